@@ -1,0 +1,157 @@
+"""Where files live, and the tables that stages share: their names, columns and keys.
+
+Reads look first under `HINDCAST_OUT` (when set) and then in the repository; writes go to `HINDCAST_OUT`
+when set, so that tests and checks re-run every stage without touching a committed file.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The repository's top level; the package is installed in place, so it is three folders up."""
+
+TABLES = {
+    "events": (
+        ["event_id"],
+        "paper family task variant window source_id template_id variables entity_id domain subdomain site_type "
+        "prompt kind options k unit opens_at as_of resolves_at answer_due_at cutoff_at volatility volatility_class "
+        "level contamination_group n_steps capabilities pair_id manifest_id split resolution_criteria provenance "
+        "is_synthetic metadata scenario scenario_group environments attachments",
+    ),
+    "runs": (
+        ["run_id"],
+        "agent_id category framework model model_family model_digest knowledge_cutoff_date condition message_limit "
+        "time_limit_s params prompt_sha256 seed code_version packages status n_tokens cost_usd",
+    ),
+    "replies": (
+        ["run_id", "event_id", "sample"],
+        "status reply reason started_at duration_s n_input_tokens n_output_tokens n_cached_tokens cost_usd "
+        "finish_reason",
+    ),
+    "predictions": (
+        ["run_id", "event_id", "sample"],
+        "agent_id as_of status reason value probability distribution interval_low interval_high rationale source_ids "
+        "graph_id reply_sha256 parser_version",
+    ),
+    "screenings": (["event_id", "filter"], "judge is_dropped reason rule"),
+    "answers": (["event_id"], "value status acquired_at page_id method spread n_spread spread_rule"),
+    "acquisitions": (["event_id", "attempted_at"], "status page_id reason"),
+    "scores": (
+        ["run_id", "event_id", "sample", "metric"],
+        "agent_id score score_imputed is_missing is_scored reason scorer_version",
+    ),
+    "pages": (
+        ["page_id"],
+        "source_id url published_at occurred_at retrieved_at origin title content_type content_sha256 text_path "
+        "cluster_id",
+    ),
+    "evidence": (["owner_type", "owner_id", "page_id"], "role is_accessed is_cited"),
+    "traces": (
+        ["run_id", "event_id", "sample", "step"],
+        "actor step_type tool arguments content page_ids n_input_tokens n_output_tokens n_think_tokens "
+        "n_context_tokens duration_s cost_usd sandbox_backend error",
+    ),
+    "judgements": (["target_type", "target_id", "judge", "rubric", "repeat"], "label score reason"),
+}
+"""Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
+
+
+def list_columns(name):
+    """Return a table's columns, key first.
+
+    >>> list_columns("acquisitions")
+    ['event_id', 'attempted_at', 'status', 'page_id', 'reason']
+    """
+    key, rest = TABLES[name]
+    return key + rest.split()
+
+
+def check_table(name, table):
+    """Return `table` with the contract's columns in order; extra columns follow, absent ones are blank.
+
+    Raises ValueError when a key column is absent, blank or repeated, naming the first such row.
+
+    >>> check_table("acquisitions", pd.DataFrame({"event_id": ["e1"]}))
+    Traceback (most recent call last):
+        ...
+    ValueError: acquisitions: column 'attempted_at' is missing; the key is event_id, attempted_at
+    """
+    key, _ = TABLES[name]
+    for column in key:
+        if column not in table.columns:
+            raise ValueError(f"{name}: column {column!r} is missing; the key is {', '.join(key)}")
+        if table[column].isna().any():
+            raise ValueError(f"{name}: row {int(table[column].isna().to_numpy().argmax()) + 1} has no {column}")
+    repeated = table.duplicated(key)
+    if repeated.any():
+        first = table.loc[repeated, key].iloc[0].to_dict()
+        raise ValueError(f"{name}: {int(repeated.sum())} rows repeat a key, the first is {first}")
+    columns = list_columns(name)
+    return table.reindex(columns=columns + [c for c in table.columns if c not in columns])
+
+
+def locate_output(relative):
+    """Return where a file is to be written: under `HINDCAST_OUT` when set, else in the repository; makes its folder."""
+    path = Path(os.environ.get("HINDCAST_OUT") or ROOT) / relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def locate_input(relative):
+    """Return a file to read, from `HINDCAST_OUT` when it holds one, else from the repository.
+
+    Raises FileNotFoundError that says which target makes it.
+    """
+    for base in (os.environ.get("HINDCAST_OUT"), ROOT):
+        if base and (Path(base) / relative).exists():
+            return Path(base) / relative
+    raise FileNotFoundError(f"{relative} is not there; `make figures` builds it")
+
+
+def write_table(name, table, window):
+    """Check a table and write it to data/tables/<window>/<name>.csv.gz; same rows, same bytes. Returns the path."""
+    path = locate_output(f"data/tables/{window}/{name}.csv.gz")
+    text = check_table(name, table).to_csv(index=False, lineterminator="\n")
+    with open(path, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
+        out.write(text.encode())
+    return path
+
+
+def read_table(name, window):
+    """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them)."""
+    table = pd.read_csv(locate_input(f"data/tables/{window}/{name}.csv.gz"), keep_default_na=True, low_memory=False)
+    return check_table(name, table)
+
+
+def parse_json(cell):
+    """Open a JSON cell; a blank cell is None.
+
+    >>> parse_json('["A"]'), parse_json(float("nan")), parse_json("")
+    (['A'], None, None)
+    """
+    if cell is None or cell == "" or cell != cell:
+        return None
+    return json.loads(cell)
+
+
+def dump_json(value):
+    """Write a value as compact JSON with sorted keys, so equal values are equal text; None is a blank cell.
+
+    >>> dump_json({"b": 1, "a": "é"})
+    '{"a":"é","b":1}'
+    """
+    return None if value is None else json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def hash_text(text, length=64):
+    """Return the first `length` hex digits of a text's sha256.
+
+    >>> hash_text("a", 8)
+    'ca978112'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:length]

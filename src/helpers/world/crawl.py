@@ -1,0 +1,241 @@
+"""Crawl a source and read what its page says: by table, css, JSON path or regular expression (FutureX 3.2.1, 3.2.4).
+
+Every crawl goes through the gateway as of a moment, so what is read is what a visitor could have read then.
+"""
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+from datetime import datetime
+from functools import cache, lru_cache, partial
+
+import jmespath
+import pandas as pd
+from lxml import html
+from lxml.cssselect import CSSSelector
+
+from helpers.world.archive import Misbehaviour
+from helpers.world.gateway import Gateway
+from helpers.world.sources import load_sources
+
+COLUMNS = ["occurred_at", "entity", "variable", "value"]
+
+
+class ExtractionError(Exception):
+    """A page that was fetched but from which the source's rule read nothing."""
+
+
+class Crawler:
+    """Reads sources as of a moment; a page is fetched once per address and moment, and parsed once per content.
+
+    >>> Crawler({}, None).observe("nowhere", "2016-10-10T00:00:00+08:00")
+    Traceback (most recent call last):
+        ...
+    ValueError: source 'nowhere' is not in the registry (data/sources)
+    """
+
+    def __init__(self, sources, gateway, n_kept=500):
+        self.sources, self.gateway, self.n_kept = sources, gateway, n_kept
+        self.seen, self.parsed = {}, {}
+
+    def observe(self, source_id, as_of):
+        """Return (observations, page_id) of a source as of a moment.
+
+        Observations have columns occurred_at, entity, variable, value; a match to be played has no value. For a
+        prediction market they are its event pages (`extract_market`). Raises GatewayError or ExtractionError.
+        """
+        if source_id not in self.sources:
+            raise ValueError(f"source {source_id!r} is not in the registry (data/sources)")
+        source, key = self.sources[source_id], (source_id, as_of)
+        if key not in self.seen:
+            page = self.gateway.fetch(source.address, as_of)
+            self._keep(self.parsed, page.page_id, lambda: extract_page(source, page.text))
+            self._keep(self.seen, key, lambda: (self.parsed[page.page_id], page.page_id))
+        return self.seen[key]
+
+    def select(self, source_id, as_of, variable, hour=None):
+        """Return (series, page_id): one variable as `select_series` gives it, pivoted once per content."""
+        observations, page_id = self.observe(source_id, as_of)
+        key = (page_id, variable, hour)
+        return self._keep(self.parsed, key, lambda: select_series(observations, variable, hour)), page_id
+
+    def _keep(self, memory, key, make):
+        """Return what `memory` holds for a key, made when absent; the oldest is forgotten when it is full."""
+        if key not in memory:
+            while len(memory) >= self.n_kept:
+                memory.pop(next(iter(memory)))
+            memory[key] = make()
+        return memory[key]
+
+
+@contextlib.contextmanager
+def open_world(*, local=False, misbehaviour=None):
+    """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it."""
+    command = [sys.executable, "-m", "helpers.world.archive"] + ["--local"] * local
+    if misbehaviour:
+        command += ["--misbehaviour", json.dumps(asdict(misbehaviour))]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        proxy = server.stdout.readline().strip()
+        if not proxy:
+            raise RuntimeError("the replay web did not start; run `python -m helpers.world.archive` to see why")
+        yield partial(connect_world, proxy, local=local)
+    finally:
+        server.stdin.close()
+        server.wait(timeout=10)
+        server.stdout.close()
+
+
+def connect_world(proxy, *, local=False):
+    """Return a Crawler over the replay web that listens at `proxy`."""
+    return Crawler(load_sources(local=local), Gateway(proxy))
+
+
+def extract_page(source, text):
+    """Return the observations on a page by its source's rule. Raises ExtractionError when it reads none."""
+    rule = source.extract
+    if rule["kind"] == "market":
+        return extract_market(source, text)
+    try:
+        rows = EXTRACTORS[rule["kind"]](source, rule, text)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({error})") from None
+    if not any(row[3] is not None for row in rows):
+        raise ExtractionError(f"{source.id}: the {rule['kind']} rule reads nothing from the page")
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    table["value"] = pd.to_numeric(table["value"])
+    return table
+
+
+@cache
+def compile_css(selector):
+    """Return a css selector compiled once; call it with an element."""
+    return CSSSelector(selector)
+
+
+@lru_cache(maxsize=4096)
+def read_period(text):
+    """Read a page's date or time into the tables' form.
+
+    >>> read_period("9 October 2016"), read_period("9 October 2016, 17:00"), read_period("2016-10-09 17:00")
+    ('2016-10-09', '2016-10-09T17:00', '2016-10-09T17:00')
+    """
+    text = text.strip()
+    if text[:4].isdigit():
+        return text.replace(" ", "T")
+    if "," in text:
+        return datetime.strptime(text, "%d %B %Y, %H:%M").isoformat(timespec="minutes")  # noqa: DTZ007 (local time)
+    return datetime.strptime(text, "%d %B %Y").date().isoformat()  # noqa: DTZ007 (local date)
+
+
+def read_number(text):
+    """Read a printed number; None for 'n/a' and what is no number.
+
+    >>> read_number("12,345.7"), read_number("n/a"), read_number("-0.5")
+    (12345.7, None, -0.5)
+    """
+    try:
+        return float(str(text).replace(",", ""))
+    except ValueError:
+        return None
+
+
+def extract_table(source, rule, text):
+    """Read an html table, wide (a column an entity) or long (a column a variable)."""
+    tree = html.fromstring(text)
+    lines = [[cell.text_content() for cell in row] for row in compile_css(f"{rule['selector']} tr")(tree)]
+    head, rows = lines[0], []
+    if rule["layout"] == "wide":
+        for period, *cells in lines[1:]:
+            period = read_period(period)
+            rows += [
+                (period, entity, rule["variable"], read_number(cell))
+                for entity, cell in zip(head[1:], cells, strict=True)
+            ]
+        return rows
+    places = {variable: head.index(title) for variable, title in rule["columns"].items()}
+    entity = head.index(rule["entity"])
+    for cells in lines[1:]:
+        period = read_period(cells[0])
+        rows += [(period, cells[entity], variable, read_number(cells[i])) for variable, i in places.items()]
+    return rows
+
+
+def extract_css(source, rule, text):
+    """Read ranking lists: an issue a section, an item a name and a value."""
+    rows = []
+    issues, date, items, name_part, value_part = (
+        compile_css(rule[part]) for part in ("issue", "date", "item", "name", "value")
+    )
+    for issue in issues(html.fromstring(text)):
+        period = read_period(date(issue)[0].text_content())
+        for item in items(issue):
+            name, value = (part(item)[0].text_content() for part in (name_part, value_part))
+            rows.append((period, name, rule["variable"], read_number(value)))
+    return rows
+
+
+def extract_json(source, rule, text):
+    """Read a JSON endpoint by jmespath expressions."""
+    rows = []
+    for entry in jmespath.search(rule["rows"], json.loads(text)) or []:
+        period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
+        rows += [(period, entity, variable, entry[key]) for variable, key in rule["values"].items()]
+    return rows
+
+
+def extract_regex(source, rule, text):
+    """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
+    prose = "\n".join(p.text_content() for p in html.fromstring(text).cssselect("p"))
+    only = source.entities.get("only", [""])[0]
+    rows = []
+    for match in re.finditer(rule["pattern"], prose):
+        groups = match.groupdict()
+        period, entity = read_period(groups.pop("date")), groups.pop("entity", None) or only
+        rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
+    return rows
+
+
+EXTRACTORS = {"table": extract_table, "css": extract_css, "json": extract_json, "regex": extract_regex}
+
+
+def extract_market(source, text):
+    """Return a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
+    rows = []
+    for article in html.fromstring(text).cssselect("article.event"):
+        resolution = article.cssselect(".resolution")
+        rows.append(
+            {
+                "market_id": article.get("id"),
+                "question": article.cssselect("h2")[0].text_content(),
+                "options": json.dumps([option.text_content() for option in article.cssselect(".options li")]),
+                "opens_at": article.get("data-opens"),
+                "closes_at": article.cssselect(".closes")[0].text_content(),
+                "rules": article.cssselect(".rules")[0].text_content(),
+                "terms": article.get("data-terms"),
+                "resolution": resolution[0].text_content() if resolution else None,
+            }
+        )
+    if not rows:
+        raise ExtractionError(f"{source.id}: no event on the page")
+    return pd.DataFrame(rows)
+
+
+def select_series(observations, variable, hour=None):
+    """Return one variable as a frame: index date (ISO), columns entity, values; at one time of day for hourly sources.
+
+    >>> rows = [("2016-10-09T17:00", "I-94", "volume", 5.0), ("2016-10-09T18:00", "I-94", "volume", 7.0)]
+    >>> select_series(pd.DataFrame(rows, columns=COLUMNS), "volume", "18:00").loc["2016-10-09", "I-94"]
+    np.float64(7.0)
+    """
+    chosen = observations[observations["variable"] == variable].dropna(subset="value")
+    if hour is not None:
+        chosen = chosen[chosen["occurred_at"].str[11:] == hour]
+    chosen = chosen.assign(date=chosen["occurred_at"].str[:10])
+    return chosen.pivot(index="date", columns="entity", values="value").sort_index()
+
+
+__all__ = ["Crawler", "ExtractionError", "Misbehaviour", "connect_world", "extract_page", "open_world", "select_series"]

@@ -1,0 +1,163 @@
+"""The only way to the world: fetch a page as of a moment, never anything that is later (WorldReasoner 3.1).
+
+A page is let through only if it is dated (`Memento-Datetime`) and its date is earlier than `as_of`, to the second.
+"""
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import format_datetime, parsedate_to_datetime
+from urllib.parse import urljoin, urlsplit
+
+import pandas as pd
+import requests
+from charset_normalizer import from_bytes
+
+from helpers.world.sources import stamp_moment
+
+MAX_BYTES = 5_000_000
+"""Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
+MAX_HOPS = 5
+
+
+class GatewayError(Exception):
+    """A page that could not or must not be had; `status` says which: down, absent, undated, too_late, too_large,
+    too_slow, outside."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Page:
+    """One fetched page: its text, when it was published, and the id under which it is recorded."""
+
+    page_id: str
+    url: str
+    published_at: str
+    content_type: str
+    text: str
+
+
+class Gateway:
+    """Fetches pages of the replay world through its server (`proxy`), and records each in `pages`.
+
+    Only hosts under `.replay` are reachable through it; each redirect is checked again.
+    """
+
+    def __init__(self, proxy, *, deadline_s=20.0, max_bytes=MAX_BYTES):
+        self.deadline_s, self.max_bytes, self.pages = deadline_s, max_bytes, {}
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.proxies = {"http": proxy}
+
+    def fetch(self, url, as_of):
+        """Return the page at `url` as it stood just before `as_of` (a moment with offset).
+
+        Raises GatewayError when the site is down or slow, the page is undated, not earlier than `as_of`, too large,
+        or outside the world; ValueError when `as_of` has no offset.
+        """
+        moment = pd.Timestamp(as_of)
+        if moment.tzinfo is None:
+            raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
+        response, body, url = self._request(url, moment)
+        if response.status_code == 404:
+            raise GatewayError("absent", f"{url}: no page by {as_of}")
+        if response.status_code != 200:
+            raise GatewayError("down", f"{url}: the site answered {response.status_code}")
+        published = read_memento(response, url)
+        if published >= moment:
+            raise GatewayError("too_late", f"{url}: published {stamp_moment(published)}, not earlier than {as_of}")
+        content_type = response.headers.get("Content-Type", "")
+        return self._record(url, published, moment, content_type, decode_body(body, response.encoding), body)
+
+    def _request(self, url, moment):
+        """Follow redirects by hand, each hop checked, within one deadline."""
+        clock = (moment.tz_convert("UTC") - pd.Timedelta(seconds=1)).to_pydatetime()
+        end = time.monotonic() + self.deadline_s
+        for _ in range(MAX_HOPS):
+            check_address(url)
+            headers = {"Accept-Datetime": format_datetime(clock.astimezone(UTC), usegmt=True)}
+            try:
+                response = self.session.get(
+                    url, headers=headers, timeout=self.deadline_s, stream=True, allow_redirects=False
+                )
+                body = self._read(response, url, end)
+            except requests.RequestException as error:
+                raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
+            if not response.is_redirect:
+                return response, body, url
+            url = urljoin(url, response.headers["Location"])
+        raise GatewayError("down", f"{url}: more than {MAX_HOPS} redirects")
+
+    def _read(self, response, url, end):
+        """Read a body in pieces, so that a slow drip or a bomb is stopped in time."""
+        pieces, size = [], 0
+        while piece := response.raw.read1(65536, decode_content=True):
+            size += len(piece)
+            if size > self.max_bytes:
+                response.close()
+                raise GatewayError("too_large", f"{url}: more than {self.max_bytes} bytes")
+            if time.monotonic() > end:
+                response.close()
+                raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s")
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _record(self, url, published, moment, content_type, text, body):
+        digest = hashlib.sha256(body).hexdigest()
+        page_id = f"p{hashlib.sha256(f'{url} {digest}'.encode()).hexdigest()[:12]}"
+        self.pages[page_id] = {
+            "page_id": page_id,
+            "source_id": urlsplit(url).hostname.removesuffix(".replay").replace("-", "_"),
+            "url": url,
+            "published_at": stamp_moment(published),
+            "retrieved_at": stamp_moment(moment),
+            "origin": "replay",
+            "content_type": content_type,
+            "content_sha256": digest,
+        }
+        return Page(page_id, url, stamp_moment(published), content_type, text)
+
+
+def check_address(url):
+    """Raise GatewayError unless the address is http and inside the replay world.
+
+    >>> check_address("http://example.org/")
+    Traceback (most recent call last):
+        ...
+    helpers.world.gateway.GatewayError: http://example.org/: outside the replay world, whose hosts end in .replay
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not (parts.hostname or "").endswith(".replay"):
+        raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in .replay")
+
+
+def read_memento(response, url):
+    """Return a response's publication moment. Raises GatewayError when it is undated."""
+    stamp = response.headers.get("Memento-Datetime")
+    try:
+        return pd.Timestamp(parsedate_to_datetime(stamp))
+    except (TypeError, ValueError):
+        raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of") from None
+
+
+def decode_body(body, declared):
+    """Return a body's text: strict UTF-8 first, then a detector for what else it may be, then the declared charset.
+
+    >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "utf-8")
+    '12 °C und über 7 Grad, also kühl für Oktober'
+    """
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if declared and declared.lower().replace("-", "") != "utf8":
+        try:
+            return body.decode(declared)
+        except (UnicodeDecodeError, LookupError):
+            pass
+    guess = from_bytes(body, cp_isolation=["cp1252", "utf_16", "shift_jis", "gb18030", "big5"]).best()
+    return str(guess) if guess else body.decode("utf-8", errors="replace")

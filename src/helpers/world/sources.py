@@ -1,0 +1,237 @@
+"""The source registry: which sites exist, what they publish, when, and how it is read (FutureX 3.2.1).
+
+One file a source in data/sources/*.toml, made to be edited by a person; data/replay/<source_id>.csv holds its rows.
+"""
+
+import tomllib
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from helpers.store import ROOT
+
+SITE_TYPES = ("prediction_market", "news", "ranking", "government", "real_time")
+"""The paper's five types; `ranking` is its entertainment ranking."""
+FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
+FORMS = ("table", "ranking", "prose", "json", "market")
+ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")
+WINDOWS = {
+    "A": ("2016-10-10", "2016-10-24"),
+    "C1": ("2026-05-26", "2026-06-09"),
+    "C2": ("2026-10-05", "2026-10-19"),
+}
+"""Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
+ZONE = "Asia/Shanghai"
+"""The benchmark's clock, UTC+8 (FutureX 3.2.4)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One site of the registry, as its toml states it."""
+
+    id: str
+    name: str
+    address: str
+    site_type: str
+    domain: str
+    subdomain: str
+    update_frequency: str
+    directly_visible: bool
+    windows: tuple
+    contamination_group: str
+    licence: str
+    form: str
+    history: int
+    publication: dict
+    entities: dict
+    variables: dict
+    extract: dict
+    page: dict = field(default_factory=dict)
+    templates: tuple = ()
+    note: str = ""
+    rows: str = ""
+
+    @property
+    def is_hourly(self):
+        """Whether rows carry a time of day."""
+        return "lag_minutes" in self.publication
+
+
+def load_sources(folder=ROOT / "data/sources", *, local=False):
+    """Read the registry: {source_id: Source}, sorted by id; with `local`, load-only sources that were built too.
+
+    Raises ValueError naming file and key when a toml is wrong.
+    """
+    sources = {}
+    for path in sorted(folder.glob("*.toml")):
+        source = parse_source(path)
+        if source.id in sources:
+            raise ValueError(f"{path.name}: source id {source.id!r} is taken by another file")
+        if source.licence == "commit" or (local and locate_rows(source).exists()):
+            sources[source.id] = source
+    check_templates(sources)
+    return sources
+
+
+def parse_source(path):
+    """Read and check one source file. Raises ValueError naming the file and what is wrong with it."""
+    try:
+        entry = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path.name}: not valid toml: {error}") from None
+    entry = fill_defaults(path.stem) | entry
+    for key in ("templates", "windows"):
+        entry[key] = tuple(entry[key])
+    known = set(Source.__dataclass_fields__)
+    unknown, missing = set(entry) - known, known - set(entry) - {"page", "templates", "note", "rows"}
+    if unknown or missing:
+        raise ValueError(f"{path.name}: unknown keys {sorted(unknown)}, missing keys {sorted(missing)}")
+    source = Source(**entry)
+    for value, allowed, name in (
+        (source.site_type, SITE_TYPES, "site_type"),
+        (source.update_frequency, FREQUENCIES, "update_frequency"),
+        (source.form, FORMS, "form"),
+        (source.licence, ("commit", "load-only"), "licence"),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{path.name}: {name} is {value!r}; it must be one of {', '.join(allowed)}")
+    if not source.address.startswith("http"):
+        raise ValueError(f"{path.name}: address {source.address!r} is not a web address")
+    if not source.extract and source.form != "market":
+        source = replace(source, page=source.page or {"layout": "long"}, extract=derive_extract(source))
+    return source
+
+
+def fill_defaults(source_id):
+    """Return what a source file may leave out: window A, an address made of the id, rows that may be given.
+
+    >>> fill_defaults("bike_trips")["address"]
+    'http://bike-trips.replay/'
+    """
+    return {
+        "id": source_id,
+        "address": f"http://{source_id.replace('_', '-')}.replay/",
+        "directly_visible": True,
+        "windows": ["A"],
+        "contamination_group": "obscure",
+        "licence": "commit",
+        "history": 28,
+        "templates": [],
+        "extract": {},
+    }
+
+
+def derive_extract(source):
+    """Return the rule that reads a page of the form's own layout; prose needs one of its own."""
+    names = list(source.variables)
+    label = source.entities["label"]
+    if source.form == "json":
+        rule = {"kind": "json", "rows": "observations", "date": "date", "entity": label.replace(" ", "_")}
+        return rule | {"values": {name: name for name in names}}
+    if source.form == "ranking":
+        rule = {
+            "kind": "css",
+            "issue": "section.issue",
+            "date": "time",
+            "item": "li",
+            "name": ".name",
+            "value": ".value",
+        }
+        return rule | {"variable": names[0]}
+    if source.form == "table":
+        rule = {"kind": "table", "selector": "table.data", "layout": source.page.get("layout", "long")}
+        columns = {name: head_column(variable) for name, variable in source.variables.items()}
+        return rule | {"variable": names[0], "entity": label.capitalize(), "columns": columns}
+    raise ValueError(f"{source.id}.toml: a {source.form} page needs an [extract] rule")
+
+
+def head_column(variable):
+    """Return a variable's column heading on a page: label and unit.
+
+    >>> head_column({"label": "High", "unit": "°C"}), head_column({"label": "Points", "unit": ""})
+    ('High (°C)', 'Points')
+    """
+    return f"{variable['label']} ({variable['unit']})" if variable["unit"] else variable["label"]
+
+
+def check_templates(sources):
+    """Raise ValueError for a repeated template id, an unknown ask, period or variable."""
+    seen = set()
+    for source in sources.values():
+        for template in source.templates:
+            place = f"{source.id}.toml, template {template.get('id')!r}"
+            if template.get("id") in seen:
+                raise ValueError(f"{place}: the id is taken by another template")
+            seen.add(template.get("id"))
+            if template.get("ask") not in ASKS:
+                raise ValueError(f"{place}: ask is {template.get('ask')!r}; it must be one of {', '.join(ASKS)}")
+            if template.get("period") not in ("daily", "weekly"):
+                raise ValueError(f"{place}: period must be daily or weekly, not {template.get('period')!r}")
+            if template.get("variable") not in source.variables:
+                raise ValueError(
+                    f"{place}: variable {template.get('variable')!r} is not among {list(source.variables)}"
+                )
+            if source.is_hourly and "hour" not in template:
+                raise ValueError(f"{place}: the source is hourly, so the template must say which hour")
+
+
+def locate_rows(source):
+    """Return the path of a source's rows; `rows` in the toml names another source's file."""
+    folder = ROOT / ("data/replay" if source.licence == "commit" else "data/replay/local")
+    return folder / f"{source.rows or source.id}.csv"
+
+
+def read_rows(source):
+    """Read a source's rows with `published_at` (UTC), sorted by it, then by occurrence and entity."""
+    rows = pd.read_csv(
+        locate_rows(source), dtype={"occurred_at": str, "entity": str}, keep_default_na=False, na_values=[""]
+    )
+    rows["published_at"] = compute_published_at(source.publication, rows["occurred_at"])
+    if "known_at" in rows:
+        known = pd.to_datetime(rows.pop("known_at"), utc=True).dt.as_unit("s")
+        rows["published_at"] = known.fillna(rows["published_at"])
+    return rows.sort_values(["published_at", "occurred_at", "entity"], kind="stable", ignore_index=True)
+
+
+def compute_published_at(publication, occurred_at):
+    """Return when values for local dates or times become public, as UTC moments.
+
+    A dated value appears `lag_days` after its date at `hour` local time, a timed one `lag_minutes` after its time.
+    Where a local clock repeats an hour, the later reading is taken, so that nothing is early.
+
+    >>> rule = {"lag_days": 1, "hour": "09:00", "timezone": "Europe/Berlin"}
+    >>> str(compute_published_at(rule, pd.Series(["2016-10-09"]))[0])
+    '2016-10-10 07:00:00+00:00'
+    """
+    moment = pd.to_datetime(occurred_at, format="ISO8601")
+    if "lag_minutes" not in publication:
+        hour, minute = publication["hour"].split(":")
+        moment = (
+            moment + pd.DateOffset(days=publication["lag_days"]) + pd.Timedelta(hours=int(hour), minutes=int(minute))
+        )
+    moment = moment.dt.tz_localize(
+        publication["timezone"], ambiguous=np.zeros(len(moment), dtype=bool), nonexistent="shift_forward"
+    ).dt.tz_convert("UTC")
+    return (moment + pd.Timedelta(minutes=publication.get("lag_minutes", 0))).dt.as_unit("s")
+
+
+def list_days(window):
+    """Return a window's start days as ISO dates.
+
+    >>> list_days("A")[0], len(list_days("A"))
+    ('2016-10-10', 15)
+    """
+    if window not in WINDOWS:
+        raise ValueError(f"window {window!r} is unknown; there are {', '.join(WINDOWS)}")
+    first, last = WINDOWS[window]
+    return [str(day.date()) for day in pd.date_range(first, last)]
+
+
+def stamp_moment(moment):
+    """Write a moment in the tables' form: ISO, UTC+8.
+
+    >>> stamp_moment("2016-10-09T16:00:00Z")
+    '2016-10-10T00:00:00+08:00'
+    """
+    return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")

@@ -1,0 +1,223 @@
+"""Collect a window's events day by day: templates and market pages in, a screened and levelled event set out.
+
+Every event is posed from pages crawled as of its start day, 00:00 UTC+8 (FutureX 3.2.2, Figure 3).
+"""
+
+import json
+import string
+import zlib
+
+import numpy as np
+import pandas as pd
+
+from helpers.questions.filters import JUDGES, draw_kept, screen_event
+from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
+from helpers.questions.tiers import assign_level, classify_volatility
+from helpers.store import check_table, dump_json
+from helpers.world.crawl import ExtractionError
+from helpers.world.gateway import GatewayError
+from helpers.world.sources import list_days, stamp_moment
+
+CARRY_DAYS = 7
+"""Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""
+N_DISTRACTORS = 2
+"""Unrelated wrong options added to a market's option event, at least so many that it has four options."""
+
+
+def covers_window(source, window):
+    """Tell whether a source has rows for a window; "C" stands for both of C1 and C2."""
+    return window in source.windows or window[0] in source.windows
+
+
+def is_due(template, source, day):
+    """Tell whether a template is asked on a day: daily ones each day (weekdays where the source rests at weekends),
+    weekly ones on a weekday of their own, spread by their name."""
+    n_days = 5 if source.update_frequency == "weekdays" else 7
+    if template["period"] == "daily":
+        return day.dayofweek < n_days
+    return day.dayofweek == zlib.crc32(template["id"].encode()) % n_days
+
+
+def collect_events(
+    sources, crawler, window, *, seed, keep_binary, judges=JUDGES, horizon_days=HORIZON_DAYS, progress=None
+):
+    """Return (events, screenings) of a window.
+
+    events: the tables' columns, kept events only; screenings: one row for each dropped candidate, with filter and
+    reason, and one for each candidate that passed (filter "none"). The same seed gives the same events.
+    """
+    sites = {key: source for key, source in sources.items() if covers_window(source, window)}
+    decks = {}
+    candidates, screenings = [], []
+    for day in pd.to_datetime(list_days(window)):
+        as_of = stamp_moment(day.tz_localize("Asia/Shanghai"))
+        for source in sites.values():
+            if source.form == "market":
+                candidates += pose_market_events(source, crawler, window, as_of, seed, horizon_days)
+                continue
+            for template in source.templates:
+                if is_due(template, source, day):
+                    deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
+                    event, screening = pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
+                    candidates += [event] if event else []
+                    screenings += [screening] if screening else []
+        if progress:
+            progress(day)
+    kept, more = screen_candidates(candidates, seed, keep_binary, judges)
+    return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
+
+
+def open_deck(seed, name):
+    """Return a template's own deck, seeded by its name, so that another template's draws never move it."""
+    return Deck(np.random.default_rng([seed, zlib.crc32(name.encode())]))
+
+
+def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days):
+    """Return (event, None), or (None, screening) with the reason why none can be asked."""
+    event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{template['id']}"
+    try:
+        observations, page_id = crawler.observe(source.id, as_of)
+        posed = pose_within(template, source, observations, as_of, deck, horizon_days)
+    except Unanswerable as error:
+        name = "frozen" if str(error).startswith("frozen") else "unanswerable"
+        return None, make_screening(event_id, name, str(error))
+    except (GatewayError, ExtractionError) as error:
+        return None, make_screening(event_id, "unreachable", str(error))
+    return describe_event(event_id, template["id"], template["period"], source, as_of, posed, page_id), None
+
+
+def pose_within(template, source, observations, as_of, deck, horizon_days):
+    """Pose an event with a horizon of its own: daily templates draw 1 to 7 days, weekly ones take all of the week.
+
+    Where the drawn horizon reaches no value that is still to happen, the whole week is taken; a long-lagged source may
+    then ask for a value of before the start day that is published after it (a nowcast, marked so).
+    """
+    if template["period"] == "daily" and source.update_frequency in ("daily", "weekdays", "hourly"):
+        drawn = int(deck.rng.integers(1, horizon_days + 1))
+        try:
+            return pose_event(template, source, observations, as_of, deck, horizon_days=drawn, not_before=as_of[:10])
+        except Unanswerable as error:
+            if "horizon" not in str(error):
+                raise
+    return pose_event(template, source, observations, as_of, deck, horizon_days=horizon_days)
+
+
+def make_screening(event_id, name, reason, is_dropped=True):
+    """Return a screening row of the pipeline itself (no judge)."""
+    return {
+        "event_id": event_id,
+        "filter": name,
+        "judge": "rule",
+        "is_dropped": is_dropped,
+        "reason": reason,
+        "rule": "",
+    }
+
+
+def describe_event(event_id, template_id, period, source, as_of, posed, page_id, domain=None):
+    """Return an event's row (JSON columns still open) from what was posed and where it comes from."""
+    domain, subdomain, group = domain or (source.domain, source.subdomain, source.contamination_group)
+    due = posed["resolves_at"].tz_convert("Asia/Shanghai").normalize() + pd.Timedelta(days=CARRY_DAYS, hours=20)
+    return posed | {
+        "event_id": event_id,
+        "paper": "futurex",
+        "family": posed["variables"]["ask"],
+        "task": "forecast",
+        "variant": period,
+        "source_id": source.id,
+        "template_id": template_id,
+        "domain": domain,
+        "subdomain": subdomain,
+        "site_type": source.site_type,
+        "opens_at": as_of,
+        "as_of": as_of,
+        "resolves_at": stamp_moment(posed["resolves_at"]),
+        "answer_due_at": stamp_moment(due),
+        "contamination_group": group,
+        "provenance": f"replay of real rows; posed from page {page_id}",
+        "is_synthetic": False,
+        "metadata": {"is_nowcast": posed["variables"]["date"] < as_of[:10]},
+    }
+
+
+def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
+    """Return candidates from the market's pages that opened in the last day, distractors added to option events."""
+    pages, page_id = crawler.observe(source.id, as_of)
+    opened = pd.Timestamp(as_of) - pd.Timedelta(days=1)
+    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    events = []
+    for row in pages.sort_values("market_id").to_dict("records"):
+        posed_at = pd.Timestamp(f"{row['opens_at']}")
+        closes_at = pd.Timestamp(row["closes_at"])
+        if not opened <= posed_at < pd.Timestamp(as_of) or not pd.Timestamp(as_of) < closes_at <= end:
+            continue
+        event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-market-{row['market_id']}"
+        posed = read_market_page(row, pages, np.random.default_rng([seed, zlib.crc32(event_id.encode())]))
+        about = crawler.sources[posed["variables"]["about"]]
+        subject = (about.domain, about.subdomain, about.contamination_group)
+        template_id = f"market_{row['market_id'].split('-')[0]}"
+        events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
+    return events
+
+
+def read_market_page(row, pages, rng):
+    """Return what a market's page poses; an option event with three or more gets unrelated wrong options, shuffled."""
+    terms = json.loads(row["terms"])
+    options = dict(zip(terms.pop("keys"), json.loads(row["options"]), strict=True))
+    if len(options) > 2:
+        pool = sorted(
+            {text for cell in pages["options"] for text in json.loads(cell)} - set(options.values()) - {"Yes", "No"}
+        )
+        n_added = max(N_DISTRACTORS, 4 - len(options))
+        chosen = [pool[i] for i in rng.permutation(len(pool))[:n_added]]
+        options |= {f"distractor: {text}": text for text in chosen}
+        keys = list(options)
+        options = {keys[i]: options[keys[i]] for i in rng.permutation(len(keys))}
+    letters = dict(zip(options, string.ascii_uppercase, strict=False))
+    lines = [f"{letter}. {options[key]}" for key, letter in letters.items()]
+    return {
+        "prompt": "\n".join([row["question"], *lines]),
+        "kind": "single",
+        "options": {letter: options[key] for key, letter in letters.items()},
+        "k": None,
+        "unit": "",
+        "entity_id": terms.get("entity"),
+        "variables": terms | {"letters": letters, "market_id": row["market_id"]},
+        "resolves_at": pd.Timestamp(row["closes_at"]) + pd.Timedelta(minutes=30),
+        "resolution_criteria": row["rules"],
+        "volatility": None,
+    }
+
+
+def screen_candidates(candidates, seed, keep_binary, judges):
+    """Return (kept, screenings) after the filters for content and the downsampling of yes/no events."""
+    kept, screenings = [], []
+    for event in candidates:
+        rows = [screen_event(event, name, views, rule) for name, (views, rule) in judges.items()]
+        dropped = [row for row in rows if row["is_dropped"]]
+        screenings += dropped[:1]
+        kept += [event] if not dropped else []
+    binary = [event for event in kept if len(event["options"]) == 2]
+    stay = draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))
+    gone = {event["event_id"] for event, stays in zip(binary, stay, strict=True) if not stays}
+    reason = f"yes/no event, kept at a share of {keep_binary:.4f}"
+    screenings += [make_screening(event_id, "binary", reason) for event_id in sorted(gone)]
+    kept = [event for event in kept if event["event_id"] not in gone]
+    screenings += [make_screening(event["event_id"], "none", "kept", False) for event in kept]
+    return kept, screenings
+
+
+def finish_events(kept, window):
+    """Return the events table: volatility classes, levels, JSON columns, sorted by start and id."""
+    events = pd.DataFrame(kept).sort_values(["as_of", "event_id"], ignore_index=True)
+    events["window"] = window
+    events["volatility_class"], cut = classify_volatility(events)
+    events["level"] = [
+        assign_level(kind, len(options), label)
+        for kind, options, label in zip(events["kind"], events["options"], events["volatility_class"], strict=True)
+    ]
+    events["metadata"] = [note | {"ranking_volatility_cut": round(cut, 6)} for note in events["metadata"]]
+    events["volatility"] = events["volatility"].astype(float).round(6)
+    for column in ("variables", "options", "metadata"):
+        events[column] = [dump_json(value) for value in events[column]]
+    return check_table("events", events)

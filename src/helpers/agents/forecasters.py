@@ -1,0 +1,258 @@
+"""Baseline agents: what plain statistics forecast from the pages as of an event's start day.
+
+An agent is registered in data/agents.toml. A baseline expects a value for each entity on the event's date, with draws
+around it, and answers by the same rule that resolves the event (`questions.targets`), so every kind is covered and
+every prediction comes with probabilities or quantiles.
+"""
+
+import tomllib
+import warnings
+import zlib
+from functools import lru_cache, partial
+
+import numpy as np
+import pandas as pd
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+from statsmodels.tsa.arima.model import ARIMA
+from statsmodels.tsa.holtwinters import SimpleExpSmoothing
+
+from helpers.questions.pose import pool_matches
+from helpers.questions.targets import NONE_LABEL, build_history, resolve_event
+from helpers.store import ROOT, parse_json
+
+CATEGORIES = (
+    "baseline",
+    "base_model",
+    "think_search",
+    "open_deep_research",
+    "closed_deep_research",
+    "human",
+    "scripted",
+)
+N_DRAWS = 400
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+N_MEAN = 7
+MIN_FIT = 8
+"""A model is fitted from so many values on; below, the mean of the last seven is used."""
+ARIMA_ORDER = (1, 0, 0)
+
+
+def load_agents(path=ROOT / "data/agents.toml"):
+    """Read the agent registry: {agent_id: agent}, each with `forecast` and the runs table's columns.
+
+    Raises ValueError naming the agent whose category or method is unknown.
+    """
+    agents = {}
+    for agent_id, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        if entry.get("category") not in CATEGORIES:
+            raise ValueError(f"{path.name}, {agent_id}: category must be one of {', '.join(CATEGORIES)}")
+        if entry.get("method") not in METHODS:
+            raise ValueError(f"{path.name}, {agent_id}: method must be one of {', '.join(METHODS)}")
+        agents[agent_id] = {
+            "forecast": partial(forecast_event, entry["method"]),
+            "category": entry["category"],
+            "framework": entry["framework"],
+            "params": {"method": entry["method"]},
+        }
+    return agents
+
+
+def forecast_event(method, event, crawler):
+    """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what was read as trace."""
+    variables = parse_json(event["variables"])
+    source_id = variables.get("about", event["source_id"])
+    history, page_id = read_history(crawler, source_id, event["as_of"], variables)
+    rng = np.random.default_rng(zlib.crc32(f"{method}:{event['event_id']}".encode()))
+    if method == "random":
+        prediction = guess_event(event, variables, history, rng)
+        note = "guessed at random"
+    else:
+        point, draws = expect_values(method, history, variables, rng)
+        prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
+        note = f"expected {point.iloc[0]:.6g} for {point.index[0]}" + (f" and {len(point) - 1} more" * (len(point) > 1))
+    steps = [
+        {"step_type": "tool", "tool": "observe", "arguments": {"source_id": source_id}, "page_ids": [page_id]},
+        {"step_type": "answer", "content": f"{method}: {note} from {len(history)} past dates"},
+    ]
+    return {"prediction": prediction | {"source_ids": [page_id]}, "trace": steps}
+
+
+def read_history(crawler, source_id, as_of, variables):
+    """Return (past snapshots in the event's measure: dates x entities, page_id), read as of the start day.
+
+    A match to be played has no past of its own: all matches' margins, in order, stand for it.
+    """
+    series, page_id = crawler.select(source_id, as_of, variables["variable"], variables["hour"])
+    if crawler.sources[source_id].page.get("fixtures_days"):
+        dates = np.repeat(series.index, series.notna().sum(axis=1))
+        return pd.DataFrame({variables["entity"]: pool_matches(series)}, index=dates), page_id
+    history = build_history(series, variables)
+    if "entity" in variables:
+        return history[[variables["entity"]]].dropna(), page_id
+    if variables["ask"] in ("leader", "risers", "above"):
+        return history[[entity for entity in variables["reference"] if entity in history]], page_id
+    return history.loc[:, history.iloc[-N_MEAN:].notna().any()], page_id
+
+
+def expect_values(method, history, variables, rng):
+    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws of it."""
+    point, spread = {}, {}
+    dates = pd.to_datetime(history.index)
+    n_steps = count_steps(dates, variables["date"])
+    season = int((dates > dates[-1] - pd.Timedelta(days=7)).sum())
+    for entity in history.columns:
+        values = tuple(history[entity].dropna())
+        point[entity], spread[entity] = METHODS[method](values, max(season, 1), n_steps)
+    point = pd.Series(point)
+    if method == "base_rate":
+        rows = history.to_numpy()[rng.integers(len(history), size=N_DRAWS)]
+        return point, pd.DataFrame(rows, columns=history.columns).fillna(point)
+    noise = rng.standard_normal((N_DRAWS, len(point)))
+    return point, pd.DataFrame(point.to_numpy() + noise * pd.Series(spread).to_numpy(), columns=history.columns)
+
+
+def count_steps(dates, date):
+    """Return how many values of a series come from its last date to a later one: by weekdays, or its usual spacing.
+
+    >>> count_steps(pd.to_datetime(["2016-10-05", "2016-10-06", "2016-10-07", "2016-10-10"]), "2016-10-17")
+    4
+    """
+    ahead = (pd.Timestamp(date) - dates[-1]).days
+    if len(set(dates)) > 7 and (dates.dayofweek < 5).all() and dates[-1].dayofweek != dates[-2].dayofweek:
+        return max(1, int(np.busday_count(dates[-1].date(), pd.Timestamp(date).date())))
+    span = max((dates[-1] - dates[0]).days, 1)
+    return max(1, round(ahead * (len(set(dates)) - 1) / span)) if len(dates) > 1 else 1
+
+
+def answer_event(event, variables, point, draws, *, by_draws):
+    """Return a prediction from expected values: an answer and its probability, options' probabilities, or quantiles.
+
+    The answer is that of the expected values; with `by_draws` the most frequent answer of the draws.
+    """
+    if event["kind"] == "number":
+        values = draws[variables["entity"]]
+        quantiles = {str(q): round(float(values.quantile(q)), 6) for q in QUANTILES}
+        low, high = quantiles["0.05"], quantiles["0.95"]
+        value = round(float(point[variables["entity"]]), 6)
+        return {"value": value, "distribution": quantiles, "interval_low": low, "interval_high": high}
+    measured = variables | {"by": "value"}
+    answers = [resolve_event(measured, row) for row in draws.to_dict("records")] if event["kind"] != "ranking" else []
+    if event["kind"] == "ranking":
+        return rank_entities(measured, point, draws)
+    letters = list(parse_json(event["options"]))
+    sets = [set(answer) for answer in answers]
+    shares = {letter: round(sum(letter in chosen for chosen in sets) / len(sets), 6) for letter in letters}
+    if event["kind"] == "multi":
+        value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)
+        value = value or [max(shares, key=shares.get)]
+        probability = sum(chosen == set(value) for chosen in sets) / len(sets)
+    else:
+        value = max(shares, key=shares.get) if by_draws else resolve_event(measured, point)
+        probability = shares[value]
+    return {"value": value, "probability": round(probability, 6), "distribution": shares}
+
+
+def rank_entities(variables, point, draws):
+    """Return a ranking prediction: the answer of the expected values, and each entity's share of draws among the k."""
+    value = resolve_event(variables, point)
+    order = -1 if variables.get("order", "desc") == "desc" else 1
+    places = np.argsort(order * draws.to_numpy(), axis=1, kind="stable")
+    first = variables.get("rank", 1) - 1
+    top = places[:, first : first + variables["k"]] if variables["ask"] == "rank" else places[:, : variables["k"]]
+    shares = pd.Series(draws.columns[top.ravel()]).value_counts() / len(draws)
+    return {"value": value, "distribution": {name: round(float(share), 6) for name, share in sorted(shares.items())}}
+
+
+def guess_event(event, variables, history, rng):
+    """Return a uniform guess: an option, a set of options, an order of entities, or a value in the range seen."""
+    if event["kind"] == "number":
+        values = history[variables["entity"]]
+        low, high = float(values.min()), float(values.max())
+        quantiles = {str(q): round(low + q * (high - low), 6) for q in QUANTILES}
+        value = round(float(rng.uniform(low, high)), 6)
+        return {
+            "value": value,
+            "distribution": quantiles,
+            "interval_low": quantiles["0.05"],
+            "interval_high": quantiles["0.95"],
+        }
+    if event["kind"] == "ranking":
+        names = [str(name) for name in rng.permutation(sorted(history.columns))]
+        share = round(variables["k"] / len(names), 6)
+        return {"value": names[: variables["k"]], "distribution": {name: share for name in sorted(names)}}
+    options = parse_json(event["options"])
+    letters = list(options)
+    if event["kind"] == "multi":
+        sole = [letter for letter in letters if options[letter] == NONE_LABEL]
+        value = sorted(letter for letter in letters if letter not in sole and rng.random() < 0.5) or sole or letters[:1]
+        return {"value": value, "distribution": {letter: 0.5 for letter in letters}}
+    share = round(1 / len(letters), 6)
+    value = letters[int(rng.integers(len(letters)))]
+    return {"value": value, "probability": share, "distribution": {letter: share for letter in letters}}
+
+
+def expect_last(values, season, n_steps):
+    """Return the last value, and the standard deviation of past changes over as many steps."""
+    return values[-1], measure_error(values, lambda past: past[-1], n_steps)
+
+
+def expect_seasonal(values, season, n_steps):
+    """Return the value one week before the date, and the standard deviation of past weekly changes."""
+    back = season - (n_steps - 1) % season
+    back = min(back, len(values))
+    return values[-back], measure_error(values, lambda past: past[-min(back, len(past))], n_steps)
+
+
+def expect_mean(values, season, n_steps):
+    """Return the mean of the last seven values, and the spread of past errors of that rule."""
+    return float(np.mean(values[-N_MEAN:])), measure_error(values, lambda past: np.mean(past[-N_MEAN:]), n_steps)
+
+
+def expect_base(values, season, n_steps):
+    """Return the median of all values shown; the draws are the past snapshots themselves."""
+    return float(np.median(values)), 0.0
+
+
+def measure_error(values, rule, n_steps):
+    """Return the root mean square of a rule's past errors `n_steps` ahead; the series' own spread when too short."""
+    errors = [values[i + n_steps] - rule(values[: i + 1]) for i in range(2, len(values) - n_steps)]
+    if len(errors) < 3:
+        return float(np.std(values))
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+@lru_cache(maxsize=4096)
+def expect_smoothing(values, season, n_steps):
+    """Return simple exponential smoothing's forecast, and its standard error `n_steps` ahead."""
+    if len(values) < MIN_FIT or np.ptp(values) == 0:
+        return expect_mean(values, season, n_steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = SimpleExpSmoothing(np.asarray(values), initialization_method="estimated").fit()
+    weight = float(fit.params["smoothing_level"])
+    spread = float(np.std(fit.resid, ddof=1)) * np.sqrt(1 + (n_steps - 1) * weight**2)
+    return float(fit.forecast(1)[0]), float(spread)
+
+
+@lru_cache(maxsize=4096)
+def expect_arima(values, season, n_steps):
+    """Return ARIMA(1,0,0)'s forecast and standard error `n_steps` ahead (statsmodels)."""
+    if len(values) < MIN_FIT or np.ptp(values) == 0:
+        return expect_mean(values, season, n_steps)
+    scale = float(np.std(values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="Non-stationary starting autoregressive parameters")
+        forecast = ARIMA(np.asarray(values) / scale, order=ARIMA_ORDER).fit(cov_type="none").get_forecast(n_steps)
+    return float(forecast.predicted_mean[-1] * scale), float(forecast.se_mean[-1] * scale)
+
+
+METHODS = {
+    "last_value": expect_last,
+    "seasonal": expect_seasonal,
+    "mean": expect_mean,
+    "smoothing": expect_smoothing,
+    "arima": expect_arima,
+    "base_rate": expect_base,
+    "random": None,
+}

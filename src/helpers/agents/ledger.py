@@ -1,0 +1,139 @@
+"""The run ledger: one SQLite file that keeps runs, replies, predictions and traces as they come.
+
+Write-ahead log and `synchronous=FULL`: what was stored survives a kill at any moment. The keys are those of
+`store.TABLES`, so nothing is stored twice; the rows of one question go in together or not at all, so no prediction is
+without its trace.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.store import TABLES, list_columns
+
+LEDGER = "data/runs/ledger.sqlite"
+"""Where the live ledger is, under the repository or `HINDCAST_OUT`; ignored by git."""
+
+KEPT = ("runs", "replies", "predictions", "traces")
+"""The tables that a ledger holds."""
+
+TIMINGS = ("started_at", "duration_s")
+"""Columns that differ from one execution to the next; they never enter a file that is compared."""
+
+
+def write_create_sql(name):
+    """Return the SQL that makes one of the store's tables; columns have no type, so values come back as stored.
+
+    >>> write_create_sql("acquisitions")
+    'CREATE TABLE IF NOT EXISTS acquisitions (event_id NOT NULL, attempted_at NOT NULL, status, page_id, reason, \
+PRIMARY KEY (event_id, attempted_at))'
+    """
+    key, rest = TABLES[name]
+    columns = [f"{column} NOT NULL" for column in key] + rest.split() + [f"PRIMARY KEY ({', '.join(key)})"]
+    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})"
+
+
+def open_ledger(path):
+    """Open a ledger, making its file and tables when absent; returns a `sqlite3.Connection`.
+
+    A column that `store.TABLES` has gained since the file was made is added. Several processes may write at once: each
+    waits up to 30 s for its turn.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    if any(list_absent(connection, name) for name in KEPT):
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for name in KEPT:
+                connection.execute(write_create_sql(name))
+                for column in list_absent(connection, name):
+                    connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
+    return connection
+
+
+def list_absent(connection, name):
+    """Return the columns of one of the store's tables that a ledger does not have yet."""
+    present = {row[1] for row in connection.execute(f"PRAGMA table_info({name})")}
+    return [column for column in list_columns(name) if column not in present]
+
+
+def insert_row(connection, name, row):
+    """Insert one row (a dict) unless its key is there already; returns whether it was inserted."""
+    blanks = ", ".join("?" * len(row))
+    sql = f"INSERT INTO {name} ({', '.join(row)}) VALUES ({blanks}) ON CONFLICT DO NOTHING"
+    return connection.execute(sql, list(row.values())).rowcount == 1
+
+
+def save_question(connection, reply, prediction, trace):
+    """Store a question's rows in one transaction; returns False, storing nothing, when its reply is there already."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if not insert_row(connection, "replies", reply):
+            return False
+        insert_row(connection, "predictions", prediction)
+        for step in trace:
+            insert_row(connection, "traces", step)
+    return True
+
+
+def save_run(connection, run):
+    """Store a run's row (a dict) when it is new."""
+    with connection:
+        insert_row(connection, "runs", run)
+
+
+def close_run(connection, run_id, n_questions):
+    """Set a run's tokens, cost (US dollars) and status: 'complete' with `n_questions` replies, else 'partial'."""
+    sql = """
+        UPDATE runs SET (status, n_tokens, cost_usd) = (
+            SELECT iif(count(*) >= :n, 'complete', 'partial'),
+                   sum(coalesce(n_input_tokens, 0) + coalesce(n_output_tokens, 0)), round(sum(cost_usd), 9)
+            FROM replies WHERE run_id = :run)
+        WHERE run_id = :run"""
+    with connection:
+        connection.execute(sql, {"run": run_id, "n": n_questions})
+
+
+def list_done(connection, run_id):
+    """Return the event_ids that a run has a reply for, as a set."""
+    return {row[0] for row in connection.execute("SELECT event_id FROM replies WHERE run_id = ?", [run_id])}
+
+
+def sum_costs(connection, run_ids):
+    """Return what some runs have cost so far, in US dollars."""
+    marks = ", ".join("?" * len(run_ids))
+    sql = f"SELECT coalesce(sum(cost_usd), 0) FROM replies WHERE run_id IN ({marks})"
+    return connection.execute(sql, list(run_ids)).fetchone()[0]
+
+
+def read_runs(path, table, run_ids=None, timings=False):
+    """Return one of a ledger's tables (runs, replies, predictions, traces) as a DataFrame sorted by its key.
+
+    `run_ids` keeps only those runs, None keeps all. The columns `started_at` and `duration_s` come only with
+    `timings=True`: without them two executions of one run give equal tables. Raises KeyError for another table,
+    FileNotFoundError for an absent file and LookupError for a run that is not in the ledger.
+    """
+    if table not in KEPT:
+        raise KeyError(f"the ledger has no table {table!r}; it holds {', '.join(KEPT)}")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"no ledger at {Path(path).name}; `make run AGENT=last_value` makes one")
+    columns = [c for c in list_columns(table) if timings or c not in TIMINGS]
+    with closing(open_ledger(path)) as connection:
+        known = {row[0] for row in connection.execute("SELECT run_id FROM runs")}
+        wanted = sorted(known if run_ids is None else set(run_ids))
+        if set(wanted) - known:
+            raise LookupError(
+                f"no run {sorted(set(wanted) - known)[0]!r} in the ledger; read_runs(path, 'runs') lists them"
+            )
+        marks, key = ", ".join("?" * len(wanted)), ", ".join(TABLES[table][0])
+        sql = f"SELECT {', '.join(columns)} FROM {table} WHERE run_id IN ({marks}) ORDER BY {key}"
+        return pd.DataFrame(connection.execute(sql, wanted).fetchall(), columns=columns)
+
+
+def export_run(path, run_id):
+    """Return a run's four tables as a dict of DataFrames, without timings: they may go to files that are compared."""
+    return {table: read_runs(path, table, [run_id]) for table in KEPT}

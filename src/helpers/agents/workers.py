@@ -1,0 +1,259 @@
+"""Ask an agent about an event, many at a time, in worker processes or in threads, within a deadline a question.
+
+Everything an agent does ends as rows for the ledger: an answer, a refusal, an exception, a hang, a process that died.
+"""
+
+import math
+import multiprocessing
+import re
+import signal
+import threading
+import time
+from collections import deque
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from multiprocessing.util import Finalize
+from queue import Empty, SimpleQueue
+from urllib.parse import quote
+
+import pebble
+
+from helpers.store import dump_json, hash_text, list_columns
+
+STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported")
+"""How a reply can end; a prediction can also be 'unparsable'."""
+
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason")
+"""What a reply may say about its cost."""
+
+N_STARTS = 3
+"""How often a worker that dies before it takes a question is started again."""
+
+# pebble waits this long between SIGTERM and SIGKILL; with its 3 s a question could outlive its deadline by as much
+pebble.CONSTS.term_timeout = 0.5
+
+
+def redact(text, secrets=()):
+    """Return a text on one line without secrets, this machine's paths and memory addresses, at most 500 characters.
+
+    >>> redact("no /home/me/data.csv for key sk-12 at 0x7f3a2b1c at http://a.replay/b/c", secrets=["sk-12"])
+    'no <path> for key <secret> at <address> at http://a.replay/b/c'
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "<secret>").replace(quote(secret, safe=""), "<secret>")
+    text = re.sub(r"(?<![\w:/.])(?:/[\w.@+-]+){2,}/?", "<path>", text)
+    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "<address>", text)
+    return " ".join(text.split())[:500]
+
+
+def describe_error(error, secrets=()):
+    """Return an exception's type and message in a form that may be stored.
+
+    >>> describe_error(KeyError("rate"))
+    "KeyError: 'rate'"
+    """
+    return redact(f"{type(error).__name__}: {error}".removesuffix(": "), secrets)
+
+
+def fail(status, reason):
+    """Return the outcome of a question that has no prediction.
+
+    >>> fail("refusal", "will not bet")["prediction"]
+    {'value': None}
+    """
+    return {"status": status, "reason": reason, "reply": None, "prediction": {"value": None}}
+
+
+def to_cell(value):
+    """Return a value as the ledger keeps it: containers as JSON, numpy numbers as plain ones, NaN as None.
+
+    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5)
+    ('[1,2]', None, 0.5)
+    """
+    if isinstance(value, list | tuple | dict):
+        return dump_json(value)
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def check_columns(table, row):
+    """Return a row whose columns all belong to a table. Raises ValueError naming the first that does not."""
+    unknown = [column for column in row if column not in list_columns(table)]
+    if unknown:
+        raise ValueError(f"the {table} table has no column {unknown[0]!r}")
+    return row
+
+
+def make_rows(run, event, outcome, started_at=None, duration_s=None):
+    """Return a question's rows, (reply, prediction, trace), as dicts; `run` is (run_id, agent_id).
+
+    An agent that gives no trace gets one step, how it ended. Raises ValueError for an unknown status or column.
+    """
+    key = {"run_id": run[0], "event_id": event["event_id"], "sample": 0}
+    status, given = outcome.get("status", "ok"), dict(outcome["prediction"])
+    if status not in STATUSES:
+        raise ValueError(f"unknown status {status!r}; use one of {', '.join(STATUSES)}")
+    text = outcome["reply"] if "reply" in outcome else dump_json(given)
+    end = {"status": status, "reason": outcome.get("reason")}
+    timing = {"started_at": started_at, "duration_s": duration_s}
+    reply = key | end | timing | {"reply": text} | {c: to_cell(outcome.get(c)) for c in USAGE}
+    value = given.get("value")
+    given["value"] = to_cell(value) if isinstance(value, list | tuple | dict) else dump_json(to_cell(value))
+    origin = {"agent_id": run[1], "as_of": event["as_of"], "reply_sha256": None if text is None else hash_text(text)}
+    prediction = key | origin | end | {column: to_cell(v) for column, v in given.items()}
+    steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]
+    trace = [key | {"step": i} | {c: to_cell(v) for c, v in step.items()} for i, step in enumerate(steps)]
+    return reply, check_columns("predictions", prediction), [check_columns("traces", step) for step in trace]
+
+
+def ask_agent(forecast, run, event, world, secrets=()):
+    """Ask an agent about one event; returns the question's rows. An exception is status 'error' with its reason."""
+    started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+
+    def measure():
+        return started_at, round(time.perf_counter() - clock, 6)
+
+    try:
+        return make_rows(run, event, forecast(dict(event), world), *measure())
+    except (Exception, SystemExit) as error:  # whatever one question raises must not stop the others
+        return make_rows(run, event, fail("error", describe_error(error, secrets)), *measure())
+
+
+class WorldError(Exception):
+    """The world could not be opened where the agents run."""
+
+
+def enter_world(opener, stack):
+    """Return what `opener` gives, entered when it is a context manager. Raises WorldError."""
+    try:
+        world = opener()
+        return stack.enter_context(world) if hasattr(world, "__enter__") else world
+    except Exception as error:
+        raise WorldError(f"the world did not open: {describe_error(error)}") from error
+
+
+# --- worker processes ------------------------------------------------------------------------------------------------
+
+HERE = {}
+"""What a worker process holds between questions: forecasts by agent, the world or why there is none, secrets."""
+
+
+def start_worker(forecasts, opener, secrets):
+    """Open the world once in this worker process; it is closed when the process ends."""
+    stack = ExitStack()
+    Finalize(None, close_world, args=(stack,), exitpriority=10)
+    HERE.update(forecasts=forecasts, secrets=secrets)
+    try:
+        HERE["world"] = enter_world(opener, stack)
+    except WorldError as error:
+        HERE["problem"] = str(error)
+
+
+def close_world(stack):
+    """Close this worker process's world, deaf to the pool's second request to end; it is killed if this takes long."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    stack.close()
+
+
+def work(run, event):
+    """Ask an agent about one event in this worker process; returns the question's rows."""
+    if "problem" in HERE:
+        raise WorldError(HERE["problem"])
+    return ask_agent(HERE["forecasts"][run[1]], run, event, HERE["world"], HERE["secrets"])
+
+
+def read_future(future, task, deadline_s):
+    """Return the rows of a question that has ended: its own, or those of a timeout or of a process that died."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, WorldError):
+        raise error
+    if isinstance(error, TimeoutError):
+        return make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
+    if isinstance(error, pebble.ProcessExpired):
+        return make_rows(*task, fail("error", f"the worker process died (exit code {error.exitcode})"))
+    return make_rows(*task, fail("error", describe_error(error)))
+
+
+def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=()):
+    """Yield the rows of every task, as they come, from `workers` processes; a question past its deadline is killed.
+
+    `groups` lists lists of tasks, a task being ((run_id, agent_id), event); a group stays in one process, whose world
+    keeps the pages it has read. Raises WorldError when the world does not open, RuntimeError when processes do not
+    start.
+    """
+    groups, arrivals = deque(groups), SimpleQueue()
+    context = multiprocessing.get_context("spawn")  # a fork would copy this process's threads' locks and open files
+
+    def start_pool():
+        return pebble.ProcessPool(1, initializer=start_worker, initargs=(forecasts, opener, secrets), context=context)
+
+    def feed(lane):
+        if not pools[lane].active:
+            pools[lane].join()
+            pools[lane] = start_pool()
+        for task in groups.popleft():
+            n_open[lane] += 1
+            future = pools[lane].schedule(work, args=task, timeout=deadline_s)
+            future.add_done_callback(lambda future, task=task: arrivals.put((lane, task, future)))
+
+    pools = [start_pool() for _ in range(min(workers, len(groups)))]  # a pool a process: only so a group stays together
+    n_open, n_deaths = [0] * len(pools), 0
+    try:
+        for lane in range(len(pools)):
+            feed(lane)
+        while any(n_open):
+            lane, task, future = arrivals.get()
+            n_open[lane] -= 1
+            if not isinstance(future.exception(), BrokenProcessPool):
+                yield read_future(future, task, deadline_s)
+                n_deaths = 0
+                if n_open[lane] <= 1 and groups:
+                    feed(lane)
+                continue
+            groups.appendleft([task])  # its process died before it took the question
+            if n_open[lane] == 0:  # the last of that process's questions: start another
+                n_deaths += 1
+                if n_deaths >= N_STARTS:
+                    raise RuntimeError("worker processes do not start; agents and opener must be functions of a module")
+                feed(lane)
+    finally:
+        for pool in pools:
+            pool.stop()
+        for pool in pools:
+            pool.join()
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=()):
+    """Yield the rows of every task, as they come, with `workers` threads at once and one world shared by all.
+
+    For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
+    answer is dropped and another question starts in its place. Raises WorldError when the world does not open.
+    """
+    tasks, arrivals, limits = deque(enumerate(tasks)), SimpleQueue(), {}
+
+    def answer(number, run, event):
+        arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
+
+    with ExitStack() as stack:
+        world = enter_world(opener, stack)
+        while tasks or limits:
+            while tasks and len(limits) < workers:
+                number, task = tasks.popleft()
+                limits[number] = task, time.monotonic() + deadline_s
+                threading.Thread(target=answer, args=(number, *task), daemon=True).start()
+            oldest = next(iter(limits))  # all have the same deadline, so it ends first
+            task, limit = limits[oldest]
+            try:
+                number, rows = arrivals.get(timeout=max(0, limit - time.monotonic()))
+            except Empty:
+                del limits[oldest]
+                yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
+            else:
+                if limits.pop(number, None):
+                    yield rows

@@ -1,0 +1,173 @@
+"""Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
+
+A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer goes
+to the ledger as it comes, so a run that was killed continues where it was.
+
+An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table (category,
+framework, params, condition, model, seed, ...). `event` is the event's row as a dict; `world`, which `opener` gives, is
+the only way to what was published. The outcome is a dict: `prediction` (a dict of columns of the predictions table, as
+plain values, not JSON), and optionally `reply` (the text; by default the prediction as JSON), `status` (one of
+workers.STATUSES), `reason`, `trace` (a list of dicts of columns of the traces table) and the reply's token counts,
+`cost_usd` and `finish_reason`.
+"""
+
+import hashlib
+import importlib.metadata
+import pickle
+from contextlib import closing
+from itertools import groupby
+
+from tqdm import tqdm
+
+from helpers.agents.ledger import close_run, list_done, open_ledger, save_question, save_run, sum_costs
+from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
+from helpers.store import ROOT, dump_json, hash_text, list_columns
+
+PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
+"""The libraries whose versions a run records, where they are installed."""
+
+CODE = ("src/helpers/store.py", "src/helpers/world", "src/helpers/questions", "src/helpers/agents")
+"""The sources that a forecast depends on."""
+
+
+def hash_code(paths=CODE):
+    """Return 12 hex digits that change when a source file changes; `paths` are files or folders of the repository."""
+    digest = hashlib.sha256()
+    for path in paths:
+        for file in sorted((ROOT / path).rglob("*.py")) or [ROOT / path]:
+            digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def list_packages(names=PACKAGES):
+    """Return the versions of some packages as sorted "name==version"; those that are not installed are left out."""
+    found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions() if d.metadata["Name"]}
+    return sorted(f"{name}=={found[name]}" for name in names if name in found)
+
+
+def sample_events(events, n, seed=0):
+    """Return a sample of `n` events, shared equally by the levels as far as each has enough, in the order of the table.
+
+    Events of a level are drawn in the order of a hash of seed and event_id, not of a generator, so that the sample of
+    20 is part of the sample of 40 and other events in the table do not change who comes first. Raises ValueError when
+    n is not positive.
+
+    >>> import pandas as pd
+    >>> events = pd.DataFrame({"event_id": list("abcdef"), "level": [1, 1, 1, 1, 1, 2]})
+    >>> list(sample_events(events, 4).level)
+    [1, 1, 1, 2]
+    """
+    if n < 1:
+        raise ValueError(f"the number of events must be positive, not {n}")
+    draws = [hash_text(f"{seed}:{event_id}", 16) for event_id in events["event_id"]]
+    order = events.assign(draw=draws, place=range(len(events))).sort_values(["draw", "event_id"])
+    order["turn"] = order.groupby("level", dropna=False).cumcount()
+    chosen = order.sort_values(["turn", "level", "draw"])["place"].iloc[:n]
+    return events.iloc[sorted(chosen)]
+
+
+def describe_run(agent_id, agent, events, *, window, code_version, deadline_s):
+    """Return the row of the runs table; its run_id changes with the agent, its condition, the events and the code.
+
+    Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table.
+    """
+    given = {key: to_cell(value) for key, value in agent.items() if key != "forecast"}
+    unknown = sorted(set(given) - set(list_columns("runs")))
+    if unknown:
+        raise ValueError(f"agent {agent_id!r}: the runs table has no column {unknown[0]!r}; put it into params")
+    rows = events.sort_values("event_id").to_csv(index=False, lineterminator="\n")
+    identity = dump_json([agent_id, given, hash_text(rows), code_version])
+    return given | {
+        "run_id": f"{agent_id}-{window}-{hash_text(identity, 8)}",
+        "agent_id": agent_id,
+        "time_limit_s": deadline_s,
+        "code_version": code_version,
+        "packages": dump_json(list_packages()),
+        "status": "partial",
+    }
+
+
+def list_tasks(runs, events, done):
+    """Return groups of questions still to be asked: by day, source, agent and event; `done` maps run_id to event_ids.
+
+    A group is a day's questions on one source, so that whoever answers them reads its pages once.
+    """
+    order = events.sort_values(["as_of", "source_id", "event_id"])
+    rows = [{column: to_cell(v) for column, v in row.items()} for row in order.to_dict("records")]
+    groups = []
+    for _, day in groupby(rows, key=lambda event: (event["as_of"], event["source_id"])):
+        day = list(day)
+        tasks = [(run, event) for run in runs for event in day if event["event_id"] not in done[run[0]]]
+        groups += [tasks] if tasks else []
+    return groups
+
+
+def check_agents(agents, mode):
+    """Raise TypeError when an agent's forecast cannot be handed to a worker process."""
+    for agent_id, agent in agents.items():
+        try:
+            if mode == "process":
+                pickle.dumps(agent["forecast"])
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(f"agent {agent_id!r} must be a function of a module, or run with mode='thread'") from error
+
+
+def run_agents(
+    agents,
+    events,
+    opener,
+    ledger_path,
+    *,
+    window,
+    code_version,
+    deadline_s=1800,
+    workers=2,
+    mode="process",
+    progress=None,
+    secrets=(),
+):
+    """Put every agent to every event and store what comes; returns {agent_id: run_id}.
+
+    `agents` maps agent_id to an agent (see the module's text); `events` is an events table; `opener` is called once a
+    worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
+    `deadline_s` is in seconds a question, 30 minutes in the paper (3.2.3). What the ledger holds is not asked again,
+    failures neither: a missing prediction stays missing (4.1). `code_version` is a content hash (`hash_code`): changed
+    code is a new run. `progress=None` shows a bar on a terminal only. `secrets` are kept out of stored reasons.
+    """
+    if mode not in ("process", "thread"):
+        raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
+    check_agents(agents, mode)
+    runs = [
+        describe_run(agent_id, agent, events, window=window, code_version=code_version, deadline_s=deadline_s)
+        for agent_id, agent in sorted(agents.items())
+    ]
+    ids = [(run["run_id"], run["agent_id"]) for run in runs]
+    forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
+    with closing(open_ledger(ledger_path)) as ledger:
+        for run in runs:
+            save_run(ledger, run)
+        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id) for run_id, _ in ids})
+        if mode == "process":
+            arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets)
+        else:
+            arrivals = run_in_threads(sum(groups, []), forecasts, opener, deadline_s, workers, secrets)
+        try:
+            with closing(arrivals):
+                store_rows(ledger, arrivals, ids, sum(map(len, groups)), len(ids) * len(events), progress)
+        finally:
+            for run_id, _ in ids:
+                close_run(ledger, run_id, len(events))
+    return {agent_id: run_id for run_id, agent_id in ids}
+
+
+def store_rows(ledger, arrivals, ids, n_left, n_all, progress):
+    """Store each question's rows as they arrive, beside a bar with questions done, rate, time left and cost so far."""
+    cost = sum_costs(ledger, [run_id for run_id, _ in ids])
+    hidden = None if progress is None else not progress
+    with tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden) as bar:
+        for reply, prediction, trace in arrivals:
+            save_question(ledger, reply, prediction, trace)
+            cost += reply["cost_usd"] or 0
+            if cost:
+                bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)
+            bar.update()

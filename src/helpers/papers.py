@@ -1,0 +1,101 @@
+"""The papers' constants and printed results, read from data/papers: the one home of every published number.
+
+<key>.toml holds what the kit computes with (`[constants]`, each with its section) and what the kit takes where the
+paper is silent (`[assumed]`, each with its reason); <key>_<table>.csv holds a printed table, with a `section` column.
+"""
+
+import tomllib
+
+import pandas as pd
+
+from helpers import store
+
+FOLDER = store.ROOT / "data" / "papers"
+
+
+def list_papers(folder=FOLDER):
+    """Return the keys of the papers that have constants.
+
+    >>> list_papers()
+    ['futurex', 'liveagentbench', 'proof_of_time', 'worldreasoner']
+    """
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load_paper(key, folder=FOLDER):
+    """Return a paper's toml as a dictionary: title, constants, assumed.
+
+    Raises LookupError for an unknown key, and ValueError when a constant lacks its section, an assumption lacks its
+    reason, or a name is both.
+
+    >>> load_paper("futurex")["constants"]["level_weights"]
+    {'value': [0.1, 0.2, 0.3, 0.4], 'section': '4.1'}
+    """
+    path = folder / f"{key}.toml"
+    if not path.exists():
+        raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers(folder))}")
+    paper = tomllib.loads(path.read_text(encoding="utf-8"))
+    for part, fields in (("constants", ("value", "section")), ("assumed", ("value", "section", "reason"))):
+        for name, entry in paper.setdefault(part, {}).items():
+            absent = [field for field in fields if entry.get(field) in (None, "")]
+            if absent:
+                raise ValueError(f"{key}.toml: {part}.{name} has no {absent[0]}")
+    both = sorted(set(paper["constants"]) & set(paper["assumed"]))
+    if both:
+        raise ValueError(f"{key}.toml: {both[0]} is both printed and assumed; keep one")
+    return paper
+
+
+def get_constant(key, name, folder=FOLDER):
+    """Return one value of a paper, printed or assumed.
+
+    >>> get_constant("futurex", "crawl_hours"), get_constant("futurex", "carry_days")
+    ([14, 16, 18, 20], 7)
+    >>> get_constant("futurex", "colour")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    LookupError: futurex has no constant 'colour'; it has absent_level, ...
+    """
+    paper = load_paper(key, folder)
+    values = paper["constants"] | paper["assumed"]
+    if name not in values:
+        raise LookupError(f"{key} has no constant {name!r}; it has {', '.join(sorted(values))}")
+    return values[name]["value"]
+
+
+def list_constants(key, folder=FOLDER):
+    """Return a paper's constants as a table: name, value, section, status (printed or assumed), reason.
+
+    >>> list_constants("futurex").set_index("name").loc["carry_days", ["value", "status"]].tolist()
+    [7, 'assumed']
+    """
+    paper = load_paper(key, folder)
+    rows = [
+        {"name": name, "status": status, "reason": "", **entry}
+        for part, status in (("constants", "printed"), ("assumed", "assumed"))
+        for name, entry in paper[part].items()
+    ]
+    return pd.DataFrame(rows, columns=["name", "value", "section", "status", "reason"])
+
+
+def list_published(key, folder=FOLDER):
+    """Return the names of a paper's printed tables.
+
+    >>> "table5_planning_scores" in list_published("futurex")
+    True
+    """
+    return sorted(path.stem.removeprefix(f"{key}_") for path in folder.glob(f"{key}_*.csv"))
+
+
+def load_published(key, table, folder=FOLDER, **read):
+    """Return a printed table as transcribed; a blank cell is one the paper leaves out. `read` goes to pandas.read_csv.
+
+    Raises LookupError for an unknown table, naming those that exist.
+
+    >>> load_published("futurex", "table5_planning_scores", dtype=str).iloc[0].tolist()
+    ['GPT-4.1', '9', '8', '9', 'Table 5']
+    """
+    path = folder / f"{key}_{table}.csv"
+    if not path.exists():
+        raise LookupError(f"{key} has no printed table {table!r}; there are {', '.join(list_published(key, folder))}")
+    return pd.read_csv(path, **read)

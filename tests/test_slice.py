@@ -1,0 +1,124 @@
+import hashlib
+import tomllib
+
+import pandas as pd
+import pytest
+
+from helpers.store import ROOT
+from helpers.world import slice as builder
+from helpers.world.slice.recipe import SPANS, WINDOWS
+
+FOLDER = ROOT / "data/replay"
+MANIFEST = pd.read_csv(FOLDER / "manifest.csv").set_index("file")
+REGISTRY = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "data/sources").glob("*.toml")
+}
+NUMERIC = builder.nature.RECIPES | builder.trade.RECIPES
+# The smallest and largest value that each variable may take at all, whatever the day.
+LIMITS = {
+    "rate": (0, 40000),
+    "price": (20, 80),
+    "tmax": (-20, 110),
+    "tmin": (-20, 90),
+    "temperature": (-20, 95),
+    "share": (0, 105),
+    "occupancy": (0, 5000),
+    "volume": (0, 10000),
+    "kp_sum": (0, 72),
+    "ap": (0, 400),
+    "f107": (60, 400),
+    "ut1_utc": (-0.9, 0.9),
+    "lod": (-3, 4),
+    "clouds": (0, 100),
+}
+
+
+def read_source(source_id):
+    return pd.read_csv(FOLDER / f"{source_id}.csv", dtype={"occurred_at": str, "entity": str})
+
+
+def test_manifest_lists_exactly_the_committed_files_with_their_digests():
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.glob("*.csv")}
+    made = {
+        f"{name}.csv" for name, entry in REGISTRY.items() if entry["form"] == "market"
+    }  # by the kit, not from packages
+    for name in made | {"manifest.csv"}:
+        digests.pop(name, None)
+    assert digests == MANIFEST["sha256"].to_dict()
+
+
+def test_manifest_and_recipes_agree():
+    expected = {f"{name}.csv": recipe for name, recipe in builder.RECIPES.items() if recipe.licence == "commit"}
+    assert list(MANIFEST.index) == list(expected)
+    for name, recipe in expected.items():
+        assert f"{MANIFEST.loc[name, 'package']}=={MANIFEST.loc[name, 'version']}" == recipe.package
+        assert MANIFEST.loc[name, "package_sha256"] == builder.read_lock()[recipe.package]
+        assert (MANIFEST.loc[name, "attribution"], MANIFEST.loc[name, "licence"]) == (recipe.attribution, "commit")
+
+
+@pytest.mark.parametrize("source_id", [name for name in NUMERIC if builder.RECIPES[name].licence == "commit"])
+def test_rows_lie_in_the_windows_and_hold_sane_values(source_id):
+    recipe = builder.RECIPES[source_id]
+    rows = read_source(source_id)
+    builder.check_rows(source_id, rows)
+    spacing = WINDOWS["monthly" if source_id == "us_cpi" else "daily"]
+    spans = [spacing[span] for window in recipe.windows for span in SPANS[window]]
+    day = rows["occurred_at"].str[:10]
+    assert all(day.between(*span).any() for span in spans)
+    assert pd.concat([day.between(*span) for span in spans], axis=1).any(axis=1).all()
+    for variable in set(LIMITS) & set(rows):
+        assert rows[variable].dropna().between(*LIMITS[variable]).all(), variable
+    for variable in set(rows) - {"occurred_at", "entity", "known_at"}:
+        assert rows[variable].nunique() > 5, variable
+
+
+def test_known_values():
+    dollar = read_source("ecb_fixings").query("entity == 'USD'").set_index("occurred_at")["rate"]
+    assert dollar["2016-11-08"] == 1.1038
+    clemson = read_source("clemson").set_index("occurred_at")
+    assert clemson.loc["2016-10-10", ["tmax", "tmin"]].tolist() == [81, 44]
+    brent = read_source("oil_brent").set_index("occurred_at")
+    assert brent.loc["2016-10-07", ["price", "known_at"]].tolist() == [50.49, "2016-10-10T10:00:00-04:00"]
+    storm = read_source("geomagnetic").set_index("occurred_at")
+    assert storm.loc["2016-10-04", ["kp_sum", "ap"]].tolist() == [28.3, 23]
+    assert max(read_source("earth_rotation")["occurred_at"]) == "2026-10-22"
+
+
+def test_registry_fits_the_rows():
+    files = set()
+    for source_id, entry in REGISTRY.items():
+        name = entry.get("rows", source_id)
+        files.add(f"{name}.csv")
+        if entry["licence"] == "load-only" or entry["form"] == "market":
+            continue
+        rows = read_source(name)
+        for variable, facts in entry["variables"].items():
+            shown = rows[variable].round(facts["decimals"])
+            assert (shown - rows[variable]).abs().max() < 1e-9, f"{source_id}: {variable} has more decimals than shown"
+        for entity in entry["entities"].get("only", []):
+            assert entity in set(rows["entity"]), f"{source_id}: no rows of {entity}"
+    assert set(MANIFEST.index) <= files
+
+
+@pytest.mark.parametrize("source_id", ["solar_flux", "oil_brent", "us_cpi"])
+def test_rebuild_is_byte_identical(source_id):
+    digests = builder.read_lock()
+    requirement = builder.RECIPES[source_id].package
+    if builder.find_archive(requirement, builder.CACHE, digests) is None:
+        pytest.skip(f"{requirement} is not in .cache/wheels: `python -m helpers.world.slice` fetches it")
+    content = builder.format_rows(builder.build_rows(source_id, builder.CACHE, digests))
+    assert content == (FOLDER / f"{source_id}.csv").read_bytes()
+
+
+def test_a_changed_archive_is_refused(tmp_path):
+    requirement = "river==0.26.1"
+    (tmp_path / "river-0.26.1-cp311-cp311-any.whl").write_bytes(b"not the pinned wheel")
+    with pytest.raises(ValueError, match="differs from the pinned river==0.26.1"):
+        builder.find_archive(requirement, tmp_path, builder.read_lock())
+    with pytest.raises(ValueError, match="not pinned"):
+        builder.find_archive("river==0.1", tmp_path, builder.read_lock())
+
+
+def test_a_missing_tool_is_told_with_the_way_round_it(tmp_path):
+    with pytest.raises(RuntimeError, match=r"no-such-tool is not installed. Put vega-datasets-3.2.1.tgz into a folder"):
+        builder.run_tool(["no-such-tool"], ["npm:vega-datasets==3.2.1"], tmp_path)

@@ -1,0 +1,157 @@
+"""`make run AGENT=name LIMIT=20`: put agents to a sample of events, beside the baselines, and show their scores."""
+
+import argparse
+import os
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.forecasters import load_agents
+from helpers.agents.ledger import LEDGER, read_runs
+from helpers.agents.runs import hash_code, run_agents, sample_events
+from helpers.outcomes.scores import score_predictions
+from helpers.store import locate_output, read_table
+from helpers.studies.tiers import build_matrix, resample_means, select_headline, summarize_levels, take_interval
+from helpers.world.crawl import open_world
+from helpers.world.sources import list_days, load_sources
+
+
+def parse_positive(name, text):
+    """Return a positive whole number. Raises ValueError that names the setting.
+
+    >>> parse_positive("LIMIT", "20")
+    20
+    >>> parse_positive("LIMIT", "all")
+    Traceback (most recent call last):
+        ...
+    ValueError: LIMIT must be a positive whole number such as 20, not 'all'
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{name} must be a positive whole number such as 20, not {text!r}")
+    return int(text)
+
+
+def choose_agents(registry, names):
+    """Return the agents asked for and every baseline. Raises ValueError that lists the names there are.
+
+    >>> choose_agents({"last_value": {"category": "baseline"}}, ["oracle"])
+    Traceback (most recent call last):
+        ...
+    ValueError: no agent is called 'oracle'; there are last_value; to add it, write [oracle] into data/agents.toml
+    """
+    for name in names:
+        if name not in registry:
+            known = ", ".join(registry)
+            advice = f"to add it, write [{name}] into data/agents.toml"
+            raise ValueError(f"no agent is called {name!r}; there are {known}; {advice}")
+    return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
+
+
+def choose_events(window, limit, seed):
+    """Return a window's events, or a sample of `limit` shared by the levels. Raises ValueError or FileNotFoundError."""
+    list_days(window)
+    events = read_table("events", window)
+    return events if limit is None else sample_events(events, limit, seed)
+
+
+def summarize_agents(scores, events, rng):
+    """Return a row an agent, best first: n predicted, coverage, mean score with its 95% interval, means by level (n).
+
+    The mean is over the events that were predicted and can be scored; coverage is their share of those that can.
+    """
+    rows = select_headline(scores, events)
+    agents = sorted(rows["agent_id"].unique())
+    matrix = build_matrix(rows, agents)
+    intervals = [take_interval(draws) for draws in resample_means(matrix, rng).T]
+    table = pd.DataFrame({"n": matrix.notna().sum(), "coverage": matrix.notna().mean(), "score": matrix.mean()})
+    table["95% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in intervals]
+    levels = summarize_levels(scores, events, rng)
+    for level, part in levels.groupby("level"):
+        part = part.set_index("agent_id").reindex(agents)
+        table[f"level {level}"] = [f"{mean:.2f} ({n})" for mean, n in zip(part["mean"], part["n"], strict=True)]
+    return table.sort_values("score", ascending=False, kind="stable").rename_axis("agent")
+
+
+def measure_costs(path, run_ids):
+    """Return, by agent, US dollars spent (blank: no price is known), mean seconds a question, and what is missing."""
+    replies = read_runs(path, "replies", run_ids.values(), timings=True)
+    replies["agent"] = replies["run_id"].map({run_id: agent_id for agent_id, run_id in run_ids.items()})
+    groups = replies.groupby("agent")
+    table = pd.DataFrame({"USD": groups["cost_usd"].agg(lambda cost: pd.to_numeric(cost).sum(min_count=1))})
+    table["s a question"] = groups["duration_s"].mean()
+    counts = replies[replies["status"] != "ok"].groupby("agent")["status"].value_counts()
+    table["missing"] = [
+        ", ".join(f"{n} {status}" for status, n in counts.get(agent, pd.Series(dtype=int)).items()) or "none"
+        for agent in table.index
+    ]
+    return table
+
+
+def show_results(path, run_ids, events, window, rng):
+    """Return the text shown after a run: the scores where there are answers, the costs, what to do next."""
+    costs = measure_costs(path, run_ids)
+    try:
+        predictions = read_runs(path, "predictions", run_ids.values())
+        answers = read_table("answers", window)
+        table = summarize_agents(score_predictions(predictions, answers, events), events, rng).join(costs)
+        note = "score: mean over the events predicted, 0 to 1; level: mean (n)"
+    except FileNotFoundError as problem:
+        table, note = costs, f"no scores yet: {problem}"
+    except ValueError as problem:
+        table, note = costs, f"no scores: {problem}"
+    formats = {"coverage": "{:.0%}".format, "score": "{:.3f}".format, "USD": "{:.4f}".format}
+    formats["s a question"] = "{:.3f}".format
+    text = table.reset_index().to_string(index=False, formatters=formats, na_rep="-")
+    return f"\n{text}\n\n{len(events)} events of window {window}; {note}{list_reasons(path, run_ids)}"
+
+
+def list_reasons(path, run_ids, n=3):
+    """Return the `n` most frequent reasons why there is no prediction, one a line, each with how often it was given."""
+    replies = read_runs(path, "replies", run_ids.values())
+    counts = replies.loc[replies["status"] != "ok", "reason"].value_counts().sort_index().nlargest(n)
+    return "".join(f"\nmissing, {n_times} times: {reason}" for reason, n_times in counts.items())
+
+
+def run(names, window, limit, *, workers, deadline_s, seed, mode):
+    """Run the agents asked for and the baselines, print their scores and where the replies are."""
+    agents = choose_agents(load_agents(), names)
+    events = choose_events(window, limit, seed)
+    local = not set(events["source_id"]) <= set(load_sources())
+    path = locate_output(LEDGER)
+    options = {"workers": workers, "deadline_s": deadline_s, "mode": mode}
+    with open_world(local=local) as opener:
+        run_ids = run_agents(agents, events, opener, path, window=window, code_version=hash_code(), **options)
+    print(show_results(path, run_ids, events, window, np.random.default_rng(seed)))
+    print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
+    print("next: a larger LIMIT (the sample only grows), or none for all events; the same command asks nothing twice")
+
+
+def main(arguments=None):
+    """Read the command line and run; a wrong setting ends in one sentence that says what to do."""
+    parser = argparse.ArgumentParser(prog="make run", description=__doc__)
+    parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
+    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
+    parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
+    parser.add_argument("--workers", default="2", help="worker processes, or questions at once with --mode thread")
+    parser.add_argument("--deadline", default="1800", help="seconds a question (default 1800, the paper's 30 minutes)")
+    parser.add_argument("--mode", default="process", choices=["process", "thread"], help="thread: for agents that wait")
+    parser.add_argument("--sample-seed", default=0, type=int, help="another seed is another sample")
+    given = parser.parse_args(arguments)
+    try:
+        run(
+            given.agent or ["last_value"],
+            given.window,
+            None if given.limit is None else parse_positive("LIMIT", given.limit),
+            workers=parse_positive("--workers", given.workers),
+            deadline_s=parse_positive("--deadline", given.deadline),
+            seed=given.sample_seed,
+            mode=given.mode,
+        )
+    except (ValueError, FileNotFoundError) as problem:
+        raise SystemExit(f"make run: {problem}") from None
+    except KeyboardInterrupt:
+        raise SystemExit("\nstopped; what was answered is stored, and the same command goes on from there") from None
+
+
+if __name__ == "__main__":
+    main()

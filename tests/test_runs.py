@@ -1,0 +1,350 @@
+"""The runner, with small agents that answer, raise, refuse, hang or die."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.agents.ledger import open_ledger, read_runs
+from helpers.agents.runs import hash_code, list_tasks, run_agents, sample_events
+from helpers.agents.workers import redact, run_in_processes, run_in_threads
+
+HERE = Path(__file__).parent
+MODES = pytest.mark.parametrize("mode", ["process", "thread"])
+
+
+def make_events(n, **columns):
+    days = [f"2016-10-{10 + i % 3}T00:00:00+08:00" for i in range(n)]
+    ids, levels = [f"e{i:03}" for i in range(n)], [1 + i % 4 for i in range(n)]
+    table = {"event_id": ids, "as_of": days, "source_id": [f"s{i % 2}" for i in range(n)], "level": levels}
+    return pd.DataFrame(table | columns)
+
+
+def answer(event, world):
+    n = int(event["event_id"][1:])
+    trace = [
+        {"actor": "manager", "step_type": "fetch", "page_ids": [f"p{n}"]},
+        {"step_type": "answer", "content": "ok"},
+    ]
+    return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
+
+
+def answer_slowly(event, world):
+    time.sleep(0.02)
+    return answer(event, world)
+
+
+def answer_late(event, world):
+    time.sleep(0.6 if event["task"] == "late" else 0.2)
+    return answer(event, world)
+
+
+def misbehave(event, world):
+    kind = event["task"]
+    if kind == "raise":
+        raise ValueError(f"no /home/me/.cache/file for key sk-secret in {event['event_id']}")
+    if kind == "hang":
+        time.sleep(60)
+    if kind == "hang hard":  # deaf to the signal that asks it to end
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(60)
+    if kind == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "exit":
+        sys.exit(3)
+    if kind == "refuse":
+        return {"reply": "I would rather not.", "status": "refusal", "reason": "refused", "prediction": {"value": None}}
+    if kind == "misspell":
+        return {"prediction": {"valeu": 1.0}}
+    return answer(event, world)
+
+
+def spend(event, world):
+    outcome = answer(event, world)
+    return outcome | {"cost_usd": 0.25, "n_input_tokens": 100, "n_output_tokens": 20, "finish_reason": "stop"}
+
+
+def tell_world(event, world):
+    return {"prediction": {"value": str(world)}}
+
+
+@contextmanager
+def open_folder():
+    folder = Path(os.environ["TEST_FOLDER"])
+    (folder / f"opened_{os.getpid()}").touch()
+    yield folder.name
+    (folder / f"closed_{os.getpid()}").touch()
+
+
+def open_nothing():
+    return None
+
+
+def open_badly():
+    raise OSError("the replay web is down")
+
+
+def open_or_die():
+    """Starts 3 and 6 work; the process dies at the others."""
+    start = 1 + len(list(Path(os.environ["TEST_FOLDER"]).glob("start_*")))
+    (Path(os.environ["TEST_FOLDER"]) / f"start_{start}").touch()
+    if start % 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(agents, events, path, opener=open_nothing, **options):
+    agents = {name: {"forecast": forecast, "category": "baseline"} for name, forecast in agents.items()}
+    return run_agents(
+        agents, events, opener, path, **{"window": "T", "code_version": "c0", "progress": False} | options
+    )
+
+
+def read_all(path, timings=False):
+    return {table: read_runs(path, table, timings=timings) for table in ("runs", "replies", "predictions", "traces")}
+
+
+@MODES
+def test_every_agent_answers_every_event_and_all_of_it_is_stored(tmp_path, mode):
+    path = tmp_path / "l.sqlite"
+    ids = run({"fast": answer, "slow": answer_slowly}, make_events(6), path, mode=mode)
+    tables = read_all(path)
+    assert [len(table) for table in tables.values()] == [2, 12, 12, 24]
+    one = tables["predictions"].query("run_id == @ids['fast'] and event_id == 'e003'").iloc[0]
+    assert (one.value, one.distribution, one.as_of) == ("1.5", '{"0.5":1.5}', "2016-10-10T00:00:00+08:00")
+    assert list(tables["traces"].page_ids[:2].fillna("")) == ['["p0"]', ""]
+    assert set(tables["runs"].status) == {"complete"}
+    assert ids["fast"].startswith("fast-T-")
+
+
+def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+    events, agents = make_events(60), {"a": answer_slowly, "b": answer}
+    run(agents, events, tmp_path / "whole.sqlite", workers=1)
+    whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
+    call = f"run({{'a': answer_slowly, 'b': answer}}, make_events(60), {str(path)!r}, open_folder, workers=2)"
+    code = f"from test_runs import *\n{call}"
+    before = pd.DataFrame()
+    for moment in sorted(np.random.default_rng(7).integers(5, 100, 3)):
+        child = subprocess.Popen([sys.executable, "-c", code], cwd=HERE)
+        wait_until(lambda n=moment: count_replies(path) >= n)
+        child.kill()
+        assert child.wait() == -signal.SIGKILL
+        kept = read_all(path, timings=True)
+        assert before.empty or kept["replies"].merge(before).shape == before.shape, "an answer was lost or asked again"
+        before = kept["replies"]
+        assert moment <= len(before) < 120
+        assert len(kept["predictions"]) == len(before) == kept["traces"].groupby(["run_id", "event_id"]).ngroups
+        assert set(kept["runs"].status) == {"partial"}
+    wait_until(lambda: not any(is_alive(file) for file in tmp_path.glob("opened_*")))
+    run(agents, events, path, workers=1)
+    for table, rows in read_all(path).items():
+        pd.testing.assert_frame_equal(rows, whole[table])
+    assert read_runs(path, "replies", timings=True).merge(before).shape == before.shape
+
+
+def count_replies(path):
+    with closing(open_ledger(path)) as ledger:
+        return ledger.execute("SELECT count(*) FROM replies").fetchone()[0]
+
+
+def is_alive(file):
+    try:
+        return "Z" not in Path(f"/proc/{file.name.split('_')[1]}/stat").read_text().split()[2]
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(check, seconds=20):
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path):
+    kinds = ["raise", "die", "refuse", "exit", "misspell", "hang", "hang hard", "", "", ""]
+    started = time.monotonic()
+    run({"a": misbehave}, make_events(10, task=kinds), tmp_path / "l.sqlite", deadline_s=1, secrets=["sk-secret"])
+    assert time.monotonic() - started < 12
+    replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
+    assert list(replies.status) == [
+        "error",
+        "error",
+        "refusal",
+        "error",
+        "error",
+        "timeout",
+        "timeout",
+        "ok",
+        "ok",
+        "ok",
+    ]
+    assert list(replies.reason[:7]) == [
+        "ValueError: no <path> for key <secret> in e000",
+        "the worker process died (exit code -9)",
+        "refused",
+        "SystemExit: 3",
+        "ValueError: the predictions table has no column 'valeu'",
+        "no answer within 1 s",
+        "no answer within 1 s",
+    ]
+    predictions = read_runs(tmp_path / "l.sqlite", "predictions").set_index("event_id")
+    assert list(predictions.value.notna()) == [False] * 7 + [True] * 3
+    assert read_runs(tmp_path / "l.sqlite", "traces").event_id.nunique() == 10
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("process", "hang"), ("process", "hang hard"), ("thread", "hang")])
+def test_a_hanging_question_ends_within_a_second_of_its_deadline(mode, kind):
+    events = make_events(3, task=["", kind, ""], as_of="2016-10-10T00:00:00+08:00", source_id="s")
+    tasks = [(("r", "a"), event) for event in events.to_dict("records")]
+    if mode == "process":
+        rows = run_in_processes([tasks], {"a": misbehave}, open_nothing, deadline_s=1, workers=1)
+    else:
+        rows = run_in_threads(tasks, {"a": misbehave}, open_nothing, deadline_s=1, workers=1)
+    arrived = [(reply["event_id"], reply["status"], time.monotonic()) for reply, _, _ in rows]
+    assert [row[:2] for row in arrived] == [("e000", "ok"), ("e001", "timeout"), ("e002", "ok")]
+    assert 0.9 < arrived[1][2] - arrived[0][2] < 2
+
+
+def test_in_threads_many_wait_at_once_and_a_failure_stays_alone(tmp_path):
+    kinds = ["raise", "exit", "hang", "refuse", *[""] * 36]
+    started = time.monotonic()
+    run({"a": misbehave}, make_events(40, task=kinds), tmp_path / "l.sqlite", mode="thread", workers=20, deadline_s=0.5)
+    assert time.monotonic() - started < 1.5
+    replies = read_runs(tmp_path / "l.sqlite", "replies")
+    assert list(replies.status) == ["error", "error", "timeout", "refusal", *["ok"] * 36]
+
+
+def test_a_late_answer_of_a_thread_is_dropped():
+    tasks = [(("r", "a"), event) for event in make_events(4, task=["late", "", "", ""]).to_dict("records")]
+    rows = list(run_in_threads(tasks, {"a": answer_late}, open_nothing, deadline_s=0.4, workers=1))
+    assert [reply["status"] for reply, _, _ in rows] == ["timeout", "ok", "ok", "ok"]
+
+
+def test_a_process_that_dies_before_it_takes_a_question_is_started_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+    tasks = [(("r", "a"), event) for event in make_events(3, task=["", "die", ""]).to_dict("records")]
+    rows = list(run_in_processes([tasks], {"a": misbehave}, open_or_die, deadline_s=20, workers=1))
+    assert sorted((reply["event_id"], reply["status"]) for reply, _, _ in rows) == [
+        ("e000", "ok"),
+        ("e001", "error"),
+        ("e002", "ok"),
+    ]
+    assert len(list(tmp_path.glob("start_*"))) == 6
+
+
+def test_agents_that_worker_processes_cannot_import_end_the_run_with_a_sentence(tmp_path):
+    code = f"""
+from test_runs import *
+def local(event, world):
+    return answer(event, world)
+if __name__ == "__main__":
+    run({{"a": local}}, make_events(2), {str(tmp_path / "l.sqlite")!r}, workers=1)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, timeout=60)
+    assert (
+        "RuntimeError: worker processes do not start; agents and opener must be functions of a module" in ended.stderr
+    )
+    assert read_runs(tmp_path / "l.sqlite", "replies").empty
+
+
+@MODES
+def test_a_finished_run_asks_nothing_again_failures_neither(tmp_path, mode, monkeypatch):
+    events = make_events(4, task=["raise", "", "", ""])
+    ids = run({"a": misbehave}, events, tmp_path / "l.sqlite", mode=mode)
+    before = read_all(tmp_path / "l.sqlite", timings=True)
+    assert run({"a": misbehave}, events, tmp_path / "l.sqlite", open_badly, mode="process") == ids
+    for table, rows in read_all(tmp_path / "l.sqlite", timings=True).items():
+        pd.testing.assert_frame_equal(rows, before[table])
+
+
+def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path):
+    agents, events = {"a": {"forecast": answer, "params": {"n": 7}, "seed": 1}}, make_events(2)
+
+    def identify(agents=agents, events=events, code_version="c0"):
+        options = {"window": "T", "mode": "thread", "code_version": code_version}
+        return run_agents(agents, events, open_nothing, tmp_path / "l.sqlite", **options)["a"]
+
+    changed = {"a": agents["a"] | {"params": {"n": 8}}}
+    other = {"a": agents["a"] | {"condition": "no_tools"}}
+    ids = [identify(), identify(agents=changed), identify(agents=other), identify(code_version="c1")]
+    ids += [identify(events=events.assign(level=4)), identify(events=events[:1])]
+    assert len(set(ids)) == 6
+    assert identify(events=events[::-1]) == ids[0]
+    assert sorted(set(ids)) == list(read_runs(tmp_path / "l.sqlite", "runs").run_id)
+
+
+@MODES
+def test_the_world_is_opened_once_a_worker_and_closed(tmp_path, monkeypatch, mode):
+    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+    run({"a": tell_world}, make_events(12), tmp_path / "l.sqlite", open_folder, mode=mode)
+    opened, closed = (sorted(f.name[6:] for f in tmp_path.glob(f"{word}_*")) for word in ("opened", "closed"))
+    assert opened == closed
+    assert len(opened) == (2 if mode == "process" else 1)
+    assert set(read_runs(tmp_path / "l.sqlite", "predictions").value) == {f'"{tmp_path.name}"'}
+
+
+@MODES
+def test_a_world_that_does_not_open_stops_the_run_and_is_no_agents_error(tmp_path, mode):
+    with pytest.raises(Exception, match="the world did not open: OSError: the replay web is down"):
+        run({"a": answer}, make_events(2), tmp_path / "l.sqlite", open_badly, mode=mode, workers=1)
+    assert read_runs(tmp_path / "l.sqlite", "replies").empty
+    run({"a": answer}, make_events(2), tmp_path / "l.sqlite", mode=mode, workers=1)
+    assert len(read_runs(tmp_path / "l.sqlite", "replies")) == 2
+
+
+def test_tokens_and_cost_are_summed_and_shown(tmp_path, capsys):
+    run({"a": spend}, make_events(4), tmp_path / "l.sqlite", mode="thread", progress=True)
+    one = read_runs(tmp_path / "l.sqlite", "runs").iloc[0]
+    assert (one.n_tokens, one.cost_usd, one.status) == (480, 1.0, "complete")
+    assert "4/4" in (bar := capsys.readouterr().err)
+    assert "1.00 USD" in bar
+    run({"b": spend}, make_events(4), tmp_path / "l.sqlite", mode="thread", progress=None)
+    assert capsys.readouterr().err == "", "silent where standard error is no terminal"
+
+
+def test_questions_come_by_day_then_source_then_agent():
+    groups = list_tasks([("r1", "a"), ("r2", "b")], make_events(12), {"r1": {"e000"}, "r2": set()})
+    order = [
+        (task[1]["as_of"], task[1]["source_id"], task[0][1], task[1]["event_id"]) for group in groups for task in group
+    ]
+    assert order == sorted(order)
+    assert len(order) == 23
+    assert all(len({(task[1]["as_of"], task[1]["source_id"]) for task in group}) == 1 for group in groups)
+
+
+def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
+    events = make_events(200)
+    small, large = sample_events(events, 20), sample_events(events, 40)
+    assert set(small.event_id) < set(large.event_id)
+    assert list(small.level.value_counts()) == [5, 5, 5, 5]
+    assert list(small.event_id) == list(sample_events(events.sample(frac=1, random_state=1), 20).event_id.sort_values())
+    assert set(small.event_id) != set(sample_events(events, 20, seed=1).event_id)
+    assert len(sample_events(events, 1000)) == 200
+    with pytest.raises(ValueError, match="must be positive"):
+        sample_events(events, 0)
+
+
+def test_agents_that_cannot_be_run_are_refused_before_anything_is_asked(tmp_path):
+    with pytest.raises(TypeError, match="'a' must be a function of a module"):
+        run({"a": lambda event, world: answer(event, world)}, make_events(2), tmp_path / "l.sqlite")
+    with pytest.raises(ValueError, match="no column 'temperature'; put it into params"):
+        run_agents({"a": {"forecast": answer, "temperature": 1}}, make_events(2), open_nothing, tmp_path / "l.sqlite",
+                   window="T", code_version="c0")  # fmt: skip
+    with pytest.raises(ValueError, match="not 'fork'"):
+        run({"a": answer}, make_events(2), tmp_path / "l.sqlite", mode="fork")
+
+
+def test_redaction_covers_encoded_keys():
+    assert redact("a+b/c== and a%2Bb%2Fc%3D%3D", ["a+b/c=="]) == "<secret> and <secret>"
+
+
+def test_the_code_version_is_stable_and_follows_the_files():
+    assert hash_code() == hash_code() != hash_code(["src/helpers/store.py"])

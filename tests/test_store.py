@@ -1,0 +1,48 @@
+"""The tables' contract: keys, order, bytes; and that the dictionary in data/README.md names every column."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from helpers.store import ROOT, TABLES, check_table, list_columns, locate_output, read_table, write_table
+
+
+def make_acquisitions(*moments):
+    return pd.DataFrame({"event_id": "e1", "attempted_at": moments, "status": "ok"})
+
+
+def test_every_column_stands_in_the_data_dictionary():
+    text = (ROOT / "data/README.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| ([^|]+) \|", text, flags=re.M)
+    named = {name.strip() for cell in cells for name in cell.split(",")}
+    assert {column for name in TABLES for column in list_columns(name)} - named == set()
+
+
+def test_a_repeated_key_is_named():
+    with pytest.raises(ValueError, match="repeat a key.*2016-10-17"):
+        check_table("acquisitions", make_acquisitions("2016-10-17", "2016-10-17"))
+
+
+def test_a_blank_key_names_its_row():
+    with pytest.raises(ValueError, match="row 2 has no attempted_at"):
+        check_table("acquisitions", make_acquisitions("2016-10-17", None))
+
+
+def test_columns_stand_in_the_contracts_order_and_extra_ones_follow():
+    table = check_table("acquisitions", make_acquisitions("x").assign(extra=1)[["extra", "attempted_at", "event_id"]])
+    assert list(table) == [*list_columns("acquisitions"), "extra"]
+
+
+def test_a_table_reads_as_written_and_twice_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    table = make_acquisitions("2016-10-17", "2016-10-18")
+    first = write_table("acquisitions", table, "T").read_bytes()
+    assert write_table("acquisitions", table, "T").read_bytes() == first
+    assert list(read_table("acquisitions", "T")["attempted_at"]) == ["2016-10-17", "2016-10-18"]
+    assert locate_output("x.txt").parent == tmp_path
+
+
+def test_a_table_that_is_not_there_says_what_makes_it():
+    with pytest.raises(FileNotFoundError, match="make figures"):
+        read_table("events", "nowhere")

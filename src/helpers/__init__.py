@@ -28,6 +28,7 @@ FLOW = (
     "agents.runs",
     "outcomes.answers",
     "outcomes.scores",
+    "studies.series",
     "studies.tiers",
     "studies.audit",
     "studies.collection",

@@ -118,7 +118,7 @@ def count_steps(dates, date):
     4
     """
     ahead = (pd.Timestamp(date) - dates[-1]).days
-    if len(set(dates)) > 7 and (dates.dayofweek < 5).all() and dates[-1].dayofweek != dates[-2].dayofweek:
+    if len(set(dates)) > 7 and (dates.day_of_week < 5).all() and dates[-1].day_of_week != dates[-2].day_of_week:
         return max(1, int(np.busday_count(dates[-1].date(), pd.Timestamp(date).date())))
     span = max((dates[-1] - dates[0]).days, 1)
     return max(1, round(ahead * (len(set(dates)) - 1) / span)) if len(dates) > 1 else 1

@@ -120,6 +120,7 @@ def run_agents(
     *,
     window,
     code_version,
+    drawn_from=None,
     deadline_s=1800,
     workers=2,
     mode="process",
@@ -132,13 +133,15 @@ def run_agents(
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
     `deadline_s` is in seconds a question, 30 minutes in the paper (3.2.3). What the ledger holds is not asked again,
     failures neither: a missing prediction stays missing (4.1). `code_version` is a content hash (`hash_code`): changed
-    code is a new run. `progress=None` shows a bar on a terminal only. `secrets` are kept out of stored reasons.
+    code is a new run; so are other events, but where `events` is a sample, `drawn_from` names the whole table instead
+    and a larger sample continues the run, which is complete with the whole. `progress=None` shows a bar on a terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
     check_agents(agents, mode)
+    whole = events if drawn_from is None else drawn_from
     runs = [
-        describe_run(agent_id, agent, events, window=window, code_version=code_version, deadline_s=deadline_s)
+        describe_run(agent_id, agent, whole, window=window, code_version=code_version, deadline_s=deadline_s)
         for agent_id, agent in sorted(agents.items())
     ]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
@@ -156,7 +159,7 @@ def run_agents(
                 store_rows(ledger, arrivals, ids, sum(map(len, groups)), len(ids) * len(events), progress)
         finally:
             for run_id, _ in ids:
-                close_run(ledger, run_id, len(events))
+                close_run(ledger, run_id, len(whole))
     return {agent_id: run_id for run_id, agent_id in ids}
 
 

@@ -34,8 +34,8 @@ def is_due(template, source, day):
     weekly ones on a weekday of their own, spread by their name."""
     n_days = 5 if source.update_frequency == "weekdays" else 7
     if template["period"] == "daily":
-        return day.dayofweek < n_days
-    return day.dayofweek == zlib.crc32(template["id"].encode()) % n_days
+        return day.day_of_week < n_days
+    return day.day_of_week == zlib.crc32(template["id"].encode()) % n_days
 
 
 def collect_events(

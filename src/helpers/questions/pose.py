@@ -81,7 +81,7 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
             last, end.tz_localize(None) + pd.Timedelta(days=1), freq=f"{STEP_DAYS[source.update_frequency]}D"
         )[1:]
     if source.update_frequency == "weekdays":
-        days = days[days.dayofweek < 5]
+        days = days[days.day_of_week < 5]
     dates = pd.Series([f"{day.date()}T{hour}" if hour else str(day.date()) for day in days], dtype=str)
     if dates.empty:
         raise Unanswerable("no value is due within the horizon")

@@ -1,0 +1,126 @@
+"""Public files the kit reads and does not hold: leaderboards, question sets, experts' probabilities.
+
+data/public.toml names each: title, public address, sha256, licence, the day it was retrieved. A file comes from the
+mirror folder that the environment variable KIT_DATA_MIRROR names, else from .cache/public, else from its address; its
+digest is checked whatever the way. Files without an address are derived; the toml says how to make them again.
+"""
+
+import logging
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pooch
+import requests
+
+from helpers import store
+
+REGISTRY = store.ROOT / "data" / "public.toml"
+CACHE = store.ROOT / ".cache" / "public"
+MIRROR = "KIT_DATA_MIRROR"
+"""Environment variable: a folder that holds the files under their names."""
+
+TIMEOUT_S = 30
+
+
+def load_registry(path=REGISTRY):
+    """Return the public files as a dictionary: name -> title, sha256, licence, retrieved_date, and address or rebuild.
+
+    Raises ValueError when an entry lacks one of these, or its sha256 is none.
+
+    >>> load_registry()["futurex/leaderboard.json"]["licence"]
+    'none stated; figures only'
+    """
+    files = tomllib.loads(path.read_text(encoding="utf-8"))["files"]
+    for name, entry in files.items():
+        absent = [field for field in ("title", "sha256", "licence", "retrieved_date") if not entry.get(field)]
+        if absent or not (entry.get("address") or entry.get("rebuild")):
+            raise ValueError(f"{path.name}: {name} has no {absent[0] if absent else 'address and no rebuild'}")
+        if not re.fullmatch("[0-9a-f]{64}", entry["sha256"]):
+            raise ValueError(f"{path.name}: the sha256 of {name} is not 64 hex digits")
+    return files
+
+
+def load_frameworks(path=REGISTRY):
+    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4).
+
+    >>> load_frameworks()["Search"], len(set(load_frameworks().values()))
+    ('think_search', 4)
+    """
+    table = tomllib.loads(path.read_text(encoding="utf-8"))["futurex_frameworks"]
+    return {name: kind for kind, names in table.items() if kind != "section" for name in names}
+
+
+def locate_public(name, registry=REGISTRY, cache=CACHE):
+    """Return the path of a public file whose sha256 is the registry's, fetching it into the cache when need be.
+
+    Raises LookupError for a name the registry lacks, ValueError when a mirror's file has another digest, and
+    FileNotFoundError, with what to do, when the file is neither mirrored nor cached nor can be downloaded.
+    """
+    files = load_registry(registry)
+    if name not in files:
+        raise LookupError(f"no public file {name!r}; {registry.name} has {', '.join(files)}")
+    entry = files[name]
+    mirrored = Path(os.environ.get(MIRROR) or cache) / name
+    if mirrored.exists() and is_intact(mirrored, entry):
+        return mirrored
+    if mirrored.exists() and os.environ.get(MIRROR):
+        raise ValueError(
+            f"{name} in the folder of {MIRROR} is not the file of {entry['retrieved_date']} that {registry.name} names "
+            "(its sha256 differs); mirror that one, or leave it out of the folder"
+        )
+    cached = cache / name
+    if cached.exists() and is_intact(cached, entry):
+        return cached
+    return download_file(name, entry, cache)
+
+
+def is_intact(path, entry):
+    """Say whether a file has the sha256 of its entry."""
+    return pooch.file_hash(str(path), alg="sha256") == entry["sha256"]
+
+
+def download_file(name, entry, cache):
+    """Fetch a file from its address into the cache and return its path; nothing is kept that has another digest.
+
+    Raises FileNotFoundError when it has no address, does not arrive, or has changed since it was retrieved.
+    """
+    instead = f"name a folder that holds it in {MIRROR}, or put it at .cache/public/{name}"
+    if "address" not in entry:
+        raise FileNotFoundError(
+            f"{name} is derived, has no address of its own, and is not there with its sha256; {instead} "
+            "(data/public.toml says how to rebuild it)"
+        )
+    target = cache / name
+    pooch.get_logger().setLevel(logging.WARNING)
+    try:
+        found = pooch.retrieve(
+            entry["address"],
+            known_hash=f"sha256:{entry['sha256']}",
+            fname=target.name,
+            path=target.parent,
+            downloader=pooch.HTTPDownloader(timeout=TIMEOUT_S),
+        )
+    except requests.RequestException as problem:
+        raise FileNotFoundError(
+            f"{name} is neither mirrored nor cached, and {entry['address']} could not be read "
+            f"({type(problem).__name__}); {instead}"
+        ) from None
+    except ValueError:
+        raise FileNotFoundError(
+            f"{name} at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs); {instead}"
+        ) from None
+    return Path(found)
+
+
+def describe_source(*names, registry=REGISTRY):
+    """Return what a figure says of the public files it rests on: titles and the day they were retrieved.
+
+    >>> describe_source("futurex/leaderboard.json")
+    'FutureX public leaderboard, retrieved 2026-11-22'
+    """
+    files = load_registry(registry)
+    titles = "; ".join(files[name]["title"] for name in names)
+    dates = sorted({files[name]["retrieved_date"] for name in names})
+    return f"{titles}, retrieved {' and '.join(dates)}"

@@ -91,6 +91,8 @@ def read_history(crawler, source_id, as_of, variables):
         return history[[variables["entity"]]].dropna(), page_id
     if variables["ask"] in ("leader", "risers", "above"):
         return history[[entity for entity in variables["reference"] if entity in history]], page_id
+    if "among" in variables:
+        history = history[[entity for entity in variables["among"] if entity in history]]
     return history.loc[:, history.iloc[-N_MEAN:].notna().any()], page_id
 
 
@@ -99,10 +101,10 @@ def expect_values(method, history, variables, rng):
     point, spread = {}, {}
     dates = pd.to_datetime(history.index)
     n_steps = count_steps(dates, variables["date"])
-    season = int((dates > dates[-1] - pd.Timedelta(days=7)).sum())
     for entity in history.columns:
-        values = tuple(history[entity].dropna())
-        point[entity], spread[entity] = METHODS[method](values, max(season, 1), n_steps)
+        values = history[entity].dropna()
+        back = count_back(values.index, variables["date"])
+        point[entity], spread[entity] = METHODS[method](tuple(values), back, n_steps)
     point = pd.Series(point)
     if method == "base_rate":
         rows = history.to_numpy()[rng.integers(len(history), size=N_DRAWS)]
@@ -122,6 +124,19 @@ def count_steps(dates, date):
         return max(1, int(np.busday_count(dates[-1].date(), pd.Timestamp(date).date())))
     span = max((dates[-1] - dates[0]).days, 1)
     return max(1, round(ahead * (len(set(dates)) - 1) / span)) if len(dates) > 1 else 1
+
+
+def count_back(dates, date):
+    """Return the place, counted from the end, of the value that is nearest to a whole number of weeks before a date.
+
+    >>> count_back(["2016-10-03", "2016-10-04", "2016-10-06", "2016-10-07", "2016-10-10"], "2016-10-11")
+    4
+    """
+    days = pd.to_datetime(dates)
+    ahead = max((pd.Timestamp(date) - days[-1]).days, 1)
+    wanted = pd.Timestamp(date) - pd.Timedelta(days=7 * -(-ahead // 7))
+    distance = np.abs((days - wanted).days)
+    return int(np.argmin(distance[::-1])) + 1
 
 
 def answer_event(event, variables, point, draws, *, by_draws):
@@ -191,24 +206,22 @@ def guess_event(event, variables, history, rng):
     return {"value": value, "probability": share, "distribution": {letter: share for letter in letters}}
 
 
-def expect_last(values, season, n_steps):
+def expect_last(values, back, n_steps):
     """Return the last value, and the standard deviation of past changes over as many steps."""
     return values[-1], measure_error(values, lambda past: past[-1], n_steps)
 
 
-def expect_seasonal(values, season, n_steps):
-    """Return the value one week before the date, and the standard deviation of past weekly changes."""
-    back = season - (n_steps - 1) % season
-    back = min(back, len(values))
+def expect_seasonal(values, back, n_steps):
+    """Return the value a week (or whole weeks) before the date, and the spread of past errors of that rule."""
     return values[-back], measure_error(values, lambda past: past[-min(back, len(past))], n_steps)
 
 
-def expect_mean(values, season, n_steps):
+def expect_mean(values, back, n_steps):
     """Return the mean of the last seven values, and the spread of past errors of that rule."""
     return float(np.mean(values[-N_MEAN:])), measure_error(values, lambda past: np.mean(past[-N_MEAN:]), n_steps)
 
 
-def expect_base(values, season, n_steps):
+def expect_base(values, back, n_steps):
     """Return the median of all values shown; the draws are the past snapshots themselves."""
     return float(np.median(values)), 0.0
 
@@ -222,10 +235,10 @@ def measure_error(values, rule, n_steps):
 
 
 @lru_cache(maxsize=4096)
-def expect_smoothing(values, season, n_steps):
+def expect_smoothing(values, back, n_steps):
     """Return simple exponential smoothing's forecast, and its standard error `n_steps` ahead."""
     if len(values) < MIN_FIT or np.ptp(values) == 0:
-        return expect_mean(values, season, n_steps)
+        return expect_mean(values, back, n_steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = SimpleExpSmoothing(np.asarray(values), initialization_method="estimated").fit()
@@ -235,10 +248,10 @@ def expect_smoothing(values, season, n_steps):
 
 
 @lru_cache(maxsize=4096)
-def expect_arima(values, season, n_steps):
+def expect_arima(values, back, n_steps):
     """Return ARIMA(1,0,0)'s forecast and standard error `n_steps` ahead (statsmodels)."""
     if len(values) < MIN_FIT or np.ptp(values) == 0:
-        return expect_mean(values, season, n_steps)
+        return expect_mean(values, back, n_steps)
     scale = float(np.std(values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

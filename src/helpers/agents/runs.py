@@ -133,8 +133,9 @@ def run_agents(
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
     `deadline_s` is in seconds a question, 30 minutes in the paper (3.2.3). What the ledger holds is not asked again,
     failures neither: a missing prediction stays missing (4.1). `code_version` is a content hash (`hash_code`): changed
-    code is a new run; so are other events, but where `events` is a sample, `drawn_from` names the whole table instead
-    and a larger sample continues the run, which is complete with the whole. `progress=None` shows a bar on a terminal only. `secrets` are kept out of stored reasons.
+    code or other events are a new run. Where `events` is a sample, `drawn_from` is the table it was drawn from: the run
+    is named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar
+    on a terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")

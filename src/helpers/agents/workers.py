@@ -152,7 +152,7 @@ def start_worker(forecasts, opener, secrets):
 
 def close_world(stack):
     """Close this worker process's world, deaf to the pool's second request to end; it is killed if this takes long."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     stack.close()
 
 

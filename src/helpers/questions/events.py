@@ -53,7 +53,11 @@ def collect_events(
         as_of = stamp_moment(day.tz_localize("Asia/Shanghai"))
         for source in sites.values():
             if source.form == "market":
-                candidates += pose_market_events(source, crawler, window, as_of, seed, horizon_days)
+                try:
+                    candidates += pose_market_events(source, crawler, window, as_of, seed, horizon_days)
+                except (GatewayError, ExtractionError) as error:
+                    event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{source.id}"
+                    screenings.append(make_screening(event_id, "unreachable", str(error)))
                 continue
             for template in source.templates:
                 if is_due(template, source, day):
@@ -89,13 +93,16 @@ def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
 def pose_within(template, source, observations, as_of, deck, horizon_days):
     """Pose an event with a horizon of its own: daily templates draw 1 to 7 days, weekly ones take all of the week.
 
-    Where the drawn horizon reaches no value that is still to happen, the whole week is taken; a long-lagged source may
-    then ask for a value of before the start day that is published after it (a nowcast, marked so).
+    Where the drawn horizon reaches no value that is still to happen and was not asked for, another is drawn; at last
+    the whole week is taken, and a long-lagged source may then ask for a value of before the start day that is published
+    after it (a nowcast, marked so).
     """
+    drawn = []
     if template["period"] == "daily" and source.update_frequency in ("daily", "weekdays", "hourly"):
-        drawn = int(deck.rng.integers(1, horizon_days + 1))
+        drawn = [int(days) + 1 for days in deck.rng.permutation(horizon_days)]
+    for days in drawn:
         try:
-            return pose_event(template, source, observations, as_of, deck, horizon_days=drawn, not_before=as_of[:10])
+            return pose_event(template, source, observations, as_of, deck, horizon_days=days, not_before=as_of[:10])
         except Unanswerable as error:
             if "horizon" not in str(error):
                 raise
@@ -149,25 +156,30 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
     for row in pages.sort_values("market_id").to_dict("records"):
         posed_at = pd.Timestamp(f"{row['opens_at']}")
         closes_at = pd.Timestamp(row["closes_at"])
-        if not opened <= posed_at < pd.Timestamp(as_of) or not pd.Timestamp(as_of) < closes_at <= end:
+        is_over = json.loads(row["terms"])["date"] < as_of[:10]
+        if not opened <= posed_at < pd.Timestamp(as_of) or not pd.Timestamp(as_of) < closes_at <= end or is_over:
             continue
         event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-market-{row['market_id']}"
-        posed = read_market_page(row, pages, np.random.default_rng([seed, zlib.crc32(event_id.encode())]))
-        about = crawler.sources[posed["variables"]["about"]]
+        about = crawler.sources[json.loads(row["terms"])["about"]]
+        related = set(crawler.observe(about.id, as_of)[0]["entity"])
+        posed = read_market_page(row, pages, related, np.random.default_rng([seed, zlib.crc32(event_id.encode())]))
         subject = (about.domain, about.subdomain, about.contamination_group)
         template_id = f"market_{row['market_id'].split('-')[0]}"
         events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
     return events
 
 
-def read_market_page(row, pages, rng):
-    """Return what a market's page poses; an option event with three or more gets unrelated wrong options, shuffled."""
+def read_market_page(row, pages, related, rng):
+    """Return what a market's page poses; an option event with three or more gets unrelated wrong options, shuffled.
+
+    The wrong options are those of other pages; `related` are the names that the question's own source knows, which
+    could be right and are left out.
+    """
     terms = json.loads(row["terms"])
     options = dict(zip(terms.pop("keys"), json.loads(row["options"]), strict=True))
     if len(options) > 2:
-        pool = sorted(
-            {text for cell in pages["options"] for text in json.loads(cell)} - set(options.values()) - {"Yes", "No"}
-        )
+        others = {text for cell in pages["options"] for text in json.loads(cell)}
+        pool = sorted(others - set(options.values()) - related - {"Yes", "No"})
         n_added = max(N_DISTRACTORS, 4 - len(options))
         chosen = [pool[i] for i in rng.permutation(len(pool))[:n_added]]
         options |= {f"distractor: {text}": text for text in chosen}

@@ -15,7 +15,7 @@ HARMFUL = re.compile(
     r"\b(kill|murder|suicide|rape|terror\w*|assassinat\w*|massacre|porn\w*|slur|lynch\w*|genocide|overdose)\b", re.I
 )
 SUBJECTIVE = re.compile(
-    r"\b(I(?!-)|we|my|our|best|worst|nicest|beautiful|should|deserve\w*|favou?rite|interesting|boring|feel|opinion)\b"
+    r"\b(I(?!-)|(?i:we|my|our|best|worst|nicest|beautiful|should|deserve\w*|favou?rite|interesting|boring|feel|opinion))\b"
 )
 
 

@@ -85,14 +85,16 @@ def write_facts(spec, source, rows, opens_at, event, terms):
         "rules": "Settles by: " + event["resolution_criteria"],
         "terms": dump_json(terms | {"keys": list(letters)}),
     }
-    value = rows[rows["occurred_at"].str[:10] == terms["date"]]
+    value = rows[
+        rows["occurred_at"].str.startswith(f"{terms['date']}T{terms['hour']}" if terms["hour"] else terms["date"])
+    ]
     target = select_series(melt_rows(value, terms["variable"]), terms["variable"], terms["hour"])
     if terms["date"] not in target.index:
         return [opening]
     answer = resolve_event(terms | {"letters": letters}, target.loc[terms["date"]])
     if answer is None:
         return [opening]
-    settled = (event["resolves_at"] + SETTLE).tz_convert(ZONE)
+    settled = (max(event["resolves_at"], value["published_at"].max()) + SETTLE).tz_convert(ZONE)
     resolution = "; ".join(event["options"][letter] for letter in np.atleast_1d(answer))
     return [opening, {"occurred_at": f"{settled:%Y-%m-%dT%H:%M}", "entity": market_id, "resolution": resolution}]
 

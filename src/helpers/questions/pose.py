@@ -24,10 +24,14 @@ class Unanswerable(Exception):
 
 @dataclass
 class Deck:
-    """Values of a template's variables in seeded random order; none comes again before all have come."""
+    """Values of a template's variables in seeded random order; none comes again before all have come.
+
+    `asked` holds what was asked for which date, so that no question recurs (FutureX 3.2.2).
+    """
 
     rng: np.random.Generator
     cards: list = field(default_factory=list)
+    asked: set = field(default_factory=set)
 
     def draw(self, values, accept):
         """Take the next value that `accept` allows, reshuffling when the deck runs out.
@@ -42,7 +46,15 @@ class Deck:
                     return self.cards.pop(place)
             fresh = [value for value in values if value not in self.cards]
             self.cards += [fresh[i] for i in self.rng.permutation(len(fresh))]
-        raise Unanswerable("no entity has enough published values")
+        raise Unanswerable("no entity has enough published values, or was not asked about within the horizon")
+
+    def mark(self, variables):
+        """Remember a question by date, hour, and entity or place."""
+        self.asked.add((variables["date"], variables["hour"], variables.get("entity", variables.get("rank"))))
+
+    def is_new(self, variables, card=None):
+        """Tell whether a question (with the entity or place `card`) was not asked before."""
+        return (variables["date"], variables["hour"], card) not in self.asked
 
 
 def pose_event(template, source, observations, as_of, deck, *, horizon_days=HORIZON_DAYS, not_before=""):
@@ -55,6 +67,8 @@ def pose_event(template, source, observations, as_of, deck, *, horizon_days=HORI
     rng = deck.rng
     hour = hours[int(rng.integers(len(hours)))] or None
     series = select_series(observations, template["variable"], hour)
+    if series.empty:
+        raise Unanswerable("the page shows no value of this variable" + f" at {hour}" * bool(hour))
     if source.page.get("fixtures_days"):
         return pose_fixture(template, source, observations, series, as_of, deck, horizon_days)
     date, resolves_at = find_due_date(source, series.index[-1], hour, as_of, horizon_days)
@@ -65,6 +79,7 @@ def pose_event(template, source, observations, as_of, deck, *, horizon_days=HORI
     variables |= {key: template[key] for key in ("k", "by", "order", "absent") if key in template}
     options = ADDERS[template["ask"]](template, source, series, entities, variables, deck)
     volatility = measure_volatility(variables, series)
+    deck.mark(variables)
     return word_event(template, source, variables, options, resolves_at) | {"volatility": volatility}
 
 
@@ -122,7 +137,7 @@ def measure_volatility(variables, series):
 
 def add_number(template, source, series, entities, variables, deck):
     """Number, yes/no and band asks: one entity; a reference, a threshold or cuts from what is known."""
-    entity = variables["entity"] = deck.draw(sorted(entities), lambda card: True)
+    entity = variables["entity"] = deck.draw(sorted(entities), lambda card: deck.is_new(variables, card))
     known = series[entity].dropna()
     decimals = source.variables[template["variable"]]["decimals"]
     if template["ask"] == "change":
@@ -169,7 +184,9 @@ def add_ranking(template, source, series, entities, variables, deck):
     """Top and rank: all entities of the page compete; a place is drawn for rank."""
     k = variables["k"] = template.get("k", 5) if template["ask"] == "top" else 1
     if template["ask"] == "rank":
-        variables["rank"] = deck.draw(list(template.get("ranks", [1, 2, 3])), lambda card: True)
+        variables["rank"] = deck.draw(list(template.get("ranks", [1, 2, 3])), lambda card: deck.is_new(variables, card))
+    elif not deck.is_new(variables):
+        raise Unanswerable("the ranking of that date was asked for before, within the horizon")
     if len(entities) < max(k, variables.get("rank", 1)) + 1:
         raise Unanswerable("too few entities have published values")
     wanted = template.get("only") or source.entities.get("only")
@@ -208,9 +225,10 @@ def pose_fixture(template, source, observations, series, as_of, deck, horizon_da
     dates = dict(zip(coming["entity"], coming["occurred_at"], strict=True))
     if not dates:
         raise Unanswerable("no match is listed within the horizon")
-    entity = deck.draw(sorted(dates), lambda card: True)
+    entity = deck.draw(sorted(dates), lambda card: (dates[card], None, card) not in deck.asked)
     variables = {"ask": template["ask"], "variable": template["variable"], "hour": None}
     variables |= {"date": dates[entity], "entity": entity}
+    deck.mark(variables)
     options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
     resolves_at = compute_published_at(source.publication, pd.Series([dates[entity]]))[0]
     event = word_event(template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at)

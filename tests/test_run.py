@@ -62,13 +62,17 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
         answers, _ = acquire_answers(events, crawler)
     write_table("events", events, "A")
     write_table("answers", answers, "A")
-    main(["--agent", "mean_of_7", "--limit", "5"])
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     shown = capsys.readouterr().out
     assert "5 events of window A" in shown
     assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
     before = read_runs(tmp_path / LEDGER, "replies", timings=True)
     assert len(before) == 5 * 7
     assert set(before.status) == {"ok"}
-    main(["--agent", "mean_of_7", "--limit", "5"])
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out == shown
     pd.testing.assert_frame_equal(read_runs(tmp_path / LEDGER, "replies", timings=True), before)
+    main(["--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
+    assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"

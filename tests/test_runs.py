@@ -172,7 +172,7 @@ def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path
     kinds = ["raise", "die", "refuse", "exit", "misspell", "hang", "hang hard", "", "", ""]
     started = time.monotonic()
     run({"a": misbehave}, make_events(10, task=kinds), tmp_path / "l.sqlite", deadline_s=1, secrets=["sk-secret"])
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 40  # a hang lasts 60
     replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
     assert list(replies.status) == [
         "error",
@@ -217,7 +217,7 @@ def test_in_threads_many_wait_at_once_and_a_failure_stays_alone(tmp_path):
     kinds = ["raise", "exit", "hang", "refuse", *[""] * 36]
     started = time.monotonic()
     run({"a": misbehave}, make_events(40, task=kinds), tmp_path / "l.sqlite", mode="thread", workers=20, deadline_s=0.5)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 5  # a hang lasts 60
     replies = read_runs(tmp_path / "l.sqlite", "replies")
     assert list(replies.status) == ["error", "error", "timeout", "refusal", *["ok"] * 36]
 
@@ -298,6 +298,17 @@ def test_a_world_that_does_not_open_stops_the_run_and_is_no_agents_error(tmp_pat
     assert read_runs(tmp_path / "l.sqlite", "replies").empty
     run({"a": answer}, make_events(2), tmp_path / "l.sqlite", mode=mode, workers=1)
     assert len(read_runs(tmp_path / "l.sqlite", "replies")) == 2
+
+
+def test_a_larger_sample_continues_the_run_of_the_whole(tmp_path):
+    events, path = make_events(8), tmp_path / "l.sqlite"
+    first = run({"a": answer}, events[:3], path, drawn_from=events, mode="thread")
+    before = read_runs(path, "replies", timings=True)
+    assert list(read_runs(path, "runs").status) == ["partial"]
+    assert run({"a": answer}, events[:6], path, drawn_from=events, mode="thread") == first
+    assert len(read_runs(path, "replies", timings=True).merge(before)) == 3
+    assert run({"a": answer}, events, path, mode="thread") == first
+    assert list(read_runs(path, "runs").status) == ["complete"]
 
 
 def test_tokens_and_cost_are_summed_and_shown(tmp_path, capsys):

@@ -47,11 +47,16 @@ def choose_agents(registry, names):
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
-def choose_events(window, limit, seed):
-    """Return a window's events, or a sample of `limit` shared by the levels. Raises ValueError or FileNotFoundError."""
+def read_events(window):
+    """Return a window's events. Raises ValueError for an unknown window, FileNotFoundError when they are not there."""
     list_days(window)
-    events = read_table("events", window)
-    return events if limit is None else sample_events(events, limit, seed)
+    return read_table("events", window)
+
+
+def read_sampled(path, table, run_ids, events, timings=False):
+    """Return some runs' rows of a ledger's table for these events only: a run may already hold more."""
+    rows = read_runs(path, table, run_ids.values(), timings)
+    return rows[rows["event_id"].isin(events["event_id"])]
 
 
 def summarize_agents(scores, events, rng):
@@ -72,10 +77,10 @@ def summarize_agents(scores, events, rng):
     return table.sort_values("score", ascending=False, kind="stable").rename_axis("agent")
 
 
-def measure_costs(path, run_ids):
+def measure_costs(replies, run_ids):
     """Return, by agent, US dollars spent (blank: no price is known), mean seconds a question, and what is missing."""
-    replies = read_runs(path, "replies", run_ids.values(), timings=True)
-    replies["agent"] = replies["run_id"].map({run_id: agent_id for agent_id, run_id in run_ids.items()})
+    agents = replies["run_id"].map({run_id: agent_id for agent_id, run_id in run_ids.items()})
+    replies = replies.assign(agent=agents)
     groups = replies.groupby("agent")
     table = pd.DataFrame({"USD": groups["cost_usd"].agg(lambda cost: pd.to_numeric(cost).sum(min_count=1))})
     table["s a question"] = groups["duration_s"].mean()
@@ -89,9 +94,10 @@ def measure_costs(path, run_ids):
 
 def show_results(path, run_ids, events, window, rng):
     """Return the text shown after a run: the scores where there are answers, the costs, what to do next."""
-    costs = measure_costs(path, run_ids)
+    replies = read_sampled(path, "replies", run_ids, events, timings=True)
+    costs = measure_costs(replies, run_ids)
     try:
-        predictions = read_runs(path, "predictions", run_ids.values())
+        predictions = read_sampled(path, "predictions", run_ids, events)
         answers = read_table("answers", window)
         table = summarize_agents(score_predictions(predictions, answers, events), events, rng).join(costs)
         note = "score: mean over the events predicted, 0 to 1; level: mean (n)"
@@ -102,12 +108,11 @@ def show_results(path, run_ids, events, window, rng):
     formats = {"coverage": "{:.0%}".format, "score": "{:.3f}".format, "USD": "{:.4f}".format}
     formats["s a question"] = "{:.3f}".format
     text = table.reset_index().to_string(index=False, formatters=formats, na_rep="-")
-    return f"\n{text}\n\n{len(events)} events of window {window}; {note}{list_reasons(path, run_ids)}"
+    return f"\n{text}\n\n{len(events)} events of window {window}; {note}{list_reasons(replies)}"
 
 
-def list_reasons(path, run_ids, n=3):
+def list_reasons(replies, n=3):
     """Return the `n` most frequent reasons why there is no prediction, one a line, each with how often it was given."""
-    replies = read_runs(path, "replies", run_ids.values())
     counts = replies.loc[replies["status"] != "ok", "reason"].value_counts().sort_index().nlargest(n)
     return "".join(f"\nmissing, {n_times} times: {reason}" for reason, n_times in counts.items())
 
@@ -115,15 +120,17 @@ def list_reasons(path, run_ids, n=3):
 def run(names, window, limit, *, workers, deadline_s, seed, mode):
     """Run the agents asked for and the baselines, print their scores and where the replies are."""
     agents = choose_agents(load_agents(), names)
-    events = choose_events(window, limit, seed)
+    whole = read_events(window)
+    events = whole if limit is None else sample_events(whole, limit, seed)
     local = not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
     options = {"workers": workers, "deadline_s": deadline_s, "mode": mode}
+    options |= {"code_version": hash_code(), "drawn_from": whole}
     with open_world(local=local) as opener:
-        run_ids = run_agents(agents, events, opener, path, window=window, code_version=hash_code(), **options)
+        run_ids = run_agents(agents, events, opener, path, window=window, **options)
     print(show_results(path, run_ids, events, window, np.random.default_rng(seed)))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
-    print("next: a larger LIMIT (the sample only grows), or none for all events; the same command asks nothing twice")
+    print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
 
 
 def main(arguments=None):

@@ -5,7 +5,6 @@ Everything an agent does ends as rows for the ledger: an answer, a refusal, an e
 
 import math
 import multiprocessing
-import re
 import signal
 import threading
 import time
@@ -15,10 +14,10 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
-from urllib.parse import quote
 
 import pebble
 
+from helpers.recordings import redact
 from helpers.store import dump_json, hash_text, list_columns
 
 STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported")
@@ -32,19 +31,6 @@ N_STARTS = 3
 
 # pebble waits this long between SIGTERM and SIGKILL; with its 3 s a question could outlive its deadline by as much
 pebble.CONSTS.term_timeout = 0.5
-
-
-def redact(text, secrets=()):
-    """Return a text on one line without secrets, this machine's paths and memory addresses, at most 500 characters.
-
-    >>> redact("no /home/me/data.csv for key sk-12 at 0x7f3a2b1c at http://a.replay/b/c", secrets=["sk-12"])
-    'no <path> for key <secret> at <address> at http://a.replay/b/c'
-    """
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, "<secret>").replace(quote(secret, safe=""), "<secret>")
-    text = re.sub(r"(?<![\w:/.])(?:/[\w.@+-]+){2,}/?", "<path>", text)
-    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "<address>", text)
-    return " ".join(text.split())[:500]
 
 
 def describe_error(error, secrets=()):

@@ -4,7 +4,9 @@ A page is let through only if it is dated (`Memento-Datetime`) and its date is e
 """
 
 import hashlib
+import threading
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
@@ -13,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 import pandas as pd
 import requests
 from charset_normalizer import from_bytes
+from urllib3.exceptions import HTTPError
 
 from helpers.world.sources import stamp_moment
 
@@ -71,10 +74,27 @@ class Gateway:
         if published >= moment:
             raise GatewayError("too_late", f"{url}: published {stamp_moment(published)}, not earlier than {as_of}")
         content_type = response.headers.get("Content-Type", "")
-        return self._record(url, published, moment, content_type, decode_body(body, response.encoding), body)
+        declared = response.encoding if "charset" in content_type.lower() else None
+        return self._record(url, published, moment, content_type, decode_body(body, declared), body)
 
     def _request(self, url, moment):
-        """Follow redirects by hand, each hop checked, within one deadline."""
+        """Follow redirects in a thread, so that the deadline holds whatever a site does: drip, stall, redirect."""
+        answer = Future()
+
+        def work():
+            try:
+                answer.set_result(self._follow(url, moment))
+            except Exception as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            return answer.result(timeout=self.deadline_s)
+        except TimeoutError:
+            raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
+
+    def _follow(self, url, moment):
+        """Follow redirects by hand, each hop checked."""
         clock = (moment.tz_convert("UTC") - pd.Timedelta(seconds=1)).to_pydatetime()
         end = time.monotonic() + self.deadline_s
         for _ in range(MAX_HOPS):
@@ -85,7 +105,7 @@ class Gateway:
                     url, headers=headers, timeout=self.deadline_s, stream=True, allow_redirects=False
                 )
                 body = self._read(response, url, end)
-            except requests.RequestException as error:
+            except (requests.RequestException, HTTPError) as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             if not response.is_redirect:
                 return response, body, url
@@ -139,9 +159,12 @@ def read_memento(response, url):
     """Return a response's publication moment. Raises GatewayError when it is undated."""
     stamp = response.headers.get("Memento-Datetime")
     try:
-        return pd.Timestamp(parsedate_to_datetime(stamp))
+        moment = pd.Timestamp(parsedate_to_datetime(stamp))
     except (TypeError, ValueError):
-        raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of") from None
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
+    return moment
 
 
 def decode_body(body, declared):

@@ -5,13 +5,13 @@ mirror folder that the environment variable KIT_DATA_MIRROR names, else from .ca
 digest is checked whatever the way. Files without an address are derived; the toml says how to make them again.
 """
 
+import hashlib
 import logging
 import os
 import re
 import tomllib
 from pathlib import Path
 
-import pooch
 import requests
 
 from helpers import store
@@ -19,7 +19,7 @@ from helpers import store
 REGISTRY = store.ROOT / "data" / "public.toml"
 CACHE = store.ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
-"""Environment variable: a folder that holds the files under their names."""
+"""Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
 
 TIMEOUT_S = 30
 
@@ -62,7 +62,7 @@ def locate_public(name, registry=REGISTRY, cache=CACHE):
     if name not in files:
         raise LookupError(f"no public file {name!r}; {registry.name} has {', '.join(files)}")
     entry = files[name]
-    mirrored = Path(os.environ.get(MIRROR) or cache) / name
+    mirrored = store.ROOT / (os.environ.get(MIRROR) or cache) / name
     if mirrored.exists() and is_intact(mirrored, entry):
         return mirrored
     if mirrored.exists() and os.environ.get(MIRROR):
@@ -78,7 +78,8 @@ def locate_public(name, registry=REGISTRY, cache=CACHE):
 
 def is_intact(path, entry):
     """Say whether a file has the sha256 of its entry."""
-    return pooch.file_hash(str(path), alg="sha256") == entry["sha256"]
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == entry["sha256"]
 
 
 def download_file(name, entry, cache):
@@ -92,6 +93,8 @@ def download_file(name, entry, cache):
             f"{name} is derived, has no address of its own, and is not there with its sha256; {instead} "
             "(data/public.toml says how to rebuild it)"
         )
+    import pooch  # on import it warns on stderr in a notebook without widgets, so only where it is needed
+
     target = cache / name
     pooch.get_logger().setLevel(logging.WARNING)
     try:
@@ -124,3 +127,23 @@ def describe_source(*names, registry=REGISTRY):
     titles = "; ".join(files[name]["title"] for name in names)
     dates = sorted({files[name]["retrieved_date"] for name in names})
     return f"{titles}, retrieved {' and '.join(dates)}"
+
+
+def fetch_all(registry=REGISTRY, cache=CACHE):
+    """Return for each public file "" when it is there, fetched if need be, else the sentence that says why not.
+
+    A notebook fails on the files it needs; this fetches what it can beforehand, all in one go.
+    """
+    problems = {}
+    for name in load_registry(registry):
+        try:
+            locate_public(name, registry, cache)
+            problems[name] = ""
+        except (FileNotFoundError, ValueError) as problem:
+            problems[name] = str(problem)
+    return problems
+
+
+if __name__ == "__main__":
+    for file_name, why in fetch_all().items():
+        print(why or f"{file_name} is there")

@@ -1,0 +1,100 @@
+"""What several tests share: the replay world, its events with their answers (made once a run), small servers."""
+
+import contextlib
+import fcntl
+import pickle
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from helpers.outcomes.answers import acquire_answers
+from helpers.questions.events import collect_events
+from helpers.world.archive import Misbehaviour, build_server
+from helpers.world.crawl import Crawler, open_world
+from helpers.world.gateway import Gateway
+from helpers.world.sources import load_sources
+
+KEEP_BINARY = 36 / 193
+
+
+@contextlib.contextmanager
+def run_server(server):
+    """Run a server in a thread of this process; yields its address."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextlib.contextmanager
+def open_sites(sources, **faults):
+    """Serve some sources from this process; yields a Crawler over them."""
+    with run_server(build_server(sources, Misbehaviour(**faults))) as proxy:
+        yield Crawler(sources, Gateway(proxy))
+
+
+@contextlib.contextmanager
+def serve(answer):
+    """Serve what `answer(handler)` writes; yields the address, to be used as a gateway's proxy."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                answer(self)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
+    with run_server(server) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def sources():
+    return load_sources()
+
+
+@pytest.fixture(scope="session")
+def world():
+    """The replay web as everybody starts it, in a process of its own: a function that returns a new Crawler."""
+    with open_world() as opener:
+        yield opener
+
+
+@pytest.fixture(scope="session")
+def share(request, tmp_path_factory):
+    """Return `share(name, make)`: what `make` returns, made once though several workers of pytest ask for it."""
+    is_worker = hasattr(request.config, "workerinput")
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if is_worker else folder
+
+    def get(name, make):
+        path = folder / f"{name}.pickle"
+        with open(folder / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                path.write_bytes(pickle.dumps(make()))
+        return pickle.loads(path.read_bytes())
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def collected(share, world, sources):
+    """Events and screenings of window A."""
+    return share("events", lambda: collect_events(sources, world(), "A", seed=1, keep_binary=KEEP_BINARY))
+
+
+@pytest.fixture(scope="session")
+def acquired(share, world, collected):
+    """Answers and acquisitions of all events of window A, from sites that behave."""
+    return share("answers", lambda: acquire_answers(collected[0], world()))

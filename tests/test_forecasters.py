@@ -1,0 +1,224 @@
+"""Baselines know only what was published before the start day, answer every kind, and say how sure they are."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.agents import forecasters
+from helpers.agents.forecasters import count_steps, expect_values, forecast_event, load_agents
+from helpers.store import ROOT
+
+AGENTS = sorted(load_agents())
+
+
+@pytest.fixture(scope="module")
+def sample(collected):
+    """Up to six events of every ask and site type, one of each template at most."""
+    events = collected[0].drop_duplicates("template_id")
+    return events.groupby(["family", "site_type"]).head(6).to_dict("records")
+
+
+@pytest.fixture(scope="module")
+def outcomes(world, sample):
+    """Outcome of every agent on every event of the sample, with all pages that were fetched for it."""
+    crawler = world()
+    found = {
+        (name, e["event_id"]): agent["forecast"](e, crawler) for name, agent in load_agents().items() for e in sample
+    }
+    return found, crawler.gateway.pages
+
+
+def test_the_sample_has_all_kinds_and_asks(sample):
+    assert {event["kind"] for event in sample} == {"single", "multi", "ranking", "number"}
+    assert len({event["family"] for event in sample}) == 10
+    assert {event["site_type"] for event in sample} >= {"prediction_market", "government", "ranking", "real_time"}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_prediction_is_valid(name, sample, outcomes):
+    for event in sample:
+        prediction = outcomes[0][name, event["event_id"]]["prediction"]
+        value, spread = prediction["value"], prediction["distribution"]
+        letters = list(json.loads(event["options"])) if event["kind"] in ("single", "multi") else []
+        terms = json.loads(event["variables"])
+        assert json.loads(json.dumps(prediction)) == prediction
+        assert all(np.isfinite(share) for share in spread.values())
+        if event["kind"] == "single":
+            assert value in letters and list(spread) == letters
+            assert sum(spread.values()) == pytest.approx(1, abs=1e-5)
+            assert prediction["probability"] == pytest.approx(spread[value], abs=1e-5)
+        elif event["kind"] == "multi":
+            assert value and value == sorted(set(value)) and set(value) <= set(letters)
+            assert list(spread) == letters and all(0 <= share <= 1 for share in spread.values())
+        elif event["kind"] == "ranking":
+            assert len(value) == terms["k"] == len(set(value))
+            assert sum(spread.values()) == pytest.approx(terms["k"], abs=1e-3)
+            assert set(value) <= set(terms.get("among", value))
+        else:
+            assert isinstance(value, float) and np.isfinite(value)
+            assert list(spread) == ["0.05", "0.25", "0.5", "0.75", "0.95"]
+            assert list(spread.values()) == sorted(spread.values())
+            assert (prediction["interval_low"], prediction["interval_high"]) == (spread["0.05"], spread["0.95"])
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_nothing_of_the_start_day_or_later_is_seen(name, sample, outcomes):
+    found, pages = outcomes
+    for event in sample:
+        outcome = found[name, event["event_id"]]
+        used = {page for step in outcome["trace"] for page in step.get("page_ids", [])}
+        assert used == set(outcome["prediction"]["source_ids"]) and used
+        for page_id in used:
+            assert pd.Timestamp(pages[page_id]["published_at"]) < pd.Timestamp(event["as_of"])
+
+
+def test_it_asks_the_world_as_of_the_start_day_only(world, sample):
+    crawler, asked = world(), []
+    fetch = crawler.gateway.fetch
+    crawler.gateway.fetch = lambda url, as_of: asked.append(as_of) or fetch(url, as_of)
+    for event in sample[::7]:
+        asked.clear()
+        for name in AGENTS:
+            load_agents()[name]["forecast"](event, crawler)
+        assert set(asked) <= {event["as_of"]}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_same_event_gets_the_same_answer(name, sample, outcomes, world):
+    crawler, agent = world(), load_agents()[name]
+    for event in sample[::5][::-1]:
+        assert agent["forecast"](event, crawler) == outcomes[0][name, event["event_id"]]
+
+
+def test_agents_differ(sample, outcomes):
+    values = {name: [str(outcomes[0][name, e["event_id"]]["prediction"]["value"]) for e in sample] for name in AGENTS}
+    for name in AGENTS:
+        others = [other for other in AGENTS if other != name]
+        assert all(np.mean([a == b for a, b in zip(values[name], values[o], strict=True)]) < 0.95 for o in others), name
+
+
+# --- Methods by hand ---
+
+
+def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
+    """Return what a method expects of one series that ends on `last`, days of `drop` missing."""
+    days = [str(day.date()) for day in pd.date_range(end=last, periods=len(values), freq=freq)]
+    history = pd.DataFrame({"x": values}, index=days, dtype=float).drop(index=list(drop))
+    point, draws = expect_values(method, history, {"date": date}, np.random.default_rng(0))
+    assert draws.shape == (400, 1)
+    return point["x"], draws["x"]
+
+
+RAMP = list(range(21))  # 19 September..9 October; day d of October has the value d + 11
+
+
+@pytest.mark.parametrize(
+    ("date", "value"),
+    [("2016-10-10", 14), ("2016-10-12", 16), ("2016-10-16", 20), ("2016-10-17", 14), ("2016-10-23", 20)],
+)
+def test_same_day_last_week_is_whole_weeks_back(date, value):
+    assert expect("seasonal", RAMP, date)[0] == value
+
+
+def test_same_day_last_week_holds_where_a_day_is_missing():
+    assert expect("seasonal", RAMP, "2016-10-11", drop=["2016-10-06"])[0] == 15  # 4 October
+    assert expect("seasonal", RAMP, "2016-10-13", drop=["2016-10-05"])[0] == 17  # 6 October
+
+
+def test_same_day_last_week_of_weekdays_and_weeks():
+    assert expect("seasonal", RAMP, "2016-10-13", last="2016-10-07", freq="B")[0] == 19  # Thursday 6 October
+    assert expect("seasonal", RAMP, "2016-10-16", freq="7D")[0] == 20
+    assert expect("seasonal", RAMP[:2], "2016-10-16")[0] == 1
+
+
+def test_last_mean_and_base_rate_by_hand():
+    values = [100, 3, 3, 4, 4, 5, 5, 11]
+    assert expect("last_value", values, "2016-10-12")[0] == 11
+    assert expect("mean", values, "2016-10-12")[0] == 5  # 35 / 7
+    point, draws = expect("base_rate", values, "2016-10-12")
+    assert point == 4.5
+    assert set(draws) <= set(map(float, values)) and draws.nunique() > 4
+
+
+def test_draws_are_as_wide_as_past_errors():
+    values = np.random.default_rng(1).normal(50, 4, 60)
+    point, draws = expect("last_value", values, "2016-10-11")
+    errors = values[4:] - values[2:-2]
+    assert draws.std() == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.15)
+    assert draws.mean() == pytest.approx(point, abs=1)
+    assert expect("last_value", np.arange(20.0), "2016-10-14")[1].std() == pytest.approx(5, rel=0.15)
+
+
+def test_arima_falls_back_to_the_mean_of_few_values(monkeypatch):
+    seven = [3, 5, 4, 6, 5, 4, 8]
+    assert expect("arima", seven, "2016-10-10")[0] == 5
+    fitted = []
+    fit = forecasters.ARIMA
+    monkeypatch.setattr(forecasters, "ARIMA", lambda *given, **named: fitted.append(given) or fit(*given, **named))
+    forecasters.expect_arima.cache_clear()
+    expect("arima", seven, "2016-10-10")
+    expect("arima", [4.0] * 30, "2016-10-10")
+    assert not fitted
+    expect("arima", [*seven, 9], "2016-10-10")
+    assert len(fitted) == 1
+
+
+def test_arima_finds_a_pull_to_the_mean():
+    noise, values = np.random.default_rng(0).normal(0, 1, 400), [0.0]
+    for shock in noise:
+        values.append(0.6 * values[-1] + shock)
+    values = [value + 100 for value in values[:-1]] + [104.0]
+    assert expect("arima", values, "2016-10-10")[0] == pytest.approx(102.4, abs=0.3)
+    assert expect("arima", values, "2016-10-30")[0] == pytest.approx(100, abs=0.4)
+    assert expect("arima", values, "2016-10-30")[1].std() == pytest.approx(1.25, rel=0.15)
+
+
+def test_smoothing_lies_between_last_and_mean():
+    values = np.random.default_rng(3).normal(50, 4, 40)
+    assert abs(expect("smoothing", values, "2016-10-10")[0] - values.mean()) < 2
+    walk = np.cumsum(np.random.default_rng(3).normal(0, 4, 40))
+    assert expect("smoothing", walk, "2016-10-10")[0] == pytest.approx(walk[-1], abs=2)
+
+
+def test_steps_ahead():
+    days = pd.to_datetime([f"2016-10-{day:02}" for day in range(3, 10)])
+    assert count_steps(days, "2016-10-12") == 3
+    weeks = pd.date_range("2016-08-05", periods=9, freq="7D")
+    assert count_steps(weeks, "2016-10-14") == 2
+    workdays = pd.bdate_range(end="2016-10-07", periods=12)
+    assert count_steps(workdays, "2016-10-13") == 4
+
+
+def test_guesses_are_spread_over_the_options(collected, world):
+    crawler, counts = world(), {}
+    for event in collected[0][collected[0]["kind"] == "single"].to_dict("records")[:200]:
+        if len(json.loads(event["options"])) == 3:
+            value = forecast_event("random", event, crawler)["prediction"]["value"]
+            counts[value] = counts.get(value, 0) + 1
+    assert set(counts) == {"A", "B", "C"} and min(counts.values()) > 0.15 * sum(counts.values())
+
+
+# --- The registry ---
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('category = "robot"\nmethod = "mean"', "mine: category must be one of baseline, base_model"),
+        ('category = "baseline"\nmethod = "crystal_ball"', "mine: method must be one of last_value, seasonal"),
+        ('category = "baseline"', "mine: method must be one of"),
+    ],
+)
+def test_a_wrong_agent_is_named(tmp_path, line, words):
+    path = tmp_path / "agents.toml"
+    path.write_text(f'[mine]\nframework = "x"\n{line}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=f"agents.toml, {words}"):
+        load_agents(path)
+
+
+def test_the_registry_holds_the_baselines():
+    assert (ROOT / "data/agents.toml").exists()
+    methods = {agent["params"]["method"] for agent in load_agents().values() if agent["category"] == "baseline"}
+    assert methods == set(forecasters.METHODS)

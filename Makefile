@@ -30,14 +30,18 @@ PAIR = case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures test run source lab lint slice lock offline clean check-notebooks FORCE
+.PHONY: help figures public test run source lab lint slice lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
 
-figures: $(VENV)/.ready ## run the notebooks that are out of date, two at a time: tables, figures, figures/index.csv
-	@$(PAIR) .make/index
+figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
+	@$(if $(RUN),$(BIN)/python -m helpers.own "$(RUN)",$(PAIR) .make/index)
+
+public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
+	@$(BIN)/python -m helpers.world.public
+	@$(PAIR) .make/public
 
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs
 	@$(QUIET)
@@ -93,37 +97,61 @@ FORCE:
 store := store
 papers := papers $(store)
 world.slice.recipe := world.slice.recipe
+world.slice.society := world.slice.society $(world.slice.recipe)
+world.slice.sport := world.slice.sport $(world.slice.recipe) $(world.slice.society)
 world.slice.goods := world.slice.goods $(world.slice.recipe)
 world.slice.trade := world.slice.trade $(world.slice.recipe)
 world.slice.nature := world.slice.nature $(world.slice.recipe) $(world.slice.trade)
-world.slice.society := world.slice.society $(world.slice.recipe)
-world.slice.sport := world.slice.sport $(world.slice.recipe) $(world.slice.society)
-world.slice := world.slice $(store) $(world.slice.goods) $(world.slice.trade) $(world.slice.nature) $(world.slice.sport)
+world.slice := world.slice $(store) $(world.slice.society) $(world.slice.sport) $(world.slice.goods) $(world.slice.trade) $(world.slice.nature)
+world.public := world.public $(store)
 world.sources := world.sources $(store)
-world.render := world.render
+world.render := world.render $(world.sources)
 world.archive := world.archive $(world.sources) $(world.render)
 world.gateway := world.gateway $(world.sources)
 world.crawl := world.crawl $(world.sources) $(world.archive) $(world.gateway)
 questions.targets := questions.targets
 questions.tiers := questions.tiers $(questions.targets)
-questions.pose := questions.pose $(world.crawl) $(questions.tiers)
-questions.market := questions.market $(questions.pose)
+questions.pose := questions.pose $(world.sources) $(world.render) $(world.crawl) $(questions.targets) $(questions.tiers)
+questions.market := questions.market $(store) $(world.sources) $(world.crawl) $(questions.targets) $(questions.pose)
 questions.filters := questions.filters
-questions.events := questions.events $(questions.pose) $(questions.filters)
+questions.events := questions.events $(store) $(world.sources) $(world.gateway) $(world.crawl) $(questions.tiers) $(questions.pose) $(questions.filters)
+agents.forecasters := agents.forecasters $(store) $(questions.targets) $(questions.pose)
 agents.ledger := agents.ledger $(store)
-agents.workers := agents.workers $(store)
-agents.forecasters := agents.forecasters $(questions.pose)
-agents.runs := agents.runs $(agents.ledger) $(agents.workers)
-outcomes.answers := outcomes.answers $(questions.pose)
-outcomes.scores := outcomes.scores $(papers)
+agents.workers := agents.workers $(store) $(recordings)
+agents.runs := agents.runs $(store) $(agents.ledger) $(agents.workers)
+outcomes.boxes := outcomes.boxes
+outcomes.letters := outcomes.letters $(outcomes.boxes)
+outcomes.quantities := outcomes.quantities $(outcomes.boxes)
+outcomes.predictions := outcomes.predictions $(outcomes.boxes) $(outcomes.letters) $(outcomes.quantities)
+outcomes.answers := outcomes.answers $(store) $(world.sources) $(world.gateway) $(world.crawl) $(questions.targets) $(questions.tiers) $(questions.pose)
+outcomes.scores := outcomes.scores $(store) $(papers)
+outcomes.folder := outcomes.folder $(store) $(questions.tiers) $(outcomes.scores)
+studies.series := studies.series $(world.sources) $(questions.tiers) $(outcomes.scores)
+studies.tiers := studies.tiers $(papers) $(outcomes.scores)
 studies.audit := studies.audit $(papers)
-studies.tiers := studies.tiers $(outcomes.scores)
+studies.collection := studies.collection $(store) $(papers) $(world.sources) $(questions.events) $(outcomes.answers)
+studies.missing := studies.missing $(studies.tiers)
+studies.factors := studies.factors $(studies.tiers)
+studies.compare := studies.compare $(outcomes.scores) $(studies.tiers) $(studies.factors)
+studies.domains := studies.domains $(papers) $(studies.tiers)
+studies.delay := studies.delay $(world.sources) $(questions.events) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+studies.boards := studies.boards $(papers) $(studies.tiers) $(studies.factors)
+studies.boards_forecastbench := studies.boards_forecastbench
+studies.boards_findings := studies.boards_findings $(papers) $(studies.tiers) $(studies.boards) $(studies.boards_forecastbench)
 figures := figures $(store)
-run := run $(agents.forecasters) $(agents.runs) $(studies.tiers)
+plots := plots
+own := own $(store) $(outcomes.folder) $(studies.tiers) $(studies.missing) $(studies.factors) $(studies.compare) $(studies.domains) $(figures) $(plots)
+run := run $(store) $(world.sources) $(world.crawl) $(agents.forecasters) $(agents.ledger) $(agents.runs) $(outcomes.scores) $(studies.tiers)
+trial := trial $(papers) $(world.sources) $(world.crawl) $(questions.events) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+failures := failures $(recordings)
+llm := llm $(store) $(failures) $(recordings)
+local_model := local_model $(store)
+recordings := recordings $(store)
 
 # The data a module reads by itself (tables made by notebooks come with the notebooks).
 data.papers := $(wildcard data/papers/*)
 data.world.slice := data/replay/wheels.lock
+data.world.public := data/public.toml
 data.world.sources := $(wildcard data/sources/*.toml data/replay/*.csv)
 data.agents.forecasters := data/agents.toml
 
@@ -132,19 +160,27 @@ files = $(foreach module,$(sort $(1)),$(data.$(module)) \
   $(wildcard $(addprefix src/helpers/$(subst .,/,$(module)),.py /__init__.py)))
 
 # A notebook: the notebooks whose outputs it reads, then the helpers it imports.
-.make/01_collect_events:
-.make/02_run_agents: .make/01_collect_events
-.make/03_acquire_answers: .make/02_run_agents
-.make/04_score_tiers: .make/03_acquire_answers
-.make/90_paper_against_ours: .make/04_score_tiers $(call files,$(studies.audit) $(figures))
-.make/00_tour: .make/04_score_tiers
+.make/00_tour: .make/04_score_tiers $(call files,$(store) $(world.gateway) $(world.crawl) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers) $(figures) $(plots))
+.make/01_collect_events: $(call files,$(store) $(papers) $(world.sources) $(world.crawl) $(questions.filters) $(questions.events) $(studies.collection) $(figures) $(plots))
+.make/02_run_agents: .make/01_collect_events $(call files,$(store) $(papers) $(world.sources) $(world.archive) $(world.crawl) $(agents.forecasters) $(agents.ledger) $(agents.runs) $(studies.collection) $(figures) $(plots))
+.make/03_acquire_answers: .make/01_collect_events $(call files,$(store) $(papers) $(world.sources) $(world.archive) $(world.crawl) $(outcomes.answers) $(studies.collection) $(figures) $(plots))
+.make/04_score_tiers: .make/02_run_agents .make/03_acquire_answers $(call files,$(store) $(papers) $(world.sources) $(outcomes.scores) $(studies.tiers) $(studies.collection) $(figures) $(plots))
+.make/05_missing_predictions: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.audit) $(studies.missing) $(figures) $(plots))
+.make/06_domains: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.domains) $(figures) $(plots))
+.make/07_factor_analysis: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.tiers) $(studies.factors) $(figures) $(plots))
+.make/16_delay: .make/04_score_tiers $(call files,$(store) $(papers) $(world.crawl) $(studies.tiers) $(studies.delay) $(figures) $(plots))
+.make/50_public_leaderboards: $(call files,$(world.public) $(studies.boards) $(studies.boards_forecastbench) $(studies.boards_findings) $(figures))
+.make/90_paper_against_ours: .make/04_score_tiers figures/public/findings.csv $(call files,$(store) $(papers) $(studies.audit) $(figures))
 
 # --- Running them ------------------------------------------------------------------------------------------------------
 
-NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
+# Notebooks 50 to 89 read public files that are not in the repository: `make public` runs them, `make figures` never does.
+NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-49]*.ipynb))))
+PUBLIC := $(sort $(basename $(notdir $(wildcard notebooks/[5-8]*.ipynb))))
 STAMPS := $(NOTEBOOKS:%=.make/%)
+PUBLIC_STAMPS := $(PUBLIC:%=.make/%)
 
-$(STAMPS): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py
+$(STAMPS) $(PUBLIC_STAMPS): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py
 	@$(BIN)/python .ci/notebook.py $*
 	@touch $@
 
@@ -152,7 +188,12 @@ $(STAMPS): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py
 	@HINDCAST_OUT= $(BIN)/python -m helpers.figures index
 	@touch $@
 
-CHECKS := $(NOTEBOOKS:%=check-%)
+.make/public: $(PUBLIC_STAMPS)
+	@HINDCAST_OUT= $(BIN)/python -m helpers.figures index
+	@touch $@
+
+# Public notebooks are checked where their files are at hand.
+CHECKS := $(NOTEBOOKS:%=check-%) $(if $(KIT_DATA_MIRROR)$(wildcard .cache/public),$(PUBLIC:%=check-%))
 .PHONY: $(CHECKS)
 check-notebooks: $(CHECKS)
 $(CHECKS): check-%: $(VENV)/.ready

@@ -4,32 +4,16 @@ import argparse
 
 import pandas as pd
 
-from helpers.agents.forecasters import load_agents
-from helpers.agents.workers import to_cell
+from helpers.agents.forecasters import predict_events
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import score_predictions
 from helpers.papers import get_constant
 from helpers.questions.events import collect_events
-from helpers.store import dump_json
 from helpers.studies.tiers import build_matrix, select_headline
 from helpers.world.crawl import open_world
 from helpers.world.sources import list_days, load_sources
 
 SEED = 20161010
-
-
-def predict_all(events, crawler):
-    """Return every baseline's predictions on all events, in one process, as the predictions table."""
-    rows = []
-    for agent_id, agent in load_agents().items():
-        if agent["category"] != "baseline":
-            continue
-        for event in events.to_dict("records"):
-            prediction = agent["forecast"](event, crawler)["prediction"]
-            cells = {key: to_cell(value) for key, value in prediction.items() if key != "value"}
-            key = {"run_id": agent_id, "agent_id": agent_id, "event_id": event["event_id"], "sample": 0}
-            rows.append(key | {"status": "ok", "value": dump_json(prediction["value"])} | cells)
-    return pd.DataFrame(rows)
 
 
 def try_source(source_id, window, *, local=False):
@@ -50,7 +34,7 @@ def try_source(source_id, window, *, local=False):
         chosen = {source_id: sources[source_id]}
         events, screenings = collect_events(chosen, crawler, window, seed=SEED, keep_binary=share)
         answers, _ = acquire_answers(events, crawler)
-        predictions = predict_all(events, crawler)
+        predictions = predict_events(events, crawler)
     print(f"\n{len(events)} events kept, {int(screenings['is_dropped'].sum())} dropped:")
     print(screenings.loc[screenings["is_dropped"], "reason"].value_counts().to_string() or "none dropped")
     shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])

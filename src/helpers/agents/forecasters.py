@@ -18,7 +18,7 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import NONE_LABEL, build_history, resolve_event
-from helpers.store import ROOT, parse_json
+from helpers.store import ROOT, dump_json, parse_json
 
 CATEGORIES = (
     "baseline",
@@ -55,6 +55,22 @@ def load_agents(path=ROOT / "data/agents.toml"):
             "params": {"method": entry["method"]},
         }
     return agents
+
+
+def predict_events(events, crawler, names=None):
+    """Return the predictions of registered baselines (all, or those named), made in this process, as a table.
+
+    For trials and studies over small sets; `runs.run_agents` is what stores, resumes and keeps deadlines.
+    """
+    agents = {key: agent for key, agent in load_agents().items() if agent["category"] == "baseline"}
+    rows = []
+    for event in events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records"):
+        for name in agents if names is None else names:
+            made = agents[name]["forecast"](event, crawler)["prediction"]
+            cells = {key: dump_json(value) if key != "probability" else value for key, value in made.items()}
+            row = {"run_id": name, "agent_id": name, "event_id": event["event_id"], "sample": 0, "status": "ok"}
+            rows.append(row | {"as_of": event["as_of"]} | cells)
+    return pd.DataFrame(rows)
 
 
 def forecast_event(method, event, crawler):
@@ -256,7 +272,8 @@ def expect_arima(values, back, n_steps):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", message="Non-stationary starting autoregressive parameters")
-        forecast = ARIMA(np.asarray(values) / scale, order=ARIMA_ORDER).fit(cov_type="none").get_forecast(n_steps)
+        model = ARIMA(np.asarray(values) / scale, order=ARIMA_ORDER, concentrate_scale=True)
+        forecast = model.fit(cov_type="none").get_forecast(n_steps)
     return float(forecast.predicted_mean[-1] * scale), float(forecast.se_mean[-1] * scale)
 
 

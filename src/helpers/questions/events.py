@@ -16,7 +16,7 @@ from helpers.questions.tiers import assign_level, classify_volatility
 from helpers.store import check_table, dump_json
 from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
-from helpers.world.sources import list_days, stamp_moment
+from helpers.world.sources import ZONE, list_days, stamp_moment
 
 CARRY_DAYS = 7
 """Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""
@@ -38,37 +38,43 @@ def is_due(template, source, day):
     return day.day_of_week == zlib.crc32(template["id"].encode()) % n_days
 
 
-def collect_events(
-    sources, crawler, window, *, seed, keep_binary, judges=JUDGES, horizon_days=HORIZON_DAYS, progress=None
-):
-    """Return (events, screenings) of a window.
+def collect_events(sources, crawler, window, *, seed, keep_binary, judges=JUDGES, horizon_days=HORIZON_DAYS, days=None):
+    """Return (events, screenings) of a window, or of some of its start `days`.
 
     events: the tables' columns, kept events only; screenings: one row for each dropped candidate, with filter and
-    reason, and one for each candidate that passed (filter "none"). The same seed gives the same events.
+    reason, and one for each candidate that passed (filter "none"). The same seed gives the same events. Raises
+    ValueError when nothing is left to ask.
     """
-    sites = {key: source for key, source in sources.items() if covers_window(source, window)}
-    decks = {}
-    candidates, screenings = [], []
-    for day in pd.to_datetime(list_days(window)):
-        as_of = stamp_moment(day.tz_localize("Asia/Shanghai"))
-        for source in sites.values():
-            if source.form == "market":
-                try:
-                    candidates += pose_market_events(source, crawler, window, as_of, seed, horizon_days)
-                except (GatewayError, ExtractionError) as error:
-                    event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{source.id}"
-                    screenings.append(make_screening(event_id, "unreachable", str(error)))
-                continue
-            for template in source.templates:
-                if is_due(template, source, day):
-                    deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
-                    event, screening = pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
-                    candidates += [event] if event else []
-                    screenings += [screening] if screening else []
-        if progress:
-            progress(day)
+    sites = [source for source in sources.values() if covers_window(source, window)]
+    decks, candidates, screenings = {}, [], []
+    for day in pd.to_datetime(list_days(window) if days is None else days):
+        for source in sites:
+            posed, dropped = collect_day(source, crawler, window, day, decks, seed, horizon_days)
+            candidates += posed
+            screenings += dropped
     kept, more = screen_candidates(candidates, seed, keep_binary, judges)
+    if not kept:
+        raise ValueError(f"no event of window {window} is left; {len(screenings + more)} candidates were dropped")
     return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
+
+
+def collect_day(source, crawler, window, day, decks, seed, horizon_days):
+    """Return (candidates, screenings) of one source on one start day."""
+    as_of = stamp_moment(day.tz_localize(ZONE))
+    if source.form == "market":
+        try:
+            return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
+        except (GatewayError, ExtractionError) as error:
+            event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{source.id}"
+            return [], [make_screening(event_id, "unreachable", str(error))]
+    candidates, screenings = [], []
+    for template in source.templates:
+        if is_due(template, source, day):
+            deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
+            event, screening = pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
+            candidates += [event] if event else []
+            screenings += [screening] if screening else []
+    return candidates, screenings
 
 
 def open_deck(seed, name):
@@ -124,7 +130,7 @@ def make_screening(event_id, name, reason, is_dropped=True):
 def describe_event(event_id, template_id, period, source, as_of, posed, page_id, domain=None):
     """Return an event's row (JSON columns still open) from what was posed and where it comes from."""
     domain, subdomain, group = domain or (source.domain, source.subdomain, source.contamination_group)
-    due = posed["resolves_at"].tz_convert("Asia/Shanghai").normalize() + pd.Timedelta(days=CARRY_DAYS, hours=20)
+    due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=20)
     return posed | {
         "event_id": event_id,
         "paper": "futurex",

@@ -1,0 +1,310 @@
+"""Read and check a user's own folder: events.csv, answers.csv and predictions.csv, into the kit's tables.
+
+Whatever is wrong is said with file, row and column. Rows are counted as a spreadsheet does: the header is row 1. Cells
+hold JSON as in the kit's tables, or plain text: a letter, an option's text, A|C for several, a number.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.outcomes.scores import HEADLINE
+from helpers.questions.tiers import assign_level
+from helpers.store import dump_json
+
+FILES = {
+    "events": ("event_id", "kind"),
+    "answers": ("event_id", "value"),
+    "predictions": ("event_id", "agent_id", "value"),
+}
+"""The files, each with the columns it cannot do without."""
+KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id", "event_id", "sample"]}
+N_PROBLEMS = 10
+YES_NO = ("Yes", "No")
+
+
+class Problems(Exception):
+    """What is wrong with a user's files: sentences, each with file, row and column; at most `N_PROBLEMS` are shown."""
+
+    def __init__(self, found):
+        self.found = list(found)
+        super().__init__(
+            "\n".join(self.found[:N_PROBLEMS] + [f"and {len(self.found) - N_PROBLEMS} more"] * self.is_long)
+        )
+
+    @property
+    def is_long(self):
+        """Whether there are more problems than are shown."""
+        return len(self.found) > N_PROBLEMS
+
+
+def describe_problem(name, row, column, text):
+    """Return one sentence on a wrong cell; `row` counts data rows from 0, None is the header.
+
+    >>> describe_problem("answers", 0, "spread", "-1 is below 0")
+    'answers.csv, row 2, column spread: -1 is below 0'
+    """
+    return f"{name}.csv, row {1 if row is None else row + 2}, column {column}: {text}"
+
+
+def read_folder(folder):
+    """Return (events, answers, predictions) of a folder, checked, in the form of the kit's tables.
+
+    Raises Problems with up to ten sentences, each with file, row and column.
+    """
+    raw = {name: read_file(Path(folder), name) for name in FILES}
+    problems = [text for name, table in raw.items() for text in check_shape(name, table)]
+    if problems:
+        raise Problems(problems)
+    events = raw["events"]
+    known = dict(zip(events["event_id"], events.to_dict("records"), strict=True))
+    problems += check_events(events)
+    if problems:
+        raise Problems(problems)
+    choices = {key: list_choices(event, raw) for key, event in known.items()}
+    for name in ("answers", "predictions"):
+        problems += check_cells(name, raw[name], known, choices)
+    if problems:
+        raise Problems(problems)
+    return finish_events(events, choices), *(
+        finish_values(raw[name], known, choices) for name in FILES if name != "events"
+    )
+
+
+def read_file(folder, name):
+    """Return a csv as text cells, blank where empty; the defaults of run_id and sample filled in. Raises Problems."""
+    path, needs = folder / f"{name}.csv", FILES[name]
+    if not path.exists():
+        text = f"the file is not in {folder.name}; it needs the columns {', '.join(needs)}"
+        raise Problems([describe_problem(name, None, needs[0], text)])
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True)
+    except UnicodeDecodeError as error:
+        raise Problems(
+            [describe_problem(name, None, needs[0], f"the file is not UTF-8 ({error.reason}); save it so")]
+        ) from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise Problems([describe_problem(name, None, needs[0], f"the file is no csv: {error}")]) from None
+    table = table.apply(lambda column: column.str.strip())
+    if name == "predictions" and "agent_id" in table:
+        blank = table.get("run_id", pd.Series("", table.index)) == ""
+        table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
+        table["sample"] = table.get("sample", pd.Series("0", table.index)).replace("", "0")
+    return table
+
+
+def check_shape(name, table):
+    """Yield problems of columns and keys: a column that is absent, a file without rows, a key blank or repeated."""
+    absent = [column for column in FILES[name] if column not in table.columns]
+    for column in absent:
+        yield describe_problem(name, None, column, f"the column is missing; there are {', '.join(table.columns)}")
+    if absent:
+        return
+    if table.empty:
+        yield describe_problem(name, None, FILES[name][0], "the file has no rows")
+    for column in [c for c in FILES[name] if c != "value"]:
+        for row in table.index[table[column] == ""]:
+            yield describe_problem(name, row, column, "the cell is blank")
+    for row in table.index[table.duplicated(KEYS[name])]:
+        first = table.index[(table[KEYS[name]] == table.loc[row, KEYS[name]]).all(axis=1)][0]
+        what = ", ".join(table.loc[row, KEYS[name]])
+        yield describe_problem(name, row, "event_id", f"{what} stands in row {first + 2} already; keep one")
+
+
+def check_events(events):
+    """Yield problems of the events' own cells: kind, level, options."""
+    for row, event in enumerate(events.to_dict("records")):
+        if event["kind"] not in HEADLINE:
+            yield describe_problem("events", row, "kind", f"{event['kind']!r} is none of {', '.join(HEADLINE)}")
+        if event.get("level", "") not in ("", "1", "2", "3", "4"):
+            yield describe_problem("events", row, "level", f"{event['level']!r} is none of 1, 2, 3, 4 or blank")
+        try:
+            options = parse_cell(event.get("options", ""))
+        except ValueError as error:
+            yield describe_problem("events", row, "options", str(error))
+            continue
+        if options is not None and not isinstance(options, (dict, list, str)):
+            yield describe_problem("events", row, "options", 'write {"A": "text", "B": "text"} or A|B')
+
+
+def parse_cell(text):
+    """Return what a cell holds: JSON where it starts like it, else a number or the text itself; blank is None.
+
+    Raises ValueError for broken JSON.
+
+    >>> parse_cell("12.5"), parse_cell('["A"]'), parse_cell("A"), parse_cell("")
+    (12.5, ['A'], 'A', None)
+    """
+    if text in ("", "null"):
+        return None
+    if text[0] in '[{"':
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{text[:40]!r} is broken JSON ({error.msg} at character {error.pos + 1})") from None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def list_choices(event, raw):
+    """Return an event's options as {letter: text}; {} where it has none and none can be told.
+
+    Without options they are the letters of its distributions; or Yes and No, when every value is one of these.
+    """
+    options = parse_cell(event.get("options", ""))
+    if isinstance(options, str):
+        options = [part.strip() for part in options.split("|")]
+    if options:
+        return (
+            {str(key): str(text) for key, text in options.items()}
+            if isinstance(options, dict)
+            else {str(o): str(o) for o in options}
+        )
+    if event["kind"] != "single":
+        return {}
+    own = [table[table["event_id"] == event["event_id"]] for table in (raw["answers"], raw["predictions"])]
+    values = {value.strip('"') for table in own for value in table["value"]} - {""}
+    return {word: word for word in YES_NO} if values and values <= set(YES_NO) else {}
+
+
+def check_cells(name, table, known, choices):
+    """Yield problems of a file's rows: an event that is unknown, a value that does not fit its kind, numbers."""
+    for row, cells in enumerate(table.to_dict("records")):
+        event_id = cells["event_id"]
+        if event_id not in known:
+            yield describe_problem(name, row, "event_id", f"{event_id!r} is not in events.csv")
+            continue
+        checks = [("value", lambda text, e=event_id: read_value(text, known[e]["kind"], choices[e]))]
+        if name == "answers":
+            checks.append(("spread", lambda text: read_number(text, low=0)))
+        else:
+            checks.append(("probability", lambda text: read_number(text, low=0, high=1)))
+            checks.append(
+                ("distribution", lambda text, e=event_id: read_distribution(text, known[e]["kind"], choices[e]))
+            )
+            checks.append(("sample", lambda text: read_number(text, low=0)))
+        for column, read in checks:
+            try:
+                read(cells.get(column, ""))
+            except ValueError as error:
+                yield describe_problem(name, row, column, str(error))
+
+
+def read_number(text, low=-math.inf, high=math.inf):
+    """Return a number, None for a blank cell. Raises ValueError when it is none, infinite or out of bounds.
+
+    >>> read_number("0.25", 0, 1), read_number("")
+    (0.25, None)
+    """
+    if text == "":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is no finite number; leave the cell blank where it is missing")
+    if not low <= number <= high:
+        bounds = f"must be {low} or more" if high == math.inf else f"must lie between {low} and {high}"
+        raise ValueError(f"{text} {bounds}")
+    return number
+
+
+def read_value(text, kind, choices):
+    """Return a prediction's or an answer's value by its event's kind; None for a blank cell. Raises ValueError.
+
+    >>> read_value("A", "single", {"A": "Yes", "B": "No"}), read_value("no", "single", {"A": "Yes", "B": "No"})
+    ('A', 'B')
+    >>> read_value("A|C", "multi", {}), read_value("12.5", "number", {})
+    (['A', 'C'], 12.5)
+    """
+    value = parse_cell(text)
+    if value is None:
+        return None
+    if kind == "number":
+        return read_number(str(value) if not isinstance(value, str) else value)
+    if kind == "single":
+        return choose_option(value if isinstance(value, str) else text, choices)
+    parts = value if isinstance(value, list) else [part.strip() for part in text.split("|")]
+    return [choose_option(part, choices) if kind == "multi" else str(part) for part in parts]
+
+
+def choose_option(value, choices):
+    """Return the letter of an option that is named by its letter or its text. Raises ValueError for another."""
+    if not choices or value in choices:
+        return str(value)
+    by_text = {text.casefold(): letter for letter, text in choices.items()}
+    if str(value).casefold() not in by_text:
+        raise ValueError(f"{value!r} is not an option; there are {', '.join(choices)}")
+    return by_text[str(value).casefold()]
+
+
+def read_distribution(text, kind, choices):
+    """Return probabilities by option (or quantiles, for numbers); None for a blank cell. Raises ValueError."""
+    given = parse_cell(text)
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
+    if kind == "number":
+        return {key: read_number(str(value)) for key, value in given.items()}
+    if kind == "ranking":
+        return {key: read_number(str(value), 0, 1) for key, value in given.items()}
+    return {choose_option(key, choices): read_number(str(value), 0, 1) for key, value in given.items()}
+
+
+def finish_events(events, choices):
+    """Return the events table: options as JSON, blanks as missing, level filled in where it can be told (FutureX 3.3).
+
+    An option event's level follows from its options; numbers and rankings need a volatility_class (low or high).
+    """
+    table = events.mask(events == "").assign(
+        options=[dump_json(choices[e]) if choices[e] else None for e in events["event_id"]]
+    )
+    levels = [find_level(event, choices[event["event_id"]]) for event in events.to_dict("records")]
+    return table.assign(level=pd.array(levels, dtype="Int64"))
+
+
+def find_level(event, choices):
+    """Return an event's level as given, or by `assign_level`; None where it cannot be told.
+
+    >>> find_level({"kind": "single"}, {"A": "Yes", "B": "No"}), find_level({"kind": "number"}, {})
+    (1, None)
+    """
+    if event.get("level"):
+        return int(event["level"])
+    if event["kind"] == "multi" or (event["kind"] == "single" and choices):
+        return assign_level(event["kind"], len(choices), "")
+    label = event.get("volatility_class", "")
+    return assign_level(event["kind"], 0, label) if label in ("low", "high") and event["kind"] != "single" else None
+
+
+def finish_values(table, known, choices):
+    """Return answers or predictions with their cells as in the kit's tables: values as JSON, numbers as numbers.
+
+    The probability of a yes/no prediction becomes its distribution, where none is given.
+    """
+    rows = []
+    for cells in table.to_dict("records"):
+        kind, options = known[cells["event_id"]]["kind"], choices[cells["event_id"]]
+        row = {key: text or None for key, text in cells.items()}
+        row["value"] = dump_json(read_value(cells["value"], kind, options))
+        for column in {"spread", "probability", "sample"} & set(cells):
+            row[column] = read_number(cells[column])
+        if "agent_id" in cells:
+            given = read_distribution(cells.get("distribution", ""), kind, options)
+            row["distribution"] = dump_json(given or spread_probability(row, kind, options))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def spread_probability(row, kind, options):
+    """Return both options' probabilities of a yes/no prediction from the one of its value, else None."""
+    if kind != "single" or len(options) != 2 or row["value"] is None or row.get("probability") is None:
+        return None
+    value = json.loads(row["value"])
+    return {option: row["probability"] if option == value else round(1 - row["probability"], 12) for option in options}

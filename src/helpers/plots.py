@@ -1,0 +1,197 @@
+"""Drawings that several notebooks share: each takes a table and an Axes, draws, and returns the Axes.
+
+Nothing is saved here (`figures.save_figure` does that) and nothing is computed beyond where to draw.
+"""
+
+import numpy as np
+import seaborn as sns
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+COLOURS = sns.color_palette("colorblind")
+"""Told apart by colour-blind readers; used in this order."""
+PALE = 0.55
+"""How far a lighter shade lies from its colour towards white."""
+
+
+def lighten(colour, share=PALE):
+    """Return a colour moved towards white by a share.
+
+    >>> lighten((0.0, 0.0, 0.0), 0.5)
+    (0.5, 0.5, 0.5)
+    """
+    return tuple(float(part + (1 - part) * share) for part in to_rgb(colour))
+
+
+def pick_ink(colour):
+    """Return the text colour that can be read on a colour: white on dark ones, else nearly black.
+
+    >>> pick_ink((0.0, 0.3, 0.6)), pick_ink((0.9, 0.9, 0.2))
+    ('white', '0.15')
+    """
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
+
+
+def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
+    """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
+
+    Raises ValueError when the table is empty.
+    """
+    if table.empty:
+        raise ValueError("nothing to draw: the table is empty")
+    places = np.arange(len(table))
+    ends = table[value].to_numpy(dtype=float)
+    errors = None
+    if low is not None:
+        errors = np.clip([ends - table[low].to_numpy(dtype=float), table[high].to_numpy(dtype=float) - ends], 0, None)
+    ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
+    tops = ends if low is None else table[high].to_numpy(dtype=float)
+    for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
+        ax.annotate(f"{end:.{digits}f}", (top, place), (5, 0), textcoords="offset points", va="center", fontsize=9)
+    ax.set_yticks(places, table[label])
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    return ax
+
+
+def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
+    """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
+
+    `text` names a column written above the bars. Raises ValueError when a group has a series twice.
+    """
+    if table.duplicated([group, series]).any():
+        raise ValueError(f"more than one row for a {group} and {series}; sum or average them first")
+    groups, names = (list(dict.fromkeys(table[column])) for column in (group, series))
+    width = 0.8 / len(names)
+    for at, name in enumerate(names):
+        part = table[table[series] == name].set_index(group).reindex(groups)
+        ends = part[value].to_numpy(dtype=float)
+        errors = None if low is None else np.clip([ends - part[low], part[high] - ends], 0, None)
+        places = np.arange(len(groups)) + (at - (len(names) - 1) / 2) * width
+        style = {"lw": 1, "capsize": 2, "ecolor": "0.25"}
+        ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
+        for place, end, words in zip(places, ends, part[text] if text else (), strict=bool(text)):
+            if np.isfinite(end):
+                ax.annotate(words, (place, end), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+    ax.set_xticks(np.arange(len(groups)), groups)
+    ax.grid(visible=False, axis="x")
+    return ax
+
+
+def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
+    """Draw a funnel: centred bars from top to bottom, as wide as the counts written on them."""
+    counts = table[n].to_numpy(dtype=float)
+    places = np.arange(len(table))
+    ax.barh(places, counts, left=-counts / 2, height=0.7, color=lighten(colour, 0.35))
+    for place, count in zip(places, counts, strict=True):
+        ax.text(0, place, f"{count:,.0f}", ha="center", va="center", fontweight="bold")
+    ax.set_yticks(places, table[step])
+    ax.set_xticks([])
+    ax.grid(visible=False)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params(left=False)
+    ax.invert_yaxis()
+    return ax
+
+
+def draw_sunburst(table, ax, *, inner, outer, n, min_share=0.009):
+    """Draw two rings: groups inside, their parts outside in a lighter shade, labels turned outwards.
+
+    `table` has a row a part, sorted by group; parts below `min_share` of all are drawn without a label.
+    """
+    groups = table.groupby(inner, sort=False)[n].sum()
+    palette = dict(zip(groups.index, [*COLOURS, *(lighten(c, 0.35) for c in COLOURS)], strict=False))
+    edge = {"edgecolor": "white", "linewidth": 1}
+    start = {"startangle": 90, "counterclock": False}
+    ax.pie(groups, radius=0.72, colors=[palette[g] for g in groups.index], wedgeprops=edge | {"width": 0.42}, **start)
+    shades = [lighten(palette[g], 0.5) for g in table[inner]]
+    ax.pie(table[n], radius=1.0, colors=shades, wedgeprops=edge | {"width": 0.27}, **start)
+    inks = [pick_ink(palette[g]) for g in groups.index]
+    _label_ring(ax, groups.index, groups.to_numpy(), 0.51, "center", 0.02, inks)
+    _label_ring(ax, table[outer], table[n].to_numpy(), 1.03, "outside", min_share, ["0.15"] * len(table))
+    ax.set(xlim=(-1.62, 1.62), ylim=(-1.62, 1.62), aspect="equal")
+    return ax
+
+
+def _label_ring(ax, labels, counts, radius, where, min_share, inks):
+    middles = np.pi / 2 - 2 * np.pi * (np.cumsum(counts) - counts / 2) / counts.sum()
+    for label, angle, count, ink in zip(labels, middles, counts, inks, strict=True):
+        if count / counts.sum() < min_share:
+            continue
+        is_left = np.cos(angle) < 0
+        turn = np.degrees(angle) + (180 if is_left else 0)
+        side = "center" if where == "center" else "right" if is_left else "left"
+        spot = radius * np.cos(angle), radius * np.sin(angle)
+        look = {"rotation": turn, "rotation_mode": "anchor", "ha": side, "va": "center", "fontsize": 9, "color": ink}
+        ax.text(*spot, f"{label} {count}", **look)
+
+
+def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}", min_part=0.04):
+    """Draw a stacked vertical bar a row, a layer a column of `parts`; layers above `min_part` of the tallest bar carry
+    their value. `names` are the layers' labels in the legend."""
+    places, bottom = np.arange(len(table)), np.zeros(len(table))
+    tallest = table[list(parts)].sum(axis=1).max()
+    for part, colour, name in zip(parts, colours, names or parts, strict=True):
+        sizes = table[part].to_numpy(dtype=float)
+        ax.bar(places, sizes, 0.65, bottom=bottom, color=colour, label=name)
+        for place, size, foot in zip(places, sizes, bottom, strict=True):
+            if size > min_part * tallest:
+                look = {"ha": "center", "va": "center", "fontsize": 9, "color": pick_ink(colour)}
+                ax.text(place, foot + size / 2, unit.format(size), **look)
+        bottom += sizes
+    ax.set_xticks(places, table[label])
+    ax.grid(visible=False, axis="x")
+    return ax
+
+
+def draw_steps(table, ax, *, x, y, label, colour, style="-"):
+    """Draw a cumulative share that rises in steps; the axis counts in percent."""
+    ax.step(table[x], table[y], where="post", color=colour, label=label, linestyle=style, marker="o", markersize=4)
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    return ax
+
+
+def draw_radar(table, ax, *, spoke, series, value, n, is_thin=None, colours=COLOURS, top=None):
+    """Draw a radar on a polar Axes: a line a series over the spokes, in the order in which both first occur.
+
+    Each spoke is labelled with its `n` (a number of events a spoke). Points of spokes where `is_thin` are hollow and
+    the lines to them dotted. `top` is the outermost ring. Raises ValueError for fewer than three spokes, or when a
+    spoke has a series twice.
+    """
+    if table.duplicated([spoke, series]).any():
+        raise ValueError(f"more than one row for a {spoke} and {series}; sum or average them first")
+    spokes, names = (list(dict.fromkeys(table[column])) for column in (spoke, series))
+    if len(spokes) < 3:
+        raise ValueError(f"a radar needs three spokes or more, there are {len(spokes)}; draw bars")
+    angles = 2 * np.pi * np.arange(len(spokes)) / len(spokes)
+    counts = table.groupby(spoke)[n].max().reindex(spokes)
+    thin = np.zeros(len(spokes), dtype=bool)
+    if is_thin is not None:
+        thin = table.groupby(spoke)[is_thin].any().reindex(spokes).to_numpy()
+    for at, name in enumerate(names):
+        ends = table[table[series] == name].set_index(spoke)[value].reindex(spokes).to_numpy(dtype=float)
+        _draw_ring(ax, angles, ends, thin, colours[at % len(colours)], name)
+    ax.set_theta_offset(np.pi / 2)
+    ax.set_theta_direction(-1)
+    ax.set_xticks(angles, [f"{name}\nn = {counts[name]:,}" for name in spokes])
+    for label, angle in zip(ax.get_xticklabels(), angles, strict=True):
+        side = round(np.sin(angle), 6)
+        label.set_horizontalalignment("center" if side == 0 else "left" if side > 0 else "right")
+    ax.tick_params(axis="x", pad=3, labelsize=8)
+    ax.tick_params(axis="y", labelsize=7, labelcolor="0.4")
+    ax.set_ylim(0, top)
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    ax.set_rlabel_position(180 / len(spokes))
+    return ax
+
+
+def _draw_ring(ax, angles, ends, thin, colour, name):
+    for at in range(len(ends)):
+        pair = [at, (at + 1) % len(ends)]
+        style = ":" if thin[pair].any() else "-"
+        turn = angles[pair] + [0, 2 * np.pi * (pair[1] == 0)]
+        ax.plot(turn, ends[pair], color=colour, lw=1.3, ls=style)
+    for chosen, face in ((~thin, colour), (thin, "white")):
+        label = str(name) if face is colour else None
+        ax.plot(angles[chosen], ends[chosen], "o", ms=4, color=colour, mfc=face, label=label)

@@ -1,0 +1,279 @@
+"""What was collected and what came back: tables on sources, candidates, kinds, missing predictions and answers.
+
+The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 and 4, made from a window's own events.
+"""
+
+import pandas as pd
+
+from helpers import papers
+from helpers.outcomes.answers import CRAWL_HOURS, STATUSES
+from helpers.questions.events import covers_window
+from helpers.store import parse_json
+from helpers.world.sources import ZONE
+
+STEPS = (
+    ("cannot be asked", ("frozen", "unanswerable", "unreachable")),
+    ("harmful or subjective", ("harmful", "subjective")),
+    ("yes/no, downsampled", ("binary",)),
+)
+"""The curation's steps in order, each with the filters that drop candidates there (FutureX 3.2.2, Figure 3)."""
+OPEN_KINDS = ("ranking", "number")
+ALL_KINDS = ("single", "multi", *OPEN_KINDS)
+
+
+def list_sites(sources, window):
+    """Return the registry's sources that cover a window: source_id, site_type, form, domain, frequency, templates.
+
+    Raises ValueError when none does.
+    """
+    rows = [
+        {
+            "source_id": source.id,
+            "site_type": source.site_type,
+            "form": source.form,
+            "domain": source.domain,
+            "update_frequency": source.update_frequency,
+            "n_daily": sum(template["period"] == "daily" for template in source.templates),
+            "n_weekly": sum(template["period"] == "weekly" for template in source.templates),
+        }
+        for source in sources.values()
+        if covers_window(source, window)
+    ]
+    if not rows:
+        raise ValueError(f"no source covers window {window}; name it under `windows` in a file of data/sources")
+    return pd.DataFrame(rows)
+
+
+def count_sites(sites, events):
+    """Return a row a site type: n_sources, n_daily and n_weekly templates, n_events and their share (FutureX 3.2.1)."""
+    table = sites.groupby("site_type").agg(
+        n_sources=("source_id", "size"), n_daily=("n_daily", "sum"), n_weekly=("n_weekly", "sum")
+    )
+    table["n_events"] = events["site_type"].value_counts()
+    table = table.fillna({"n_events": 0}).astype(int)
+    return table.assign(share=table["n_events"] / len(events)).reset_index()
+
+
+def tell_branch(event_ids):
+    """Return "market" or "template" for each event id: which of Figure 3's two branches it came by.
+
+    >>> tell_branch(pd.Series(["A-1010-market-ecb-1009-0a", "A-1010-btc_count"])).tolist()
+    ['market', 'template']
+    """
+    return event_ids.str.split("-").str[2].eq("market").map({True: "market", False: "template"})
+
+
+def count_curation(screenings):
+    """Return how many candidates are left after each step, by branch: branch, step, n_dropped, n_left, left_share.
+
+    The first step of a branch is "collected"; the last leaves the events (FutureX 3.2.2, Figure 3). Raises ValueError
+    for a filter that belongs to no step.
+
+    >>> rows = pd.DataFrame({"event_id": ["A-1-x", "A-1-y"], "filter": ["binary", "none"], "is_dropped": [True, False]})
+    >>> count_curation(rows)["n_left"].tolist()
+    [2, 2, 2, 1]
+    """
+    unknown = set(screenings.loc[screenings["is_dropped"], "filter"]) - {name for _, names in STEPS for name in names}
+    if unknown:
+        raise ValueError(f"filter {sorted(unknown)[0]!r} belongs to no step of the curation; add it to STEPS")
+    rows = []
+    for branch, part in screenings.groupby(tell_branch(screenings["event_id"])):
+        n_left = part["event_id"].nunique()
+        rows.append((branch, "collected", 0, n_left))
+        for step, names in STEPS:
+            n_dropped = part.loc[part["is_dropped"] & part["filter"].isin(names), "event_id"].nunique()
+            n_left -= n_dropped
+            rows.append((branch, step, n_dropped, n_left))
+    table = pd.DataFrame(rows, columns=["branch", "step", "n_dropped", "n_left"])
+    return table.assign(left_share=table["n_left"] / table.groupby("branch")["n_left"].transform("first"))
+
+
+def count_published_curation():
+    """Return the paper's own counts of one week in the form of `count_curation`, steps without a count left out
+    (Figure 3).
+
+    >>> count_published_curation()["n_left"].tolist()
+    [487, 193, 36, 498, 498]
+    """
+    counts = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
+    _, unsuitable, binary = (step for step, _ in STEPS)
+    rows = [
+        ("market", "collected", counts["prediction_market_crawled_week"]),
+        ("market", unsuitable, counts["after_harmful_subjective_drop"]),
+        ("market", binary, counts["after_yes_no_downsample"]),
+        ("template", "collected", counts["open_ended_per_week"]),
+        ("template", binary, counts["open_ended_per_week"]),
+    ]
+    table = pd.DataFrame(rows, columns=["branch", "step", "n_left"])
+    groups = table.groupby("branch")["n_left"]
+    table["n_dropped"] = -groups.diff().fillna(0).astype(int)
+    return table.assign(left_share=table["n_left"] / groups.transform("first"))
+
+
+def count_pipeline(sources, sites, screenings):
+    """Return the pipeline as a funnel with its counts: stage, step, n (FutureX 3.2, Figure 2).
+
+    The database: the registry's sources whose rows are at hand, those of the window, their templates. The curation:
+    candidates and what each step leaves of them, both branches together.
+    """
+    left = count_curation(screenings).groupby("step", sort=False)["n_left"].sum()
+    rows = [
+        ("database", "sources with rows at hand", len(sources)),
+        ("database", "of these, in this window", len(sites)),
+        ("database", "their templates", int(sites["n_daily"].sum() + sites["n_weekly"].sum())),
+        ("curation", "candidates collected", int(left["collected"])),
+        ("curation", "can be asked, not frozen", int(left["cannot be asked"])),
+        ("curation", "not harmful, not subjective", int(left["harmful or subjective"])),
+        ("curation", "yes/no downsampled: events", int(left["yes/no, downsampled"])),
+    ]
+    return pd.DataFrame(rows, columns=["stage", "step", "n"])
+
+
+def count_days(events):
+    """Return the number of events by start day: start_date, n_events."""
+    counts = events["as_of"].str[:10].value_counts().sort_index()
+    return counts.rename_axis("start_date").rename("n_events").reset_index()
+
+
+def count_domains(events):
+    """Return the number of events by domain and sub-domain, largest domain first (FutureX Figure 4)."""
+    table = events.groupby(["domain", "subdomain"]).size().rename("n_events").reset_index()
+    table["n_domain"] = table.groupby("domain")["n_events"].transform("sum")
+    order = ["n_domain", "domain", "n_events", "subdomain"]
+    return table.sort_values(order, ascending=[False, True, False, True], ignore_index=True)
+
+
+def count_kinds(events):
+    """Return the number of events by kind, open-ended ones split by volatility (FutureX Figure 5).
+
+    A row a kind, columns kind, options (single, multi), low, high, n_events, share.
+    """
+    label = events["volatility_class"].where(events["kind"].isin(OPEN_KINDS), "options")
+    table = pd.crosstab(events["kind"], label).reindex(
+        index=ALL_KINDS, columns=["options", "low", "high"], fill_value=0
+    )
+    table["n_events"] = table.sum(axis=1)
+    return table.assign(share=table["n_events"] / len(events)).rename_axis(columns=None).reset_index()
+
+
+def count_levels(events):
+    """Return the number of events by level with the paper's tier name (FutureX Figure 6, Table 3)."""
+    names = papers.get_constant("futurex", "level_names")
+    counts = events["level"].value_counts().reindex(range(1, len(names) + 1), fill_value=0)
+    return pd.DataFrame({"level": counts.index, "tier": names, "n_events": counts.to_numpy()}).assign(
+        share=counts.to_numpy() / len(events)
+    )
+
+
+def describe_tiers(events):
+    """Return Table 3 from our own events: a row a level with its kinds, its options and its median volatility."""
+    rows = []
+    for level, part in events.groupby("level"):
+        n_options = part["options"].map(lambda cell: len(parse_json(cell) or {}))
+        span = f"{n_options.min()} to {n_options.max()}" if n_options.max() else "none"
+        volatility = part.loc[part["kind"].isin(OPEN_KINDS), "volatility"].median()
+        rows.append((level, ", ".join(sorted(part["kind"].unique())), span, volatility, len(part)))
+    return pd.DataFrame(rows, columns=["level", "kinds", "options", "median_volatility", "n_events"])
+
+
+def choose_examples(events, by):
+    """Return one event a group (domain or level), the one with the shortest wording: group, prompt on one line.
+
+    No template serves two groups as long as there is another. Raises ValueError when there are no events.
+
+    >>> rows = {"event_id": ["a", "b"], "level": [1, 1], "template_id": ["x", "y"], "prompt": ["Longer?", "Up?"]}
+    >>> choose_examples(pd.DataFrame(rows), "level")["prompt"].tolist()
+    ['Up?']
+    """
+    if events.empty:
+        raise ValueError("there is no event to choose an example from; collect events first")
+    table = events.assign(prompt=events["prompt"].str.replace("\n", " / "))
+    table["length"] = table["prompt"].str.len()
+    chosen, taken = [], set()
+    for _, part in table.sort_values([by, "length", "event_id"]).groupby(by):
+        fresh = part[~part["template_id"].isin(taken)]
+        row = (part if fresh.empty else fresh).iloc[0]
+        taken.add(row["template_id"])
+        chosen.append(row[[by, "prompt"]])
+    return pd.DataFrame(chosen).reset_index(drop=True)
+
+
+def measure_horizon(events):
+    """Return each event's horizon in days: from its start day to the date its value is for (negative for a nowcast).
+
+    >>> rows = {"as_of": ["2016-10-10T00:00:00+08:00"], "variables": ['{"date":"2016-10-16"}']}
+    >>> measure_horizon(pd.DataFrame(rows)).tolist()
+    [6]
+    """
+    dates = pd.to_datetime([parse_json(cell)["date"] for cell in events["variables"]])
+    return pd.Series((dates - pd.to_datetime(events["as_of"].str[:10].to_numpy())).days, index=events.index)
+
+
+def count_missing(predictions):
+    """Return the share of events by agent and reply status: agent_id, status, n, share (FutureX 3.4.2)."""
+    counts = predictions.groupby(["agent_id", "status"]).size().rename("n").reset_index()
+    return counts.assign(share=counts["n"] / counts.groupby("agent_id")["n"].transform("sum"))
+
+
+def list_reasons(predictions):
+    """Return why predictions are missing, most frequent first: status, reason, n, n_agents; empty when none is."""
+    missing = predictions[predictions["status"] != "ok"]
+    table = missing.groupby(["status", "reason"]).agg(n=("event_id", "size"), n_agents=("agent_id", "nunique"))
+    return table.reset_index().sort_values(["n", "reason"], ascending=[False, True], ignore_index=True)
+
+
+def follow_acquisition(events, answers):
+    """Return how answers come in, crawl by crawl from the resolution day on (FutureX 3.2.4).
+
+    Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share (cumulative, of all
+    events), up to the last day an event is carried. Raises ValueError when no answer was found.
+    """
+    table = events[["event_id", "resolves_at"]].merge(answers[["event_id", "status", "acquired_at"]], on="event_id")
+    found = table[table["status"] == "ok"]
+    if found.empty:
+        raise ValueError("no answer was found; acquire answers first")
+    first, moment = (
+        pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
+    )
+    day = (moment.dt.normalize() - first.dt.normalize()).dt.days
+    crawl = day * len(CRAWL_HOURS) + moment.dt.hour.map({hour: at for at, hour in enumerate(CRAWL_HOURS)}) + 1
+    n_crawls = (papers.get_constant("futurex", "carry_days") + 1) * len(CRAWL_HOURS)
+    n_found = crawl.value_counts().reindex(range(1, n_crawls + 1), fill_value=0)
+    steps = pd.DataFrame({"crawl": n_found.index, "n_found": n_found.to_numpy()})
+    steps["day"] = (steps["crawl"] - 1) // len(CRAWL_HOURS)
+    steps["hour"] = [f"{CRAWL_HOURS[(crawl - 1) % len(CRAWL_HOURS)]}:00" for crawl in steps["crawl"]]
+    steps["found_share"] = steps["n_found"].cumsum() / len(table)
+    return steps[["crawl", "day", "hour", "n_found", "found_share"]]
+
+
+def count_outcomes(answers, label):
+    """Return the answers' status with n, share and a condition's label: condition, status, n, share."""
+    counts = answers["status"].value_counts().reindex(STATUSES, fill_value=0)
+    return pd.DataFrame(
+        {"condition": label, "status": STATUSES, "n": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
+    )
+
+
+def count_attempts(acquisitions, label):
+    """Return all attempts' status with n, share and a condition's label, as `count_outcomes` does for answers."""
+    return count_outcomes(acquisitions, label)
+
+
+def compare_answers(plain, faulty):
+    """Return how answers acquired under faults differ from the plain ones, over the events of `faulty`.
+
+    A row an outcome, with n and share; `lost` was found only without faults.
+    """
+    both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
+    here, there = both["value"].notna(), both["value_faulty"].notna()
+    same = (both["value"] == both["value_faulty"]) & here
+    counts = {
+        "same value": same.sum(),
+        "another value": (here & there & ~same).sum(),
+        "lost": (here & ~there).sum(),
+        "found only with faults": (~here & there).sum(),
+        "found in neither": (~here & ~there).sum(),
+    }
+    return pd.DataFrame({"outcome": list(counts), "n": list(counts.values())}).assign(
+        share=lambda table: table["n"] / len(both)
+    )

@@ -1,0 +1,127 @@
+import pandas as pd
+import pytest
+
+from helpers.studies import collection
+from helpers.world.sources import load_sources
+
+
+def make_events(**columns):
+    n = len(next(iter(columns.values())))
+    base = {
+        "event_id": [f"A-1010-e{i}" for i in range(n)],
+        "kind": ["number"] * n,
+        "volatility_class": ["low"] * n,
+        "level": [3] * n,
+        "domain": ["Space"] * n,
+        "subdomain": ["Space weather"] * n,
+        "template_id": [f"t{i}" for i in range(n)],
+        "resolves_at": ["2016-10-11T09:00:00+08:00"] * n,
+    }
+    return pd.DataFrame({**base, **columns})
+
+
+def make_answers(**columns):
+    n = len(next(iter(columns.values())))
+    base = {"event_id": [f"A-1010-e{i}" for i in range(n)], "status": ["ok"] * n, "acquired_at": [None] * n}
+    return pd.DataFrame({**base, "value": ["1.0"] * n, **columns})
+
+
+def test_curation_counts_what_each_step_leaves_by_branch():
+    rows = [
+        ("A-1010-x", "frozen", True),
+        ("A-1010-y", "binary", True),
+        ("A-1010-z", "none", False),
+        ("A-1010-market-q1", "harmful", True),
+        ("A-1010-market-q2", "none", False),
+    ]
+    table = collection.count_curation(pd.DataFrame(rows, columns=["event_id", "filter", "is_dropped"]))
+    left = table.pivot(index="step", columns="branch", values="n_left")
+    assert left["template"].to_dict() == {
+        "collected": 3,
+        "cannot be asked": 2,
+        "harmful or subjective": 2,
+        "yes/no, downsampled": 1,
+    }
+    assert left.loc["harmful or subjective", "market"] == 1
+    assert table["left_share"].tolist()[-1] == pytest.approx(1 / 3)
+
+
+def test_a_filter_of_no_step_is_named():
+    rows = pd.DataFrame({"event_id": ["A-1010-x"], "filter": ["boring"], "is_dropped": [True]})
+    with pytest.raises(ValueError, match="'boring' belongs to no step"):
+        collection.count_curation(rows)
+
+
+def test_sites_cover_the_window_and_the_papers_types():
+    sites = collection.list_sites(load_sources(), "A")
+    assert sites["source_id"].is_unique and sites["site_type"].nunique() == 5
+    with pytest.raises(ValueError, match="no source covers window Z"):
+        collection.list_sites(load_sources(), "Z")
+
+
+def test_a_site_type_without_an_event_counts_zero():
+    sites = collection.list_sites(load_sources(), "A")
+    table = collection.count_sites(sites, make_events(site_type=["news", "news"])).set_index("site_type")
+    assert table.loc["news", ["n_events", "share"]].tolist() == [2, 1.0]
+    assert table.loc["government", "n_events"] == 0
+
+
+def test_kinds_split_only_open_ended_events_by_volatility():
+    events = make_events(kind=["single", "number", "number"], volatility_class=["high", "high", "low"])
+    table = collection.count_kinds(events).set_index("kind")
+    assert table.loc["single", ["options", "low", "high"]].tolist() == [1, 0, 0]
+    assert table.loc["number", ["options", "low", "high"]].tolist() == [0, 1, 1]
+    assert table.loc["ranking", "n_events"] == 0
+
+
+def test_an_absent_level_counts_zero():
+    assert collection.count_levels(make_events(level=[1, 4, 4]))["n_events"].tolist() == [1, 0, 0, 2]
+
+
+def test_domains_come_largest_first():
+    events = make_events(domain=["Space", "Sports", "Sports"], subdomain=["Moon", "Cup", "League"])
+    assert collection.count_domains(events)["domain"].tolist() == ["Sports", "Sports", "Space"]
+
+
+def test_examples_do_not_come_from_one_template_twice():
+    events = make_events(level=[3, 4, 4], prompt=["a?", "b?", "longer?"], template_id=["t", "t", "u"])
+    assert collection.choose_examples(events, "level")["prompt"].tolist() == ["a?", "longer?"]
+    assert collection.choose_examples(events.iloc[:2], "level")["prompt"].tolist() == ["a?", "b?"]
+    with pytest.raises(ValueError, match="no event to choose"):
+        collection.choose_examples(events.iloc[:0], "level")
+
+
+def test_missing_predictions_are_counted_with_their_reason():
+    predictions = pd.DataFrame(
+        {
+            "event_id": ["e1", "e2", "e1", "e2"],
+            "agent_id": ["a", "a", "b", "b"],
+            "status": ["ok", "timeout", "ok", "ok"],
+            "reason": [None, "no answer within 5 s", None, None],
+        }
+    )
+    shares = collection.count_missing(predictions).set_index(["agent_id", "status"])["share"]
+    assert shares.to_dict() == {("a", "ok"): 0.5, ("a", "timeout"): 0.5, ("b", "ok"): 1.0}
+    reasons = collection.list_reasons(predictions)
+    assert reasons[["reason", "n", "n_agents"]].values.tolist() == [["no answer within 5 s", 1, 1]]
+
+
+def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
+    moments = ["2016-10-11T14:00:00+08:00", "2016-10-11T20:00:00+08:00", "2016-10-12T14:00:00+08:00", None]
+    answers = make_answers(acquired_at=moments, status=["ok", "ok", "ok", "not_published"])
+    steps = collection.follow_acquisition(make_events(kind=["number"] * 4), answers).set_index("crawl")
+    assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
+    assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]
+    assert steps.index[-1] == 32 and steps["found_share"].iloc[-1] == 0.75
+
+
+def test_following_needs_an_answer():
+    with pytest.raises(ValueError, match="no answer was found"):
+        collection.follow_acquisition(make_events(kind=["number"]), make_answers(status=["crawl_error"]))
+
+
+def test_answers_under_faults_are_compared_event_by_event():
+    plain = make_answers(value=["1", "2", "3", None, None])
+    faulty = make_answers(value=["1", "9", None, None, "5"])
+    table = collection.compare_answers(plain, faulty).set_index("outcome")["n"]
+    assert table.tolist() == [1, 1, 1, 1, 1] and table.sum() == 5

@@ -1,0 +1,138 @@
+"""The evaluation delay (FutureX 3.4.1): what is posed within it, the noise of a day, the agents' order."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau
+
+from helpers.studies import delay
+from helpers.world.crawl import open_world
+
+
+def make_rng():
+    return np.random.default_rng(2)
+
+
+def make_days(by_day):
+    """Scores and events from {day: {agent: [score, ...]}}; synthetic."""
+    scores, events = [], []
+    for day, agents in by_day.items():
+        for agent, values in agents.items():
+            for at, value in enumerate(values):
+                event_id = f"{day}-{at:03d}"
+                events.append((event_id, "single", 1, f"{day}T00:00:00+08:00"))
+                row = {"run_id": agent, "agent_id": agent, "sample": 0, "metric": "accuracy", "is_scored": True}
+                scores.append(row | {"event_id": event_id, "score": value, "score_imputed": value})
+    columns = ["event_id", "kind", "level", "as_of"]
+    return pd.DataFrame(scores), pd.DataFrame(events, columns=columns).drop_duplicates("event_id")
+
+
+@pytest.fixture(scope="module")
+def three_days():
+    """One start day of the replay world, with a delay of three days."""
+    with open_world() as connect:
+        return delay.run_delay(
+            connect(), "A", ["2016-10-12"], 3, seed=20161010, keep_binary=0.5, names=("last_value", "random")
+        )
+
+
+def test_every_outcome_is_due_within_the_delay(three_days):
+    events, _, _ = three_days
+    assert len(events) > 40 and events["event_id"].is_unique
+    assert set(events["as_of"]) == {"2016-10-12T00:00:00+08:00"}
+    due = pd.to_datetime(events["resolves_at"], utc=True) - pd.to_datetime(events["as_of"], utc=True)
+    market = events["source_id"].str.contains("market")
+    assert due[~market].max() <= pd.Timedelta(days=3) and due.min() > pd.Timedelta(0)
+
+
+def test_its_answers_are_found_and_its_agents_scored(three_days):
+    events, answers, scores = three_days
+    found = delay.count_available(events, answers)
+    assert found["n_days"] == 1 and found["per_day"] == len(events) and found["n_answered"] > 0.9 * len(events)
+    assert 1 < found["wait_mean"] < 4
+    assert set(scores["agent_id"]) == {"last_value", "random"}
+    assert scores.loc[scores["metric"] == "accuracy", "event_id"].isin(events["event_id"]).all()
+    means = delay.measure_agents(scores, events, make_rng(), 100).set_index("agent_id")["mean"]
+    assert means["last_value"] > means["random"]
+
+
+def test_the_share_judged_counts_answers_that_came_in_time():
+    hours = [20, 70, 100, 400]
+    start = pd.Timestamp("2016-10-10T00:00:00+08:00")
+    answers = pd.DataFrame({"event_id": list("abcde"), "status": ["ok"] * 4 + ["not_published"]})
+    answers["acquired_at"] = [(start + pd.Timedelta(hours=h)).isoformat() for h in hours] + [None]
+    events = pd.DataFrame({"event_id": list("abcde"), "as_of": start.isoformat(), "domain": list("xxyzz")})
+    table = delay.share_judged(events, answers, (1, 3, 14)).set_index("delay")
+    assert table["n_judged"].tolist() == [1, 2, 3] and table["share"].tolist() == [0.2, 0.4, 0.6]
+    assert table["n_domains"].tolist() == [1, 1, 2]
+
+
+def test_agents_means_and_daily_scatter_by_hand():
+    scores, events = make_days({"2016-10-10": {"a": [1, 0, 1, 0]}, "2016-10-11": {"a": [1, 1, 1, 0]}})
+    row = delay.measure_agents(scores, events, make_rng(), 500).iloc[0]
+    assert row["mean"] == 0.625 and row["n"] == 8
+    assert row["sd_days"] == pytest.approx(np.std([0.5, 0.75], ddof=1))
+    assert row["se_day"] == pytest.approx(
+        np.sqrt((1 / 3 / 4 + 0.25 / 4) / 2)
+    )  # variances 1/3 and 1/4, four events each
+    assert row["low"] < 0.625 < row["high"]
+
+
+def test_chance_alone_gives_daily_means_their_expected_scatter():
+    rng = np.random.default_rng(9)
+    by_day = {f"2016-10-{day}": {"a": (rng.random(50) < 0.4).astype(float)} for day in range(10, 30)}
+    row = delay.measure_agents(*make_days(by_day), make_rng(), 200).iloc[0]
+    assert row["sd_days"] == pytest.approx(row["se_day"], rel=0.35)
+    assert row["se_day"] == pytest.approx(np.sqrt(0.24 / 50), rel=0.1)
+
+
+def test_kendalls_tau_is_that_of_scipy():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        first, second = rng.integers(0, 4, 6).astype(float), rng.random(6)
+        assert delay.compare_orders(first, second) == pytest.approx(kendalltau(first, second).statistic)
+    assert np.isnan(delay.compare_orders(np.ones(3), np.arange(3.0)))
+
+
+def test_an_order_that_holds_every_day_is_stable_and_chance_is_not():
+    rng = np.random.default_rng(3)
+    days = [f"2016-10-{day}" for day in range(10, 16)]
+    means = {"a": 0.1, "b": 0.5, "c": 0.9}
+    firm = {d: {a: (rng.random(80) < m).astype(float) for a, m in means.items()} for d in days}
+    loose = {d: {a: (rng.random(80) < 0.5).astype(float) for a in means} for d in days}
+    kept = delay.measure_stability(*make_days(firm), make_rng(), 200)
+    lost = delay.measure_stability(*make_days(loose), make_rng(), 200)
+    assert kept["tau_days"] == 1.0 and kept["tau_halves_low"] == 1.0
+    assert lost["tau_days"] < 0.5 and lost["tau_days_low"] <= lost["tau_days"] <= lost["tau_days_high"]
+
+
+def test_tau_between_days_is_the_mean_over_pairs():
+    by_day = {"d1": [0.1, 0.2, 0.3], "d2": [0.1, 0.3, 0.2], "d3": [0.3, 0.2, 0.1]}
+    scores, events = make_days(
+        {d: {a: [v] * 4 for a, v in zip("abc", values, strict=True)} for d, values in by_day.items()}
+    )
+    pairs = [kendalltau(by_day[x], by_day[y]).statistic for x, y in itertools.combinations(by_day, 2)]
+    assert delay.measure_stability(scores, events, make_rng(), 20)["tau_days"] == pytest.approx(np.mean(pairs))
+
+
+def test_one_day_has_no_tau_between_days():
+    stable = delay.measure_stability(*make_days({"d1": {"a": [0.1, 0.2], "b": [0.9, 0.8]}}), make_rng(), 20)
+    assert np.isnan(stable["tau_days"]) and np.isnan(stable["tau_days_low"])
+
+
+def test_matched_questions_are_those_that_all_delays_ask():
+    near, near_events = make_days({"d1": {"a": [1.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}})
+    far, far_events = make_days({"d1": {"a": [0.5, 0.0], "b": [0.5, 1.0]}})
+    matched = delay.match_questions({1: near, 7: far}, {1: near_events, 7: far_events})
+    assert matched["event_id"].nunique() == 2
+    table = delay.compare_matched(matched, make_rng(), base=7).set_index(["agent_id", "delay"])
+    assert table.loc[("a", 1), "difference"] == 0.75 and table.loc[("b", 1), "difference"] == -0.25
+    assert table.loc[("mean", 1), "difference"] == 0.25 and (table["n"] == 2).all()
+    assert table.loc[("a", 7), ["difference", "low", "high"]].tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="no question in common"):
+        delay.match_questions(
+            {1: near, 7: far.assign(event_id="x" + far["event_id"])},
+            {1: near_events, 7: far_events.assign(event_id="x" + far_events["event_id"])},
+        )

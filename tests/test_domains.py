@@ -1,0 +1,201 @@
+"""Means by domain, the spread between agents less chance, and the four observations (FutureX 4.3); synthetic scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.plots import draw_radar
+from helpers.studies import domains
+
+
+def make_rng():
+    return np.random.default_rng(4)
+
+
+def make_tables(by_cell):
+    """Scores and events from {(domain, level): {agent: [score, ...]}}."""
+    scores, events = [], []
+    for (domain, level), agents in by_cell.items():
+        for agent, values in agents.items():
+            for at, value in enumerate(values):
+                event = {"event_id": f"{domain}{level}-{at:03d}", "kind": "single", "level": level, "domain": domain}
+                events += [event] if event not in events else []
+                row = {"run_id": agent, "agent_id": agent, "sample": 0, "metric": "accuracy", "is_scored": True}
+                scores.append(row | {"event_id": event["event_id"], "score": value, "score_imputed": value})
+    return pd.DataFrame(scores), pd.DataFrame(events)
+
+
+def make_rows(by_cell):
+    """Rows of `select_domains`, with the paper's groups."""
+    rows = domains.select_domains(*make_tables(by_cell))
+    return rows.assign(group=domains.group_domains(rows["domain"]))
+
+
+def make_categories(**agents):
+    return pd.Series(agents, name="category")
+
+
+def draw(mean, n=200, seed=0):
+    """Scores around a mean, 0 or 1."""
+    return (np.random.default_rng(seed).random(n) < mean).astype(float)
+
+
+def test_means_and_counts_by_hand():
+    rows = make_rows({("Crypto", 1): {"a": [1, 0, 1, 0], "b": [1, 1, 1, 1]}, ("Crypto", 4): {"a": [0.5], "b": [0.1]}})
+    table = domains.summarize_domains(rows, make_rng()).set_index(["levels", "agent_id"])
+    assert table.loc[("1-2", "a"), ["mean", "n", "n_events"]].tolist() == [0.5, 4, 4]
+    assert table.loc[("3-4", "b"), "mean"] == 0.1
+    assert table["is_thin"].all(), "four events and one event are both too few"
+    assert table.loc[("1-2", "b"), ["low", "high"]].tolist() == [1.0, 1.0]
+
+
+def test_a_missing_prediction_leaves_the_mean_and_lowers_n():
+    rows = make_rows({("Crypto", 1): {"a": [1, np.nan, 0], "b": [1, 1, 1]}})
+    row = domains.summarize_domains(rows, make_rng()).set_index("agent_id").loc["a"]
+    assert row[["mean", "n", "n_events"]].tolist() == [0.5, 2, 3]
+
+
+def test_the_interval_is_that_of_an_event_bootstrap():
+    values = draw(0.3, 400)
+    row = domains.summarize_domains(make_rows({("Space", 1): {"a": values}}), make_rng()).iloc[0]
+    reach = 1.96 * values.std() / 20
+    assert row["high"] - row["low"] == pytest.approx(2 * reach, rel=0.1)
+
+
+def test_unknown_and_blank_domains_are_named():
+    with pytest.raises(ValueError, match="'Gardens' has no group"):
+        domains.group_domains(pd.Series(["Crypto", "Gardens"]))
+    scores, events = make_tables({("Crypto", 1): {"a": [1.0]}})
+    with pytest.raises(ValueError, match="Crypto1-000 has no domain"):
+        domains.select_domains(scores, events.assign(domain=None))
+
+
+def test_every_domain_of_the_registry_has_one_of_the_papers_eight():
+    from helpers.world.sources import load_sources
+
+    ours = pd.Series(sorted({source.domain for source in load_sources().values()} - {None, ""}))
+    assert domains.group_domains(ours).notna().all()
+    assert domains.papers.load_published("futurex", "domain_groups")["group"].nunique() == 8
+
+
+def test_spread_of_equal_agents_is_chance_and_of_different_ones_is_not():
+    same = {f"a{i}": draw(0.5, seed=i) for i in range(6)}
+    apart = {f"a{i}": draw(0.1 + 0.16 * i, seed=i) for i in range(6)}
+    table = {}
+    for name, agents in (("same", same), ("apart", apart)):
+        rows = make_rows({("Sports", 1): agents})
+        spread = domains.measure_spread(rows, make_categories(**dict.fromkeys(agents, "baseline")), make_rng())
+        table[name] = spread.set_index("domain").loc["Sports"]
+    assert table["same"]["sd_seen"] > 0.02 and table["same"]["low"] == 0
+    assert table["same"]["sd"] < table["same"]["sd_seen"]
+    truth = np.std(0.1 + 0.16 * np.arange(6), ddof=1)
+    assert table["apart"]["low"] < truth < table["apart"]["high"] and table["apart"]["low"] > 0.15
+    assert table["apart"]["range"] == pytest.approx(np.ptp([v.mean() for v in apart.values()]))
+
+
+def test_noise_is_taken_off_so_that_equal_agents_have_no_spread_on_average():
+    found = []
+    for seed in range(30):
+        agents = {f"a{i}": draw(0.5, 60, seed * 10 + i) for i in range(5)}
+        spread = domains.measure_spread(
+            make_rows({("Sports", 1): agents}),
+            make_categories(**dict.fromkeys(agents, "baseline")),
+            make_rng(),
+            n_boot=300,
+        ).iloc[0]
+        found.append((spread["sd_seen"] ** 2, spread["sd"] ** 2))
+    seen, left = np.mean(found, axis=0)
+    assert seen == pytest.approx(0.25 / 60, rel=0.35), "five equal agents spread by chance alone"
+    assert left < 0.5 * seen
+
+
+def test_a_category_with_one_agent_has_no_spread():
+    rows = make_rows({("Sports", 1): {"a": [1, 0, 1], "b": [0, 1, 1]}})
+    assert domains.measure_spread(rows, make_categories(a="human", b="baseline"), make_rng()).empty
+
+
+def test_an_agent_without_a_run_is_named():
+    with pytest.raises(ValueError, match="agent b has no category"):
+        domains.map_categories(pd.DataFrame({"agent_id": ["a"], "category": ["baseline"]}), ["a", "b"])
+
+
+def test_interaction_is_found_where_planted_only():
+    plain = {
+        (d, 1): {"a": draw(0.8, seed=s), "b": draw(0.4, seed=s + 50)}
+        for s, d in enumerate(["Crypto", "Sports", "Space"])
+    }
+    crossed = plain | {("Crypto", 1): {"a": draw(0.2, seed=7), "b": draw(0.9, seed=8)}}
+    without = domains.measure_interaction(make_rows(plain), make_rng())
+    planted = domains.measure_interaction(make_rows(crossed), make_rng())
+    assert without[1] == 0 and planted[1] > 0.1 and planted[3:] == (600, 3)
+
+
+def make_models(n=60):
+    """Two base models and two search agents with what the paper observes planted in."""
+    cells = {}
+    for at, domain in enumerate(["Culture", "Technology", "Crypto", "Finance", "Politics"]):
+        informed = 0.3 if domain in ("Culture", "Technology") else 0.0
+        for level, ease in ((1, 0.5), (4, 0.05)):
+            seeds = iter(range(100 * at + 10 * level, 1000))
+            means = {"gpt-base": 0.0, "deepseek": 0.0, "gpt-search": -0.2 + informed, "grok": 0.3 + informed}
+            cells[domain, level] = {
+                agent: draw(np.clip(ease + (more if level == 1 else 0), 0.01, 0.99), n, next(seeds))
+                for agent, more in means.items()
+            }
+    return cells
+
+
+def test_the_observations_are_judged_where_models_are_there():
+    category = make_categories(
+        **{"gpt-base": "base_model", "deepseek": "base_model", "gpt-search": "think_search", "grok": "think_search"}
+    )
+    table = domains.judge_observations(make_rows(make_models()), category, make_rng(), n_boot=500)
+    told = table.set_index("statement")["verdict"]
+    assert told["search minus base models in Culture & Media"] == "agrees"
+    assert told["levels 1-2: spread of search agents minus spread of base models"] == "agrees"
+    assert told["search agents: levels 1-2 minus levels 3-4"] == "agrees"
+    assert told["search agents on levels 3-4: 0.2 (top ring of Figure 10) minus their mean"] == "agrees"
+    assert told["DeepSeek-V3 minus the other models in Politics"] == "cannot tell"
+    assert told["GPT models minus the other models in Crypto"] == "disagrees"
+
+
+def test_without_models_nothing_is_claimed():
+    rows = make_rows(make_models())
+    category = make_categories(**dict.fromkeys(rows["agent_id"].unique(), "baseline"))
+    table = domains.judge_observations(rows, category, make_rng(), n_boot=200)
+    assert sorted(table["observation"].unique()) == [1, 2, 3, 4]
+    models = table[~table["statement"].str.contains("our baselines")]
+    assert (models["verdict"] == "cannot tell").all() and (models["n"] == 0).all() and models["estimate"].isna().all()
+
+
+def make_radar(n_spokes):
+    return pd.DataFrame(
+        {
+            "domain": list("abcdef")[:n_spokes],
+            "agent_id": "x",
+            "mean": 0.5,
+            "n": 9,
+            "is_thin": [True] + [False] * (n_spokes - 1),
+        }
+    )
+
+
+def test_radar_labels_spokes_with_n_and_hollows_thin_ones():
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_subplot(polar=True)
+    draw_radar(make_radar(4), ax, spoke="domain", series="agent_id", value="mean", n="n", is_thin="is_thin")
+    assert [label.get_text() for label in ax.get_xticklabels()] == [f"{name}\nn = 9" for name in "abcd"]
+    hollow = [line for line in ax.lines if line.get_marker() == "o" and line.get_markerfacecolor() == "white"]
+    assert [len(line.get_xdata()) for line in hollow] == [1]
+    assert sum(line.get_linestyle() == ":" for line in ax.lines) == 2
+
+
+def test_radar_refuses_two_spokes_and_repeated_rows():
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_subplot(polar=True)
+    with pytest.raises(ValueError, match="three spokes"):
+        draw_radar(make_radar(2), ax, spoke="domain", series="agent_id", value="mean", n="n")
+    with pytest.raises(ValueError, match="more than one row"):
+        draw_radar(pd.concat([make_radar(4)] * 2), ax, spoke="domain", series="agent_id", value="mean", n="n")

@@ -1,0 +1,113 @@
+import json
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from PIL import Image
+
+from helpers import figures
+
+SHOWN = pd.DataFrame({"level": [1, 2], "score": [0.12345678, 0.5]})
+FACTS = {
+    "title": "Score by level, in °",
+    "source": "window A events",
+    "n": 800,
+    "window": "A",
+    "dates": ("2016-10-10", "2016-10-24"),
+    "status": "real",
+}
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    return tmp_path / "figures"
+
+
+def draw(name="a_fig3", shown=SHOWN, **facts):
+    figures.use_style()
+    fig, ax = plt.subplots()
+    ax.bar(shown.level, shown.score)
+    return figures.save_figure(fig, name, shown, **{**FACTS, **facts})
+
+
+def test_the_same_figure_has_the_same_bytes(room):
+    draw("one")
+    draw("two")
+    assert (room / "one.png").read_bytes() == (room / "two.png").read_bytes()
+    draw("two", n=801)
+    assert (room / "one.png").read_bytes() != (room / "two.png").read_bytes()
+
+
+def test_the_csv_holds_the_numbers_shown(room):
+    image = draw()
+    assert (room / "a_fig3.csv").read_bytes() == b"level,score\n1,0.123457\n2,0.5\n"
+    assert image.data == (room / "a_fig3.png").read_bytes()
+    assert plt.get_fignums() == []
+
+
+def test_a_users_own_style_changes_nothing(room):
+    draw("one")
+    with plt.rc_context({"font.family": "monospace", "lines.linewidth": 9, "axes.facecolor": "red"}):
+        draw("two")
+    assert (room / "one.png").read_bytes() == (room / "two.png").read_bytes()
+
+
+def test_the_image_names_what_it_rests_on_and_no_software(room):
+    draw()
+    with Image.open(room / "a_fig3.png") as picture:
+        text = picture.text
+    assert text.keys() == {"Title", "Description", "hindcast"}
+    assert text["Title"] == FACTS["title"]
+    assert json.loads(text["hindcast"]) == {
+        "n": 800,
+        "window": "A",
+        "dates": "2016-10-10 to 2016-10-24",
+        "status": "real",
+    }
+
+
+def test_every_figure_carries_its_line(room, monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set_xlabel("a label\nof three\nlines")
+    figures.save_figure(fig, "a_fig3", SHOWN, **FACTS)
+    fig.canvas.draw()
+    (line,) = fig.texts
+    assert line.get_text() == "n = 800, window A 2016-10-10 to 2016-10-24, real"
+    assert line.get_window_extent().y1 < ax.get_tightbbox().y0, "the line runs into the axes' labels"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"status": "simulated"}, "none of real, stand-in, synthetic"),
+        ({"shown": SHOWN.head(0)}, "empty"),
+        ({"shown": SHOWN.rename_axis("row")}, "reset_index"),
+        ({"n": 0}, "at least one case"),
+    ],
+)
+def test_what_cannot_be_a_figure_is_refused_before_anything_is_written(room, change, message):
+    with pytest.raises(ValueError, match=message):
+        draw(**change)
+    assert not room.exists()
+    plt.close("all")
+
+
+def test_the_index_is_read_from_the_images(room):
+    draw("b_fig1", status="synthetic", n=7, window="", dates="2026")
+    draw("a_fig3")
+    index = figures.write_index(room)
+    assert index.figure.tolist() == ["a_fig3", "b_fig1"]
+    assert (room / "index.csv").read_text(encoding="utf-8") == (
+        "figure,title,source,n,window,dates,status\n"
+        'a_fig3,"Score by level, in °",window A events,800,A,2016-10-10 to 2016-10-24,real\n'
+        'b_fig1,"Score by level, in °",window A events,7,,2026,synthetic\n'
+    )
+
+
+def test_an_image_from_elsewhere_is_refused(room):
+    draw()
+    plt.figure().savefig(room / "other.png")
+    plt.close("all")
+    with pytest.raises(ValueError, match="other.png was not written by save_figure"):
+        figures.write_index(room)

@@ -1,0 +1,231 @@
+"""The Makefile: what it says of dependencies is what the code imports, and a failing notebook changes nothing."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from test_flow import find_imports, list_modules, read_imports
+
+import helpers
+
+ROOT = Path(__file__).parents[1]
+MODULES = {name: path for name, path in list_modules().items() if not name.endswith("__main__")}
+NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
+READS = r"data/(?:sources|replay|papers|prompts)\b|data/agents\.toml"
+"""Rooms of committed data that modules read; tables come from notebooks, and are in the chain of those."""
+
+
+def run_make(folder, *arguments):
+    """Run make in a folder without this test run's own settings; returns the finished process."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "HINDCAST"))}
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def database():
+    """Make's own reading of the Makefile: its variables with their values, its targets with what they depend on."""
+    text = run_make(ROOT, "-pqRr", f"VENV={sys.prefix}", "help").stdout
+    variables = dict(re.findall(r"^([\w.]+) :?= ?(.*)$", text, re.MULTILINE))
+    targets = dict(re.findall(r"^(\.make/\w+): ?(.*)$", text, re.MULTILINE))
+    return variables, targets
+
+
+def close_over(names):
+    """Return modules with all they import, directly or through others."""
+    found, todo = set(), list(names)
+    while todo:
+        if (name := todo.pop()) not in found:
+            found.add(name)
+            todo += read_imports(name, MODULES)
+    return found
+
+
+def read_notebook_imports(name):
+    """Return the modules that a notebook's cells import."""
+    cells = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4).cells
+    code = "\n".join(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M) for cell in cells if cell.cell_type == "code")
+    return find_imports(code, MODULES)
+
+
+def list_read_rooms(names):
+    """Return the rooms of committed data that modules name in their code, outside docstrings."""
+    return {room for name in names for room in re.findall(READS, drop_docs(MODULES[name].read_text(encoding="utf-8")))}
+
+
+def drop_docs(source):
+    """Return a text of Python without what stands in triple quotes and comments.
+
+    >>> drop_docs('x = 1  # data/papers')
+    'x = 1  '
+    """
+    return re.sub(r"(?m)#.*$", "", re.sub(r'(?s)""".*?"""', "", source))
+
+
+def refer(names):
+    """Return names as make refers to them, in the order of the flow."""
+    order = [*helpers.FLOW, *sorted(set(names) - set(helpers.FLOW))]
+    return " ".join(f"$({name})" for name in order if name in names)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_a_modules_line_holds_all_it_imports_and_nothing_else(database, name):
+    written = set(database[0].get(name, "").split())
+    line = f"{name} := {name} {refer(read_imports(name, MODULES))}".strip()
+    assert written == close_over([name]), f"the Makefile should say (below the lines of what it names)\n{line}"
+
+
+def test_the_makefile_has_no_line_for_a_module_that_is_gone():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert set(re.findall(r"^([a-z_.]+) := \1\b", text, re.MULTILINE)) == set(MODULES)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_the_data_a_module_names_stands_in_its_line(database, name):
+    missing = list_read_rooms([name]) - list_written_rooms(database, close_over([name]))
+    assert not missing, f"the Makefile lacks data.{name} := ... with {', '.join(sorted(missing))}"
+    astray = list_written_rooms(database, [name]) - list_read_rooms([name])
+    assert not astray, f"data.{name} holds what the module does not name"
+
+
+def list_written_rooms(database, names):
+    """Return the rooms of committed data that the Makefile gives to modules."""
+    return {room for name in names for room in re.findall(READS, database[0].get(f"data.{name}", ""))}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebooks_line_holds_all_it_imports_and_nothing_else(database, name):
+    prerequisites = set(database[1][f".make/{name}"].split())
+    written = {file for file in prerequisites if file.startswith("src/")}
+    imports = read_notebook_imports(name)
+    expected = {MODULES[module].relative_to(ROOT).as_posix() for module in close_over(imports)}
+    line = f".make/{name}: ... $(call files,{refer(imports)})"
+    assert written == expected, f"the Makefile should say\n{line}"
+    rooms = {file for file in prerequisites if file.startswith("data/")}
+    assert rooms >= {f for module in close_over(imports) for f in database[0].get(f"data.{module}", "").split()}
+
+
+def test_help_names_every_target_a_person_may_call():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^([a-z]+):.*## ", text, re.MULTILINE))
+    shown = {line.split()[0] for line in run_make(ROOT).stdout.splitlines()[1:]}
+    assert shown == explained
+    assert shown >= {"figures", "test", "run", "lab", "lint", "slice", "lock", "offline", "clean"}
+
+
+@pytest.fixture
+def kit(tmp_path):
+    """A small kit of two chained notebooks, run by the real Makefile in this environment."""
+    ready = Path(sys.prefix, ".ready")
+    if not ready.exists() or ready.read_bytes() != (ROOT / "requirements.lock").read_bytes():
+        pytest.skip("needs the environment that make sets up; run it by `make test`")
+    for folder in ("src/helpers", ".ci"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("Makefile", "requirements.lock"):
+        shutil.copy2(ROOT / file, tmp_path)
+    with open(tmp_path / "Makefile", "a", encoding="utf-8") as makefile:
+        makefile.write("\n.make/50_second: .make/40_first\n.make/60_alone: $(call files,$(store))\n")
+    (tmp_path / "notebooks").mkdir()
+    write = "import os, pathlib\n\nout = pathlib.Path(os.environ['HINDCAST_OUT'], 'data')\nout.mkdir()\n"
+    make_notebook(tmp_path, "40_first", write + "(out / 'n.txt').write_text('1')")
+    make_notebook(tmp_path, "50_second", "open('../data/n.txt').read()")
+    make_notebook(tmp_path, "60_alone", "1 + 1")
+    return tmp_path
+
+
+def make_notebook(folder, name, code):
+    """Write notebooks/<name>.ipynb of one cell."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code, id="only")])
+    nbformat.write(notebook, folder / f"notebooks/{name}.ipynb")
+
+
+def make_figures(kit):
+    """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
+    done = run_make(kit, "figures", f"VENV={sys.prefix}")
+    return done.returncode, sorted(re.findall(r"^(\d\d_\w+)  [\d.]+ s$", done.stdout, re.M)), done.stdout + done.stderr
+
+
+def read_results(kit):
+    """Return the bytes of all that a run may change."""
+    return {
+        path: path.read_bytes()
+        for room in ("notebooks", "data", "figures")
+        for path in sorted((kit / room).rglob("*.*"))
+    }
+
+
+def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
+    assert make_figures(kit)[:2] == (0, ["40_first", "50_second", "60_alone"])
+    first = read_results(kit)
+    cells = json.loads(first[kit / "notebooks/50_second.ipynb"])["cells"]
+    assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], "the second reads what the first wrote"
+    assert "papermill" not in str(first[kit / "notebooks/50_second.ipynb"])
+
+    assert make_figures(kit)[:2] == (0, []), "nothing changed, nothing runs"
+    os.utime(kit / "src/helpers/store.py")
+    assert make_figures(kit)[:2] == (0, ["60_alone"]), "one helper, one notebook"
+    os.utime(kit / "notebooks/40_first.ipynb")
+    assert make_figures(kit)[:2] == (0, ["40_first", "50_second"]), "what reads a notebook's outputs runs after it"
+    assert read_results(kit) == first, "the same bytes on every run"
+
+    broken = first[kit / "notebooks/40_first.ipynb"].replace(b"write_text('1')", b"write_text('2') / 0")
+    (kit / "notebooks/40_first.ipynb").write_bytes(broken)
+    for _ in range(2):
+        status, ran, said = make_figures(kit)
+        assert (status != 0, ran) == (True, [])
+        assert "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
+        assert read_results(kit) == {**first, kit / "notebooks/40_first.ipynb": broken}
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import warnings\n\nwarnings.warn('old', stacklevel=1)", "writes to stderr"),
+        ("object()", "shows an object's address"),
+        ("import os\n\nos.getcwd()", "shows a path of this machine"),
+        (
+            "import os, pathlib\n\npathlib.Path(os.environ['HINDCAST_OUT'], 'x.txt').write_text('1')",
+            "holds x.txt; a notebook writes under",
+        ),
+    ],
+)
+def test_a_notebook_that_would_differ_elsewhere_is_refused(kit, code, message):
+    make_notebook(kit, "40_first", code)
+    before = read_results(kit)
+    done = run_make(kit, ".make/40_first", f"VENV={sys.prefix}")
+    assert done.returncode != 0
+    assert message in done.stderr + done.stdout
+    assert read_results(kit) == before
+
+
+def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
+    old = tmp_path / "python-old"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.8.1 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    for python, offer in ((str(old), "Python 3.8.1"), ("python-absent", "no python-absent")):
+        done = run_make(ROOT, "lint", f"VENV={tmp_path / 'none'}", f"PYTHON={python}")
+        assert done.returncode != 0
+        assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
+        assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_registry_that_does_not_answer_is_said_in_a_sentence(tmp_path):
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
+    done = subprocess.run(
+        [ROOT / ".ci/setup", tmp_path / "venv", "requirements.lock"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "UV_CACHE_DIR": str(tmp_path), **nowhere},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert "no package registry answered" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "venv/.ready").exists(), "an unfinished environment is not taken for a finished one"

@@ -1,0 +1,78 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import plots
+
+
+@pytest.fixture
+def ax():
+    fig, ax = plt.subplots()
+    yield ax
+    plt.close(fig)
+
+
+TABLE = pd.DataFrame({"name": ["b", "a"], "score": [0.5, 0.25], "low": [0.4, 0.2], "high": [0.7, 0.3]})
+
+
+def test_intervals_put_the_first_row_on_top_and_write_the_values(ax):
+    plots.draw_intervals(TABLE, ax, label="name", value="score", low="low", high="high")
+    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.25]
+    assert [text.get_text() for text in ax.texts] == ["0.50", "0.25"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+    segments = ax.collections[0].get_segments()
+    assert np.allclose([segment[:, 0] for segment in segments], TABLE[["low", "high"]])
+
+
+def test_an_empty_table_is_refused(ax):
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.draw_intervals(TABLE.iloc[:0], ax, label="name", value="score")
+
+
+def test_groups_keep_their_order_and_an_absent_bar_stays_empty(ax):
+    table = pd.DataFrame({"step": ["z", "z", "a"], "who": ["ours", "paper", "ours"], "n": [3, 2, 1]})
+    table["text"] = table["n"].astype(str)
+    plots.draw_grouped(table, ax, group="step", series="who", value="n", text="text")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["z", "a"]
+    heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
+    assert heights[0] == [3, 1] and heights[1][0] == 2 and np.isnan(heights[1][1])
+    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3"]
+
+
+def test_a_series_twice_in_a_group_is_refused(ax):
+    with pytest.raises(ValueError, match="more than one row for a name"):
+        plots.draw_grouped(pd.concat([TABLE, TABLE]), ax, group="name", series="score", value="low")
+
+
+def test_the_funnel_is_centred_and_as_wide_as_its_counts(ax):
+    plots.draw_funnel(pd.DataFrame({"step": ["all", "left"], "n": [1200, 300]}), ax, step="step", n="n")
+    spans = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    assert spans == [(-600, 1200), (-150, 300)]
+    assert [text.get_text() for text in ax.texts] == ["1,200", "300"]
+
+
+def test_the_sunburst_has_both_rings_and_leaves_slivers_without_a_name(ax):
+    rows = [("Space", "Moon", 60), ("Space", "Mars", 39), ("Sports", "Chess", 1)]
+    table = pd.DataFrame(rows, columns=["domain", "sub", "n"])
+    plots.draw_sunburst(table, ax, inner="domain", outer="sub", n="n", min_share=0.05)
+    angles = [wedge.theta2 - wedge.theta1 for wedge in ax.patches]
+    assert np.allclose(np.abs(angles), 3.6 * np.array([99, 1, 60, 39, 1]))
+    named = [text.get_text() for text in ax.texts if text.get_text()]
+    assert named == ["Space 99", "Moon 60", "Mars 39"]
+
+
+def test_stacks_add_up_and_small_layers_carry_no_value(ax):
+    table = pd.DataFrame({"kind": ["x", "y"], "low": [10, 1], "high": [90, 4]})
+    plots.draw_stacked(table, ax, label="kind", parts=["low", "high"], colours=["0.8", "0.1"])
+    tops = [bar.get_y() + bar.get_height() for bar in ax.containers[1]]
+    assert tops == [100, 5]
+    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("10", "0.15"), ("90", "white")]
+
+
+def test_steps_rise_at_the_crawl_and_count_in_percent(ax):
+    table = pd.DataFrame({"crawl": [1, 2], "share": [0.25, 1.0]})
+    plots.draw_steps(table, ax, x="crawl", y="share", label="found", colour="0.1")
+    line = ax.lines[0]
+    assert line.get_drawstyle() == "steps-post" and line.get_ydata().tolist() == [0.25, 1.0]
+    assert ax.yaxis.get_major_formatter()(0.25, 0) == "25%"

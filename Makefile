@@ -96,6 +96,10 @@ FORCE:
 # it imports itself, less those that come with another.
 store := store
 papers := papers $(store)
+recordings := recordings $(store)
+failures := failures $(recordings)
+llm := llm $(store) $(recordings) $(failures)
+local_model := local_model $(store)
 world.slice.recipe := world.slice.recipe
 world.slice.society := world.slice.society $(world.slice.recipe)
 world.slice.sport := world.slice.sport $(world.slice.recipe) $(world.slice.society)
@@ -143,10 +147,6 @@ plots := plots
 own := own $(store) $(outcomes.folder) $(studies.tiers) $(studies.missing) $(studies.factors) $(studies.compare) $(studies.domains) $(figures) $(plots)
 run := run $(store) $(world.sources) $(world.crawl) $(agents.forecasters) $(agents.ledger) $(agents.runs) $(outcomes.scores) $(studies.tiers)
 trial := trial $(papers) $(world.sources) $(world.crawl) $(questions.events) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
-failures := failures $(recordings)
-llm := llm $(store) $(failures) $(recordings)
-local_model := local_model $(store)
-recordings := recordings $(store)
 
 # The data a module reads by itself (tables made by notebooks come with the notebooks).
 data.papers := $(wildcard data/papers/*)

@@ -130,12 +130,12 @@ def kit(tmp_path):
     for file in ("Makefile", "requirements.lock"):
         shutil.copy2(ROOT / file, tmp_path)
     with open(tmp_path / "Makefile", "a", encoding="utf-8") as makefile:
-        makefile.write("\n.make/50_second: .make/40_first\n.make/60_alone: $(call files,$(store))\n")
+        makefile.write("\n.make/41_second: .make/40_first\n.make/42_alone: $(call files,$(store))\n")
     (tmp_path / "notebooks").mkdir()
     write = "import os, pathlib\n\nout = pathlib.Path(os.environ['HINDCAST_OUT'], 'data')\nout.mkdir()\n"
     make_notebook(tmp_path, "40_first", write + "(out / 'n.txt').write_text('1')")
-    make_notebook(tmp_path, "50_second", "open('../data/n.txt').read()")
-    make_notebook(tmp_path, "60_alone", "1 + 1")
+    make_notebook(tmp_path, "41_second", "open('../data/n.txt').read()")
+    make_notebook(tmp_path, "42_alone", "1 + 1")
     return tmp_path
 
 
@@ -161,17 +161,17 @@ def read_results(kit):
 
 
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
-    assert make_figures(kit)[:2] == (0, ["40_first", "50_second", "60_alone"])
+    assert make_figures(kit)[:2] == (0, ["40_first", "41_second", "42_alone"])
     first = read_results(kit)
-    cells = json.loads(first[kit / "notebooks/50_second.ipynb"])["cells"]
+    cells = json.loads(first[kit / "notebooks/41_second.ipynb"])["cells"]
     assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], "the second reads what the first wrote"
-    assert "papermill" not in str(first[kit / "notebooks/50_second.ipynb"])
+    assert "papermill" not in str(first[kit / "notebooks/41_second.ipynb"])
 
     assert make_figures(kit)[:2] == (0, []), "nothing changed, nothing runs"
     os.utime(kit / "src/helpers/store.py")
-    assert make_figures(kit)[:2] == (0, ["60_alone"]), "one helper, one notebook"
+    assert make_figures(kit)[:2] == (0, ["42_alone"]), "one helper, one notebook"
     os.utime(kit / "notebooks/40_first.ipynb")
-    assert make_figures(kit)[:2] == (0, ["40_first", "50_second"]), "what reads a notebook's outputs runs after it"
+    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "what reads a notebook's outputs runs after it"
     assert read_results(kit) == first, "the same bytes on every run"
 
     broken = first[kit / "notebooks/40_first.ipynb"].replace(b"write_text('1')", b"write_text('2') / 0")

@@ -3,6 +3,10 @@
 FLOW = (
     "store",
     "papers",
+    "recordings",
+    "failures",
+    "llm",
+    "local_model",
     "world.slice.recipe",
     "world.slice.society",
     "world.slice.sport",

@@ -1,0 +1,128 @@
+"""What the door costs: python tests/bench_llm.py [--profile] (not a test).
+
+Puts an agent that asks a mock provider to 1,000 events, 50 at once, at 1 s and at 0.1 s latency, every reply recorded
+and every reply and trace in the ledger; prints seconds against the ideal and CPU a call. At 1 s at most 1.2 times the
+ideal 20 s is wanted. With --profile it says where the time of 200 calls goes, one after the other.
+"""
+
+import cProfile
+import os
+import pstats
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.agents.ledger import read_runs
+from helpers.agents.runs import run_agents
+from helpers.llm import ask, load_litellm, open_door
+from helpers.recordings import read_rows
+
+MODEL = "openai/mock-1"
+
+
+def make_events(tasks):
+    """Return an events table, one event a task."""
+    ids = [f"e{i:04}" for i in range(len(tasks))]
+    return pd.DataFrame({"event_id": ids, "task": tasks, "as_of": "2016-10-10T00:00:00+08:00", "source_id": "s"})
+
+
+@contextmanager
+def start_provider(latency_s):
+    """Run the mock provider in a process of its own; yields its address."""
+    command = [sys.executable, Path(__file__).with_name("mock_provider.py"), str(latency_s)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def run_bench(folder, n, latency_s, workers):
+    """Ask `n` questions; returns seconds, CPU seconds of this process, and how many replies and recordings are stored.
+
+    The import of litellm and one question come before the clock starts.
+    """
+    load_litellm()
+    kept = os.environ.get("HINDCAST_OUT")
+    os.environ["HINDCAST_OUT"] = str(folder)
+    try:
+        with start_provider(latency_s) as address:
+            door = open_door("bench", live=True, connection={"api_base": address})
+            ask(door, MODEL, [{"role": "user", "content": "first"}])
+            seconds, cpu_s, stored = time_run(door, Path(folder) / "ledger.sqlite", n, workers)
+            door.recordings.close()
+    finally:
+        os.environ.pop("HINDCAST_OUT")
+        if kept is not None:
+            os.environ["HINDCAST_OUT"] = kept
+    return seconds, cpu_s, min(stored, len(read_rows(Path(folder) / "data/runs/bench")) - 1)
+
+
+def time_run(door, path, n, workers):
+    """Put one agent to `n` events; returns seconds, CPU seconds, and how many replies have a trace in the ledger."""
+
+    def forecast(event, world):
+        row = ask(door, MODEL, [{"role": "user", "content": f"{event['event_id']}: " + "what will it be? " * 60}])
+        trace = [{"step_type": "answer", "content": row["content"], "n_output_tokens": row["n_output_tokens"]}]
+        return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
+
+    started, cpu = time.perf_counter(), time.process_time()
+    options = {"window": "T", "code_version": "c0", "mode": "thread", "workers": workers}
+    run_agents({"mock": {"forecast": forecast}}, make_events(["ask"] * n), lambda: None, path, **options)
+    spent = time.perf_counter() - started, time.process_time() - cpu
+    replies, traces = (read_runs(path, table) for table in ("replies", "traces"))
+    return *spent, int(replies.loc[replies["status"] == "ok", "event_id"].isin(traces["event_id"]).sum())
+
+
+def profile_calls(n=200):
+    """Print where the time of `n` calls goes, one after the other, by the library's part that it is spent in."""
+    load_litellm()
+    with tempfile.TemporaryDirectory() as folder, start_provider(0) as address:
+        os.environ["HINDCAST_OUT"] = folder
+        door = open_door("profile", live=True, connection={"api_base": address})
+        ask(door, MODEL, [{"role": "user", "content": "first"}])
+        litellm = load_litellm()
+        profile = cProfile.Profile()
+        profile.enable()
+        for i in range(n):
+            messages = [{"role": "user", "content": f"question {i}"}]
+            litellm.completion(MODEL, messages, timeout=30.0, max_retries=0, api_key="none", api_base=address)
+        profile.disable()
+        os.environ.pop("HINDCAST_OUT")
+    stats = pstats.Stats(profile)
+    whole, own = stats.total_tt, {}
+    for (file, _, _), (_, _, seconds, _, _) in stats.stats.items():
+        part = file.split("site-packages/")[-1].split("/")[0] if "site-packages" in file else "Python itself"
+        own[part] = own.get(part, 0) + seconds
+    print(f"{n} calls under the profiler, {1000 * whole / n:.1f} ms each; time in the functions of:")
+    for part, seconds in sorted(own.items(), key=lambda item: -item[1])[:8]:
+        print(f"  {part:15} {seconds / whole:.0%}")
+    print("and, with all they call:")
+    for name in ("wrapper", "completion", "make_sync_openai_chat_completion_request", "handle_request",
+                 "update_response_metadata", "function_setup", "get_optional_params"):  # fmt: skip
+        found = [entry for key, entry in stats.stats.items() if key[2] == name]
+        print(f"  {name:42} {max((entry[3] for entry in found), default=0) / whole:.0%}")
+
+
+def main(arguments):
+    """Print the durations."""
+    if "--profile" in arguments:
+        return profile_calls()
+    for latency_s in (1.0, 0.1):
+        n, workers = 1000, 50
+        ideal = n / workers * latency_s
+        with tempfile.TemporaryDirectory() as folder:
+            seconds, cpu_s, n_stored = run_bench(folder, n, latency_s, workers)
+        print(
+            f"{n} questions, {workers} at once, {latency_s:g} s latency: {seconds:.1f} s, {seconds / ideal:.2f} times "
+            f"the ideal {ideal:g} s; CPU a call {1000 * cpu_s / n:.1f} ms; stored {n_stored}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

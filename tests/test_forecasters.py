@@ -157,7 +157,7 @@ def test_arima_falls_back_to_the_mean_of_few_values(monkeypatch):
     fitted = []
     fit = forecasters.ARIMA
     monkeypatch.setattr(forecasters, "ARIMA", lambda *given, **named: fitted.append(given) or fit(*given, **named))
-    forecasters.expect_arima.cache_clear()
+    forecasters.fit_arima.cache_clear()
     expect("arima", seven, "2016-10-10")
     expect("arima", [4.0] * 30, "2016-10-10")
     assert not fitted

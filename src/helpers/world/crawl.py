@@ -189,7 +189,7 @@ def extract_json(source, rule, text):
 
 def extract_regex(source, rule, text):
     """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
-    prose = "\n".join(p.text_content() for p in html.fromstring(text).cssselect("p"))
+    prose = "\n".join(p.text_content() for p in compile_css("p")(html.fromstring(text)))
     only = source.entities.get("only", [""])[0]
     rows = []
     for match in re.finditer(rule["pattern"], prose):
@@ -205,16 +205,19 @@ EXTRACTORS = {"table": extract_table, "css": extract_css, "json": extract_json, 
 def extract_market(source, text):
     """Return a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
     rows = []
-    for article in html.fromstring(text).cssselect("article.event"):
-        resolution = article.cssselect(".resolution")
+    heading, option, closing, rules, resolution_part = map(
+        compile_css, ("h2", ".options li", ".closes", ".rules", ".resolution")
+    )
+    for article in compile_css("article.event")(html.fromstring(text)):
+        resolution = resolution_part(article)
         rows.append(
             {
                 "market_id": article.get("id"),
-                "question": article.cssselect("h2")[0].text_content(),
-                "options": json.dumps([option.text_content() for option in article.cssselect(".options li")]),
+                "question": heading(article)[0].text_content(),
+                "options": json.dumps([text.text_content() for text in option(article)]),
                 "opens_at": article.get("data-opens"),
-                "closes_at": article.cssselect(".closes")[0].text_content(),
-                "rules": article.cssselect(".rules")[0].text_content(),
+                "closes_at": closing(article)[0].text_content(),
+                "rules": rules(article)[0].text_content(),
                 "terms": article.get("data-terms"),
                 "resolution": resolution[0].text_content() if resolution else None,
             }

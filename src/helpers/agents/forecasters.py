@@ -117,10 +117,11 @@ def expect_values(method, history, variables, rng):
     point, spread = {}, {}
     dates = pd.to_datetime(history.index)
     n_steps = count_steps(dates, variables["date"])
-    for entity in history.columns:
-        values = history[entity].dropna()
-        back = count_back(values.index, variables["date"])
-        point[entity], spread[entity] = METHODS[method](tuple(values), back, n_steps)
+    days, date = dates.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
+    for entity, column in zip(history.columns, history.to_numpy().T, strict=True):
+        known = ~np.isnan(column)
+        back = count_back(days[known], date)
+        point[entity], spread[entity] = METHODS[method](tuple(column[known].tolist()), back, n_steps)
     point = pd.Series(point)
     if method == "base_rate":
         rows = history.to_numpy()[rng.integers(len(history), size=N_DRAWS)]
@@ -142,16 +143,15 @@ def count_steps(dates, date):
     return max(1, round(ahead * (len(set(dates)) - 1) / span)) if len(dates) > 1 else 1
 
 
-def count_back(dates, date):
+def count_back(days, date):
     """Return the place, counted from the end, of the value that is nearest to a whole number of weeks before a date.
 
-    >>> count_back(["2016-10-03", "2016-10-04", "2016-10-06", "2016-10-07", "2016-10-10"], "2016-10-11")
+    >>> days = np.array(["2016-10-03", "2016-10-04", "2016-10-06", "2016-10-07", "2016-10-10"], dtype="datetime64[D]")
+    >>> count_back(days, np.datetime64("2016-10-11"))
     4
     """
-    days = pd.to_datetime(dates)
-    ahead = max((pd.Timestamp(date) - days[-1]).days, 1)
-    wanted = pd.Timestamp(date) - pd.Timedelta(days=7 * -(-ahead // 7))
-    distance = np.abs((days - wanted).days)
+    ahead = max(int((date - days[-1]).astype(int)), 1)
+    distance = np.abs((days - (date - 7 * -(-ahead // 7))).astype(int))
     return int(np.argmin(distance[::-1])) + 1
 
 
@@ -162,7 +162,7 @@ def answer_event(event, variables, point, draws, *, by_draws):
     """
     if event["kind"] == "number":
         values = draws[variables["entity"]]
-        quantiles = {str(q): round(float(values.quantile(q)), 6) for q in QUANTILES}
+        quantiles = {str(q): round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True)}
         low, high = quantiles["0.05"], quantiles["0.95"]
         value = round(float(point[variables["entity"]]), 6)
         return {"value": value, "distribution": quantiles, "interval_low": low, "interval_high": high}

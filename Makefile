@@ -170,7 +170,7 @@ files = $(foreach module,$(sort $(1)),$(data.$(module)) \
 .make/07_factor_analysis: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.tiers) $(studies.factors) $(figures) $(plots))
 .make/16_delay: .make/04_score_tiers $(call files,$(store) $(papers) $(world.crawl) $(studies.tiers) $(studies.delay) $(figures) $(plots))
 .make/50_public_leaderboards: $(call files,$(world.public) $(studies.boards) $(studies.boards_forecastbench) $(studies.boards_findings) $(figures))
-.make/90_paper_against_ours: .make/04_score_tiers figures/public/findings.csv $(call files,$(store) $(papers) $(studies.audit) $(figures))
+.make/90_paper_against_ours: .make/04_score_tiers figures/public/findings.csv $(call files,$(store) $(papers) $(studies.audit) $(figures) $(plots))
 
 # --- Running them ------------------------------------------------------------------------------------------------------
 

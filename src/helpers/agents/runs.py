@@ -26,7 +26,13 @@ from helpers.store import ROOT, dump_json, hash_text, list_columns
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
 
-CODE = ("src/helpers/store.py", "src/helpers/world", "src/helpers/questions", "src/helpers/agents")
+CODE = (
+    "src/helpers/store.py",
+    "src/helpers/recordings.py",
+    "src/helpers/world",
+    "src/helpers/questions",
+    "src/helpers/agents",
+)
 """The sources that a forecast depends on."""
 
 

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
+from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -31,6 +32,9 @@ N_STARTS = 3
 
 # pebble waits this long between SIGTERM and SIGKILL; with its 3 s a question could outlive its deadline by as much
 pebble.CONSTS.term_timeout = 0.5
+
+CLOSE_S = 10
+"""Seconds that a worker has at the end of a run to close its world."""
 
 
 def describe_error(error, secrets=()):
@@ -129,7 +133,7 @@ def start_worker(forecasts, opener, secrets):
     """Open the world once in this worker process; it is closed when the process ends."""
     stack = ExitStack()
     Finalize(None, close_world, args=(stack,), exitpriority=10)
-    HERE.update(forecasts=forecasts, secrets=secrets)
+    HERE.update(forecasts=forecasts, secrets=secrets, stack=stack)
     try:
         HERE["world"] = enter_world(opener, stack)
     except WorldError as error:
@@ -140,6 +144,11 @@ def close_world(stack):
     """Close this worker process's world, deaf to the pool's second request to end; it is killed if this takes long."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     stack.close()
+
+
+def close_here():
+    """Close this worker process's world as its last task: an exit may be cut short by the pool's signal."""
+    HERE["stack"].close()
 
 
 def work(run, event):
@@ -206,6 +215,8 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=())
                     raise RuntimeError("worker processes do not start; agents and opener must be functions of a module")
                 feed(lane)
     finally:
+        idle = [pool for pool, left in zip(pools, n_open, strict=True) if pool.active and not left]
+        wait([pool.schedule(close_here, timeout=CLOSE_S) for pool in idle])
         for pool in pools:
             pool.stop()
         for pool in pools:

@@ -8,16 +8,17 @@ tolerance, note. `published` and `operands` (separated by `;`) are references:
 - `name`: the value of that row of <paper>_statements.csv, the numbers and words printed in running text;
 - `@name`: a constant of <paper>.toml;  a number: itself (days in a week, say).
 
-To add a claim, add a line. To add a kind of check, add a function to `VALUES` or `JUDGEMENTS`.
+To add a claim, add a line. To add a kind of check, add a function to `helpers.studies.checks`.
 """
 
-import math
 import re
+from functools import lru_cache
 
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
+from helpers.studies.checks import JUDGEMENTS, VALUES, run_check
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict ours interval note".split()
 VERDICTS = ("consistent", "inconsistent", "not recomputable")
@@ -62,227 +63,83 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
     if isinstance(read_value(reference), float):
         return [read_value(reference)]
     if reference.startswith("@"):
-        value = papers.get_constant(paper, reference[1:], folder)
+        value = _read_once(papers.get_constant, paper, reference[1:], folder, _date_file(folder / f"{paper}.toml"))
         return value if isinstance(value, list) else [value]
+    cells = find_cells(reference, paper, folder)
+    values = [read_value(_read_text(paper, table, folder).at[row, column]) for table, row, column in cells]
+    if reference.endswith("].*"):
+        return [value for value in values if isinstance(value, float)]
+    return [value for value in values if value != ""]
+
+
+def find_cells(reference, paper, folder=papers.FOLDER):
+    """Return the printed cells a reference names, as (table, row from 0, column); none for a number or a constant.
+
+    Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
+
+    >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
+    [('table5_planning_scores', 0, 'source_reliability')]
+    >>> find_cells("@crawl_hours", "futurex"), find_cells("models_abstract", "futurex")
+    ([], [('statements', 0, 'value')])
+    """
+    if reference.startswith("@") or isinstance(read_value(reference), float):
+        return []
     named = f"statements[{reference}].value" if reference.isidentifier() else reference
     found = REFERENCE.fullmatch(named)
     if not found:
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
-    rows = select_rows(_read_text(paper, found["table"], folder), found["where"])
-    cells = rows.drop(columns="section") if found["column"] == "*" else rows[[found["column"]]]
-    values = [read_value(cell) for cell in cells.to_numpy().ravel() if cell != ""]
-    return [v for v in values if isinstance(v, float)] if found["column"] == "*" else values
+    table, where, column = found["table"], found["where"], found["column"]
+    return list(_read_once(_list_cells, paper, (table, where, column), folder, _date_table(paper, table, folder)))
+
+
+def _list_cells(paper, named, folder):
+    table, where, column = named
+    rows = select_rows(_read_text(paper, table, folder), where)
+    rows = rows.drop(columns="section") if column == "*" else rows[[column]]
+    return [(table, row, name) for row in rows.index for name in rows.columns]
 
 
 def _read_text(paper, table, folder):
+    return _read_once(_load_text, paper, table, folder, _date_table(paper, table, folder))
+
+
+def _load_text(paper, table, folder):
     return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
 
 
-def _flatten(groups):
-    return [value for group in groups for value in group]
+def _date_table(paper, table, folder):
+    return _date_file(folder / f"{paper}_{table}.csv")
 
 
-def _mean(values):
-    return math.fsum(values) / len(values)
+def _date_file(path):
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
-def _multiply_and_add(groups):
-    """a * b + c, for a count of daily and weekly things."""
-    a, b, c = _flatten(groups)
-    return a * b + c
-
-
-def _take_share(groups):
-    """First group's sum as a percentage of the last group's sum."""
-    return 100 * sum(groups[0]) / sum(groups[-1])
-
-
-def _subtract(groups):
-    first, *rest = _flatten(groups)
-    return first - sum(rest)
-
-
-def _divide(groups):
-    a, b = _flatten(groups)
-    return a / b
-
-
-def _change(groups):
-    """Relative change from the first to the second, in percent."""
-    before, after = _flatten(groups)
-    return 100 * (after / before - 1)
-
-
-def _mix(groups):
-    """Percentage w of a and the rest of b: w a + (1 - w) b."""
-    share, a, b = _flatten(groups)
-    return share / 100 * a + (1 - share / 100) * b
-
-
-def _compute_f1(groups):
-    """F1 of a set of options from the numbers of hits, named and right options."""
-    hits, named, right = _flatten(groups)
-    return 2 * hits / (named + right)
-
-
-def _find_feasible(groups):
-    """Percentage nearest the first value that whole events out of the second can give."""
-    percent, total = _flatten(groups)
-    return 100 * round(percent / 100 * total) / total
-
-
-def _grow_std_with(groups):
-    """Percent a mean's standard deviation grows when a share is missing, events drawn with replacement."""
-    return 100 * (1 / math.sqrt(1 - _flatten(groups)[0] / 100) - 1)
-
-
-def _grow_std_without(groups):
-    """The same without replacement: percent missing, events drawn, events in the pool."""
-    percent, drawn, pool = _flatten(groups)
-    kept = drawn * (1 - percent / 100)
-    return 100 * (math.sqrt((1 / kept - 1 / pool) / (1 / drawn - 1 / pool)) - 1)
-
-
-def _count_days(groups):
-    """Days from the first date to the second, both given as YYYY-MM-DD, the last day left out."""
-    first, last = (pd.Timestamp(day) for day in _flatten(groups))
-    return (last - first).days
-
-
-def _compute_rate(groups):
-    """Events in a number of days, from how many there are from the first date up to the second, that one left out."""
-    total, first, last, days = _flatten(groups)
-    return total / _count_days([[first, last]]) * days
-
-
-VALUES = {
-    "sum": lambda groups: math.fsum(_flatten(groups)),
-    "mean": lambda groups: _mean(_flatten(groups)),
-    "mean_difference": lambda groups: _mean(groups[0]) - _mean(groups[1]),
-    "mean_change": lambda groups: _change([[_mean(groups[0]), _mean(groups[1])]]),
-    "count": lambda groups: len(_flatten(groups)),
-    "distinct": lambda groups: len(set(_flatten(groups))),
-    "words": lambda groups: len(_flatten(groups)[0].split("|")),
-    "difference": _subtract,
-    "multiply_and_add": _multiply_and_add,
-    "product": lambda groups: math.prod(_flatten(groups)),
-    "ratio": _divide,
-    "share": _take_share,
-    "change": _change,
-    "mixture": _mix,
-    "f1": _compute_f1,
-    "feasible": _find_feasible,
-    "std_growth_with": _grow_std_with,
-    "std_growth_without": _grow_std_without,
-    "days": _count_days,
-    "rate": _compute_rate,
-}
-"""Kind -> function of the operands (a list of values for each reference) that recomputes the published value."""
-
-
-def _compare_same(published, groups, tolerance):
-    """All places print what `published` prints."""
-    other = [value for value in _flatten(groups) if not _matches(published, value, tolerance)]
-    return (other or _flatten(groups))[0], not other
-
-
-def _compare_sets(published, groups, tolerance):
-    """Two lists, separated by `|`, name the same things in any order."""
-    (other,) = _flatten(groups)
-    return other, set(published.split("|")) == set(other.split("|"))
-
-
-def _compare_order(published, groups, tolerance):
-    """The groups' means fall strictly from first to last."""
-    means = [_mean(group) for group in groups]
-    return " > ".join(f"{mean:.4g}" for mean in means), all(a > b for a, b in zip(means, means[1:], strict=False))
-
-
-def _compare_highest(published, groups, tolerance):
-    """The first group's smallest value is above every other value."""
-    rest = max(_flatten(groups[1:]))
-    return f"{min(groups[0]):.6g} against {rest:.6g}", min(groups[0]) > rest
-
-
-def _compare_within(published, groups, tolerance):
-    """The published value (or every value of the first group, when none is given) lies between the last two."""
-    values = _flatten(groups[:-2]) if published is None else [published]
-    low, high = groups[-2][0], groups[-1][0]
-    return f"{low:g} to {high:g}", all(low - tolerance <= value <= high + tolerance for value in values)
-
-
-def _compare_least(published, groups, tolerance):
-    """The largest operand is at least the published value."""
-    return max(_flatten(groups)), max(_flatten(groups)) >= published - tolerance
-
-
-def _compare_most(published, groups, tolerance):
-    """The largest operand is at most the published value."""
-    return max(_flatten(groups)), max(_flatten(groups)) <= published + tolerance
-
-
-def _compare_rate(published, groups, tolerance):
-    """Events a day lie between the last two operands; the others are those of `rate`."""
-    rate = _compute_rate([*groups[:-2], [1]])
-    return rate, groups[-2][0] <= rate <= groups[-1][0]
-
-
-def _compare_bar(published, groups, tolerance):
-    """Events of daily and weekly templates between two dates, on so many bars, stay below the axis's next tick."""
-    daily, weekly, first, last, n_bars = _flatten(groups)
-    days = _count_days([[first, last]])
-    height = (daily * days + weekly * (days // 7)) / n_bars
-    return height, height < published + tolerance
-
-
-def _compare_balance(published, groups, tolerance):
-    """The first operand equals the sum of the others; a text counts the names in it."""
-    first, *rest = ([len(v.split("|")) if isinstance(v, str) else v for v in group] for group in groups)
-    return f"{sum(first):g} against {sum(_flatten(rest)):g}", abs(sum(first) - sum(_flatten(rest))) <= tolerance
-
-
-JUDGEMENTS = {
-    "same": _compare_same,
-    "same_set": _compare_sets,
-    "order": _compare_order,
-    "highest": _compare_highest,
-    "within": _compare_within,
-    "at_least": _compare_least,
-    "at_most": _compare_most,
-    "rate_within": _compare_rate,
-    "bar_at_most": _compare_bar,
-    "balance": _compare_balance,
-}
-"""Kind -> function of published value, operands and tolerance that returns what was found, and whether it holds."""
-
-
-def _matches(published, value, tolerance):
-    if isinstance(published, str) or isinstance(value, str):
-        return published == value
-    return abs(published - value) <= tolerance + 1e-9
+@lru_cache(maxsize=4096)
+def _read_once(read, paper, name, folder, changed_ns):
+    """What `read` returns, read again only when its file has changed; not to be written to."""
+    return read(paper, name, folder)
 
 
 def check_claim(claim, paper, folder=papers.FOLDER):
     """Return a claim's published value, the recomputed one and the verdict.
 
-    A claim of kind `none`, or one whose published value is not printed, is not recomputable. Raises ValueError for an
-    unknown kind.
+    A claim of kind `none`, one whose published value is not printed, and one that refers to a blank cell are not
+    recomputable. Raises ValueError for an unknown kind, and for several published cells.
     """
     published = resolve_reference(claim["published"], paper, folder) if claim["published"] else [None]
     groups = [resolve_reference(ref.strip(), paper, folder) for ref in claim["operands"].split(";") if ref.strip()]
-    tolerance = float(claim["tolerance"] or 0)
-    if len(published) != 1:
+    if len(published) > 1:
         raise ValueError(f"{claim['id']}: `published` names {len(published)} cells; name one")
+    value = published[0] if published else None
     if claim["kind"] == "none":
-        return published[0], None, "not recomputable"
-    if claim["kind"] in JUDGEMENTS:
-        recomputed, holds = JUDGEMENTS[claim["kind"]](published[0], groups, tolerance)
-    elif claim["kind"] in VALUES:
-        recomputed = VALUES[claim["kind"]](groups)
-        holds = None if published[0] is None else _matches(published[0], recomputed, tolerance)
-    else:
+        return value, None, "not recomputable"
+    if claim["kind"] not in {*VALUES, *JUDGEMENTS}:
         raise ValueError(f"{claim['id']}: no check {claim['kind']!r}; there are {', '.join([*VALUES, *JUDGEMENTS])}")
-    return published[0], recomputed, {True: "consistent", False: "inconsistent", None: "not recomputable"}[holds]
+    if not published or not all(groups):
+        return value, None, "not recomputable"
+    recomputed, holds = run_check(claim["kind"], value, groups, float(claim["tolerance"] or 0))
+    return value, recomputed, {True: "consistent", False: "inconsistent", None: "not recomputable"}[holds]
 
 
 def load_claims(paper, folder=papers.FOLDER):

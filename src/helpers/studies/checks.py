@@ -1,0 +1,350 @@
+"""The checks of the ledger: a kind is a name, and a function of what a claim's references name.
+
+A check gets its operands as groups: a list of numbers and texts for each reference, in the claim's order. A kind of
+`VALUES` recomputes the published value; one of `JUDGEMENTS` says itself whether the claim holds. To add a kind, write
+a function and put it in one of the two. Kinds for shares look for whole counts: a printed percentage of n things must
+be k/n for a whole k.
+"""
+
+import math
+
+import pandas as pd
+
+
+def run_check(kind, published, groups, tolerance=0.0):
+    """Return what a kind of check recomputes, and whether the claim holds (None: there is nothing to compare).
+
+    `published` is a number, a text or None; `groups` a list of lists; `tolerance` is absolute. Raises ValueError for
+    an unknown kind.
+
+    >>> run_check("sum", 25, [[8, 7], [8], [2]])
+    (25.0, True)
+    >>> run_check("feasible", 31.18, [[31.18], [97]], 0.005)[1]  # neither 30 nor 31 of 97
+    False
+    """
+    if kind in JUDGEMENTS:
+        return JUDGEMENTS[kind](published, groups, tolerance)
+    if kind not in VALUES:
+        raise ValueError(f"no check {kind!r}; there are {', '.join([*VALUES, *JUDGEMENTS])}")
+    recomputed = VALUES[kind](groups)
+    known = published is not None and recomputed is not None
+    return recomputed, match_values(published, recomputed, tolerance) if known else None
+
+
+def match_values(published, value, tolerance=0.0):
+    """Return whether two values agree: texts when equal, numbers when no further apart than the tolerance.
+
+    >>> match_values(35.8, 35.816, 0.05), match_values("Figure 1", "Figure 2")
+    (True, False)
+    """
+    if isinstance(published, str) or isinstance(value, str):
+        return published == value
+    return abs(published - value) <= tolerance + 1e-9
+
+
+def list_sizes(percents, limit, unit):
+    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give.
+
+    A percentage is given when a whole count comes nearer than `unit` percent, so rounded and cut-off ones are.
+
+    >>> list_sizes([16.39, 13.11, 21.31], 130, 0.01)
+    ([61, 122], 3)
+    """
+    fits = {
+        size: sum(abs(_find_nearest(percent, size) - percent) <= unit + 1e-9 for percent in percents)
+        for size in range(1, int(limit) + 1)
+    }
+    best = max(fits.values())
+    return [size for size, fit in fits.items() if fit == best], best
+
+
+def _find_nearest(percent, size):
+    return 100 * round(percent / 100 * size) / size
+
+
+def _flatten(groups):
+    return [value for group in groups for value in group]
+
+
+def _mean(values):
+    return math.fsum(values) / len(values)
+
+
+def _multiply_and_add(groups):
+    """a * b + c, for a count of daily and weekly things."""
+    a, b, c = _flatten(groups)
+    return a * b + c
+
+
+def _take_share(groups):
+    """First group's sum as a percentage of the last group's sum."""
+    return 100 * sum(groups[0]) / sum(groups[-1])
+
+
+def _subtract(groups):
+    first, *rest = _flatten(groups)
+    return first - sum(rest)
+
+
+def _divide(groups):
+    a, b = _flatten(groups)
+    return a / b
+
+
+def _change(groups):
+    """Relative change from the first to the second, in percent."""
+    before, after = _flatten(groups)
+    return 100 * (after / before - 1)
+
+
+def _mix(groups):
+    """Percentage w of a and the rest of b: w a + (1 - w) b."""
+    share, a, b = _flatten(groups)
+    return share / 100 * a + (1 - share / 100) * b
+
+
+def _compute_f1(groups):
+    """F1 of a set of options from the numbers of hits, named and right options."""
+    hits, named, right = _flatten(groups)
+    return 2 * hits / (named + right)
+
+
+def _find_feasible(groups):
+    """Percentage nearest the first value that whole events out of one of the other values can give."""
+    percent, *sizes = _flatten(groups)
+    return min((_find_nearest(percent, size) for size in sizes), key=lambda value: abs(value - percent))
+
+
+def _find_size(groups):
+    """Smallest size up to the one before last that fits most of the percentages, to within the last."""
+    limit, unit = _flatten(groups[-2:])
+    return list_sizes(_flatten(groups[:-2]), limit, unit)[0][0]
+
+
+def _find_rank(groups):
+    """Place of the first value among all, 1 the highest; equal values share the better place."""
+    first, *rest = _flatten(groups)
+    return 1 + sum(value > first for value in rest)
+
+
+def _name_largest(groups):
+    """Name, of the first group, that stands beside the largest value of the second; None when one is blank."""
+    names, values = groups
+    return names[values.index(max(values))] if len(names) == len(values) else None
+
+
+def _count_above(groups):
+    """How many values of all groups but the last are at least the last group's only value."""
+    (bar,) = groups[-1]
+    return sum(value >= bar for value in _flatten(groups[:-1]))
+
+
+def _grow_std_with(groups):
+    """Percent a mean's standard deviation grows when a share is missing, events drawn with replacement."""
+    return 100 * (1 / math.sqrt(1 - _flatten(groups)[0] / 100) - 1)
+
+
+def _grow_std_without(groups):
+    """The same without replacement: percent missing, events drawn, events in the pool."""
+    percent, drawn, pool = _flatten(groups)
+    kept = drawn * (1 - percent / 100)
+    return 100 * (math.sqrt((1 / kept - 1 / pool) / (1 / drawn - 1 / pool)) - 1)
+
+
+def _count_days(groups):
+    """Days from the first date to the second, both given as YYYY-MM-DD, the last day left out."""
+    first, last = (pd.Timestamp(day) for day in _flatten(groups))
+    return (last - first).days
+
+
+def _compute_rate(groups):
+    """Events in a number of days, from how many there are from the first date up to the second, that one left out."""
+    total, first, last, days = _flatten(groups)
+    return total / _count_days([[first, last]]) * days
+
+
+VALUES = {
+    "sum": lambda groups: math.fsum(_flatten(groups)),
+    "mean": lambda groups: _mean(_flatten(groups)),
+    "mean_difference": lambda groups: _mean(groups[0]) - _mean(groups[1]),
+    "mean_change": lambda groups: _change([[_mean(groups[0]), _mean(groups[1])]]),
+    "count": lambda groups: len(_flatten(groups)),
+    "count_above": _count_above,
+    "distinct": lambda groups: len(set(_flatten(groups))),
+    "words": lambda groups: len(_flatten(groups)[0].split("|")),
+    "difference": _subtract,
+    "multiply_and_add": _multiply_and_add,
+    "product": lambda groups: math.prod(_flatten(groups)),
+    "ratio": _divide,
+    "share": _take_share,
+    "change": _change,
+    "mixture": _mix,
+    "f1": _compute_f1,
+    "feasible": _find_feasible,
+    "best_size": _find_size,
+    "rank": _find_rank,
+    "largest": _name_largest,
+    "std_growth_with": _grow_std_with,
+    "std_growth_without": _grow_std_without,
+    "days": _count_days,
+    "rate": _compute_rate,
+}
+"""Kind -> function of the operands (a list of values for each reference) that recomputes the published value."""
+
+
+def _compare_same(published, groups, tolerance):
+    """All places print what `published` prints."""
+    other = [value for value in _flatten(groups) if not match_values(published, value, tolerance)]
+    return (other or _flatten(groups))[0], not other
+
+
+def _compare_sets(published, groups, tolerance):
+    """Two lists, separated by `|`, name the same things in any order."""
+    (other,) = _flatten(groups)
+    return other, set(published.split("|")) == set(other.split("|"))
+
+
+def _compare_subset(published, groups, tolerance):
+    """Every name of the published list, separated by `|`, is in the other lists."""
+    others = "|".join(_flatten(groups))
+    return others, set(published.split("|")) <= set(others.split("|"))
+
+
+def _compare_order(published, groups, tolerance):
+    """The groups' means fall strictly from first to last."""
+    means = [_mean(group) for group in groups]
+    return " > ".join(f"{mean:.4g}" for mean in means), all(a > b for a, b in zip(means, means[1:], strict=False))
+
+
+def _compare_gaps(published, groups, tolerance):
+    """The gaps between the means of each two groups, without their signs, fall strictly from first to last pair."""
+    means = [_mean(group) for group in groups]
+    gaps = [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
+    return " > ".join(f"{gap:.4g}" for gap in gaps), all(a > b for a, b in zip(gaps, gaps[1:], strict=False))
+
+
+def _compare_dates(published, groups, tolerance):
+    """The dates, YYYY-MM-DD or YYYY-MM, come one after the other."""
+    dates = [pd.Timestamp(day) for day in _flatten(groups)]
+    shown = ", ".join(str(day.date()) for day in dates)
+    return shown, all(a < b for a, b in zip(dates, dates[1:], strict=False))
+
+
+def _compare_highest(published, groups, tolerance):
+    """The first group's smallest value is above every other value."""
+    rest = max(_flatten(groups[1:]))
+    return f"{min(groups[0]):.6g} against {rest:.6g}", min(groups[0]) > rest
+
+
+def _compare_within(published, groups, tolerance):
+    """The published value (or every value of the first group, when none is given) lies between the last two."""
+    values = _flatten(groups[:-2]) if published is None else [published]
+    low, high = groups[-2][0], groups[-1][0]
+    return f"{low:g} to {high:g}", all(low - tolerance <= value <= high + tolerance for value in values)
+
+
+def _compare_least(published, groups, tolerance):
+    """The largest operand is at least the published value."""
+    return max(_flatten(groups)), max(_flatten(groups)) >= published - tolerance
+
+
+def _compare_most(published, groups, tolerance):
+    """The largest operand is at most the published value."""
+    return max(_flatten(groups)), max(_flatten(groups)) <= published + tolerance
+
+
+def _compare_total(published, groups, tolerance):
+    """The published total is enough for the product of the operands: so many each for so many things."""
+    least = math.prod(_flatten(groups))
+    return least, published >= least - tolerance
+
+
+def _compare_rate(published, groups, tolerance):
+    """Events a day lie between the last two operands; the others are those of `rate`."""
+    rate = _compute_rate([*groups[:-2], [1]])
+    return rate, groups[-2][0] <= rate <= groups[-1][0]
+
+
+def _compare_bar(published, groups, tolerance):
+    """Events of daily and weekly templates between two dates, on so many bars, stay below the axis's next tick."""
+    daily, weekly, first, last, n_bars = _flatten(groups)
+    days = _count_days([[first, last]])
+    height = (daily * days + weekly * (days // 7)) / n_bars
+    return height, height < published + tolerance
+
+
+def _compare_balance(published, groups, tolerance):
+    """The first operand equals the sum of the others; a text counts the names in it."""
+    first, *rest = ([len(v.split("|")) if isinstance(v, str) else v for v in group] for group in groups)
+    return f"{sum(first):g} against {sum(_flatten(rest)):g}", abs(sum(first) - sum(_flatten(rest))) <= tolerance
+
+
+def _compare_size(published, groups, tolerance):
+    """One size, no larger than the last value, fits every percentage to within the tolerance."""
+    percents = _flatten(groups[:-1])
+    sizes, fit = list_sizes(percents, groups[-1][0], tolerance)
+    return f"{sizes[0]} fits {fit} of {len(percents)}", fit == len(percents)
+
+
+def _compare_partition(published, groups, tolerance):
+    """Sizes that fit most of each group's percentages can add up to the published total.
+
+    Shown is the possible total nearest to it.
+    """
+    totals = {0}
+    for percents in groups:
+        sizes, _ = list_sizes(percents, published, tolerance)
+        totals = {total + size for total in totals for size in sizes}
+    nearest = min(totals, key=lambda total: (abs(total - published), total))
+    return nearest, nearest == published
+
+
+def _compare_pooled(published, groups, tolerance):
+    """A percentage of a total lies between what its parts give when all is wrong, or all right, outside them.
+
+    Operands: a percentage and a size for each part, then the total.
+    """
+    *parts, total = _flatten(groups)
+    percents, sizes = parts[::2], parts[1::2]
+    right = sum(round(percent / 100 * size) for percent, size in zip(percents, sizes, strict=True))
+    low, high = 100 * right / total, 100 * (right + total - sum(sizes)) / total
+    return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
+
+
+def _compare_rest(published, groups, tolerance):
+    """A part's mean is below the mean of the rest: the total's mean and size, the part's mean and size."""
+    mean, size, part, part_size = _flatten(groups)
+    rest = (mean * size - part * part_size) / (size - part_size)
+    return f"{part:.4g} against {rest:.4g}", part < rest
+
+
+def _compare_binned(published, groups, tolerance):
+    """A mean lies between what bins allow; operands: how many in a bin, its lowest and highest value, for each bin."""
+    flat = _flatten(groups)
+    counts, lows, highs = flat[::3], flat[1::3], flat[2::3]
+    low, high = (sum(n * end for n, end in zip(counts, ends, strict=True)) / sum(counts) for ends in (lows, highs))
+    return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
+
+
+JUDGEMENTS = {
+    "same": _compare_same,
+    "same_set": _compare_sets,
+    "subset": _compare_subset,
+    "order": _compare_order,
+    "gaps_fall": _compare_gaps,
+    "dates_rise": _compare_dates,
+    "highest": _compare_highest,
+    "within": _compare_within,
+    "at_least": _compare_least,
+    "at_most": _compare_most,
+    "total_at_least": _compare_total,
+    "rate_within": _compare_rate,
+    "bar_at_most": _compare_bar,
+    "balance": _compare_balance,
+    "one_size": _compare_size,
+    "partition": _compare_partition,
+    "pooled": _compare_pooled,
+    "rest_above": _compare_rest,
+    "binned_mean": _compare_binned,
+}
+"""Kind -> function of published value, operands and tolerance that returns what was found, and whether it holds."""

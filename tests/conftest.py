@@ -7,8 +7,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from mock_provider import Server
 
+from helpers.agents.prompted import Client
+from helpers.llm import load_litellm, open_door
 from helpers.outcomes.answers import acquire_answers
+from helpers.outcomes.predictions import parse_prediction
 from helpers.questions.events import collect_events
 from helpers.world.archive import Misbehaviour, build_server
 from helpers.world.crawl import Crawler, open_world
@@ -16,6 +20,7 @@ from helpers.world.gateway import Gateway
 from helpers.world.sources import load_sources
 
 KEEP_BINARY = 36 / 193
+KEY = "sk-canary+7/Zq==9f3a"
 
 
 @contextlib.contextmanager
@@ -98,3 +103,28 @@ def collected(share, world, sources):
 def acquired(share, world, collected):
     """Answers and acquisitions of all events of window A, from sites that behave."""
     return share("answers", lambda: acquire_answers(collected[0], world()))
+
+
+@pytest.fixture
+def provider():
+    """A mock provider of models."""
+    with run_server(server := Server()):
+        yield server
+
+
+@pytest.fixture
+def reach(provider, tmp_path, monkeypatch):
+    """A function that returns a Client of the mock provider; everything is written under a folder of the test."""
+    load_litellm()  # before any clock is watched
+    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    doors = []
+
+    def open_client(live=True, is_local=False, options=None, model="openai/mock-1", **settings):
+        settings = {"deadline_s": 20, "n_requests": 2, "wait_s": 0.05} | settings
+        connection = {"api_base": provider.address, "api_key": KEY}
+        doors.append(open_door("mock", live=live, connection=connection, environment={}, **settings))
+        return Client(doors[-1], model, parse_prediction, is_local, options or {})
+
+    yield open_client
+    for door in doors:
+        door.recordings.close()

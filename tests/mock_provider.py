@@ -1,11 +1,14 @@
-"""A provider to test against: a real HTTP server on loopback that speaks the OpenAI chat-completions protocol.
+"""A provider to test against: a real HTTP server on loopback that speaks OpenAI's chat completions and background jobs.
 
-How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered. As a
-program, `python mock_provider.py SECONDS` answers after so many seconds and prints its address.
+How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered, by the
+server's `answer(asked)` where it has one (a message, or a fault's name). A job (POST /v1/responses with background) is
+at work for as many polls as a number in its prompt says, two without, then as JOBS says. As a program,
+`python mock_provider.py SECONDS` answers after so many seconds and prints its address.
 """
 
 import contextlib
 import json
+import re
 import sys
 import threading
 import time
@@ -76,13 +79,6 @@ def cut(handler):
     drop(handler)
 
 
-def recover(handler):
-    """Fail twice, then answer."""
-    if handler.server.counts["recover"] < 3:
-        return send(handler, 503, b"<html>busy</html>")
-    send(handler, 200, write_body())
-
-
 FAULTS = {
     "429": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="0.2"),
     "429 for long": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="21600"),
@@ -99,40 +95,144 @@ FAULTS = {
     "refusal": lambda h: send(h, 200, write_body(None, refusal="I will not bet.")),
     "filter": lambda h: send(h, 400, b'{"error": {"message": "content_policy_violation", "code": "content_filter"}}'),
     "key": lambda h: send(h, 200, write_body(f"your key is {h.headers['authorization']}")),
-    "recover": recover,
+    "recover": lambda h: send(h, 503, b"<html>busy</html>"),  # twice
 }
 
 
+# --- jobs in the background ------------------------------------------------------------------------------------------
+
+
+def write_text(text=CONTENT, part="output_text"):
+    """Return the message of a job's output, with two citations of one page."""
+    cited = {"type": "url_citation", "url": "https://a.example/1", "title": "A", "start_index": 0, "end_index": 1}
+    field = "refusal" if part == "refusal" else "text"
+    content = [{"type": part, field: text, "annotations": [cited, cited]}]
+    return {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": content}
+
+
+def write_search(query, kind="search"):
+    action = {"type": kind, "query": query} if kind == "search" else {"type": kind, "url": query}
+    return {"id": f"ws_{query}", "type": "web_search_call", "status": "completed", "action": action}
+
+
+OUTPUT = [
+    {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Look it up."}]},
+    write_search("polls in Ohio"),
+    write_search("https://a.example/1", "open_page"),
+    write_search("rain in Oslo"),
+    write_text(),
+]
+CUT_SHORT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [write_text("I")]}
+JOBS = {
+    "fails": {"status": "failed", "output": [], "error": {"code": "server_error", "message": "broke for {key}"}},
+    "is held back": {"status": "failed", "output": [], "error": {"code": "content_policy_violation", "message": "no"}},
+    "is cancelled": {"status": "cancelled", "output": []},
+    "is cut short": CUT_SHORT,
+    "is filtered": CUT_SHORT | {"incomplete_details": {"reason": "content_filter"}},
+    "expires": {"status": "expired", "output": []},
+    "never ends": {"status": "in_progress", "output": []},
+    "wants more": {"status": "requires_action", "output": []},
+    "refuses": {"output": [write_text("I will not bet.", "refusal")]},
+    "says nothing": {"output": OUTPUT[:2]},
+    "holds the key": {"output": [write_text("your key is {key}")]},
+}
+"""How a job ends, by the words in its prompt."""
+
+POLL_FAULTS = {
+    "poll 429": FAULTS["429"],
+    "poll 429 for long": FAULTS["429 for long"],
+    "poll 500": FAULTS["500"],
+    "poll 401": refuse_key,
+    "poll 404": FAULTS["404"],
+    "poll hangs": hang,
+    "poll malformed": FAULTS["malformed"],
+}
+"""What the first two polls of a job meet; with "always" in its prompt, all of them."""
+
+
+def write_job(job_id, key, **columns):
+    """Return a job as the protocol has it."""
+    usage = {"input_tokens": 5000, "output_tokens": 800, "total_tokens": 5800}
+    usage |= {"input_tokens_details": {"cached_tokens": 1000}, "output_tokens_details": {"reasoning_tokens": 600}}
+    head = {"id": job_id, "object": "response", "created_at": 1, "model": "mock-1", "status": "completed"}
+    head |= {"output": OUTPUT, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "error": None}
+    return json.dumps(head | {"usage": usage} | columns).replace("{key}", key).encode()
+
+
 class Provider(BaseHTTPRequestHandler):
-    """Answers POST /v1/chat/completions after the server's latency."""
+    """Answers POST /v1/chat/completions after the server's latency, and jobs under /v1/responses."""
 
     protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        said = asked["messages"][-1]["content"]
-        with self.server.lock:
-            self.server.counts[said] += 1
+        size = int(self.headers["content-length"] or 0)
+        asked = json.loads(self.rfile.read(size) or "{}")
         with contextlib.suppress(OSError):
-            if said in FAULTS:
+            if self.path.endswith("/cancel"):
+                return self.do_job("cancel")
+            is_job = self.path.endswith("/responses")
+            said = asked["input"] if is_job else asked["messages"][-1]["content"]
+            with self.server.lock:
+                self.server.counts[said] += 1
+                self.server.asked.append(asked)
+            if said in FAULTS and (said != "recover" or self.server.counts[said] < 3):
                 self.close_connection = True
                 return FAULTS[said](self)
+            if is_job:
+                return self.start_job(said)
             time.sleep(self.server.latency_s)
-            send(self, 200, write_body(asked.get("echo", CONTENT)))
+            answer = self.server.answer(asked) if self.server.answer else {"content": asked.get("echo", CONTENT)}
+            if isinstance(answer, str):
+                self.close_connection = True
+                return FAULTS[answer](self)
+            send(self, 200, write_body(**answer))
+
+    def do_GET(self):
+        with contextlib.suppress(OSError):
+            self.do_job("poll")
+
+    def start_job(self, said):
+        with self.server.lock:
+            job_id = f"resp_{len(self.server.jobs)}"
+            self.server.jobs[job_id] = said
+        send(self, 200, write_job(job_id, "", status="queued", output=[], usage=None))
+
+    def do_job(self, verb):
+        """Answer a poll or the cancelling of a job."""
+        job_id = self.path.split("/responses/")[1].removesuffix("/cancel").partition("?")[0]
+        said, key = self.server.jobs[job_id], self.headers["authorization"]
+        with self.server.lock:
+            self.server.counts[f"{verb} {said}"] += 1
+            self.server.moments.append(time.monotonic())
+            n = self.server.counts[f"{verb} {said}"]
+        if verb == "cancel":
+            return send(self, 200, write_job(job_id, key, status="cancelled", output=[], usage=None))
+        for name in sorted(POLL_FAULTS, key=len, reverse=True):
+            if name in said and (n <= 2 or "always" in said):
+                self.close_connection = True
+                return POLL_FAULTS[name](self)
+        if n <= int((re.findall(r"\d+ polls", said) or ["2"])[0].split()[0]):
+            return send(self, 200, write_job(job_id, key, status="in_progress", output=[], usage=None))
+        ends = [columns for words, columns in JOBS.items() if words in said]
+        send(self, 200, write_job(job_id, key, **(ends[0] if ends else {})))
 
     def log_message(self, *arguments):
         pass
 
 
 class Server(ThreadingHTTPServer):
-    """A mock provider; `counts` tells how often each message came."""
+    """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
+
+    `moments` holds when jobs were polled or cancelled, by time.monotonic().
+    """
 
     daemon_threads, block_on_close, request_queue_size = True, False, 128
 
-    def __init__(self, latency_s=0.0, patience=30.0):
+    def __init__(self, latency_s=0.0, patience=30.0, answer=None):
         super().__init__(("127.0.0.1", 0), Provider)
         self.latency_s, self.patience = latency_s, patience
-        self.counts, self.lock = Counter(), threading.Lock()
+        self.counts, self.lock, self.answer = Counter(), threading.Lock(), answer
+        self.asked, self.jobs, self.moments = [], {}, []
 
     def handle_error(self, request, client_address):
         """A client that has hung up is no news."""

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from helpers.agents import forecasters
-from helpers.agents.forecasters import count_steps, expect_values, forecast_event, load_agents
+from helpers.agents.forecasters import count_steps, expect_values, forecast_event
+from helpers.agents.registry import load_agents
 from helpers.store import ROOT
 
 AGENTS = sorted(load_agents())
@@ -155,8 +156,8 @@ def test_arima_falls_back_to_the_mean_of_few_values(monkeypatch):
     seven = [3, 5, 4, 6, 5, 4, 8]
     assert expect("arima", seven, "2016-10-10")[0] == 5
     fitted = []
-    fit = forecasters.ARIMA
-    monkeypatch.setattr(forecasters, "ARIMA", lambda *given, **named: fitted.append(given) or fit(*given, **named))
+    fit = forecasters.AutoReg
+    monkeypatch.setattr(forecasters, "AutoReg", lambda *given, **named: fitted.append(given) or fit(*given, **named))
     forecasters.fit_arima.cache_clear()
     expect("arima", seven, "2016-10-10")
     expect("arima", [4.0] * 30, "2016-10-10")

@@ -13,7 +13,7 @@ import pytest
 
 from helpers import local_model
 from helpers.llm import ask, open_door
-from helpers.local_model import MODELS, build_grammar, fetch_model, has_server, rank_places, serve_model
+from helpers.local_model import MODELS, STEP_GRAMMAR, build_grammar, fetch_model, has_server, serve_model
 
 SMALL = local_model.FOLDER / MODELS["smollm2"]["file"]
 needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
@@ -41,38 +41,40 @@ def match(grammar, text):
 
 
 CASES = [
-    (("single", list("ABC")), [r"\boxed{B}"], [r"\boxed{D}", r"\boxed{}", "B", r"\boxed{A, B}"]),
-    (("multi", list("ABC")), [r"\boxed{B}", r"\boxed{A, C}", r"\boxed{A, B, C}"],
-     [r"\boxed{}", r"\boxed{C, A}", r"\boxed{A, A}", r"\boxed{D}"]),
-    (("ranking", None, 2, ["Rome", "Paris", 'O"x']), [r"\boxed{Rome, Paris}", '\\boxed{O"x, Rome}'],
-     [r"\boxed{Rome}", r"\boxed{Rome, Rome}", r"\boxed{Rome, Paris, Rome}", r"\boxed{Bonn, Rome}"]),
-    (("ranking", None, 1, ["Rome", "Paris, TX"]), [r"\boxed{Paris, TX}"], [r"\boxed{Paris}"]),
-    (("number",), [r"\boxed{-12.5}", r"\boxed{0}", r"\boxed{0.25}", r"\boxed{14466}"],
-     [r"\boxed{}", r"\boxed{01}", r"\boxed{1,000}", r"\boxed{1.}", r"\boxed{12 USD}"]),
+    (("single", list("ABC")), ["B"], ["D", "", "A, B"]),
+    (("multi", list("ABC")), ["B", "A, C", "A, B, C"], ["", "C, A", "A, A", "D"]),
+    (("ranking", ["Rome", "Paris", 'O"x'], 2), ["Rome; Paris", 'O"x; Rome'],
+     ["Rome", "Rome; Rome", "Rome; Paris; Rome", "Bonn; Rome"]),
+    (("ranking", None, 2), ["Rome; Paris, TX"], ["Rome", "Rome; Paris; Bonn", "; Rome", "{Rome; Paris"]),
+    (("number",), ["-12.5", "0", "0.25", "14466"], ["", "01", "1,000", "1.", "12 USD"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("event", "right", "wrong"), CASES)
 def test_a_grammar_allows_valid_answers_and_nothing_else(event, right, wrong):
     grammar = build_grammar(*event)
-    assert [text for text in right if not match(grammar, text)] == []
-    assert [text for text in wrong if match(grammar, text)] == []
+    assert [text for text in right if not match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
+    assert [text for text in wrong if match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
+    assert not match(grammar, right[0])
 
 
-def test_a_ranking_too_large_for_a_grammar_is_asked_place_by_place():
-    entities = [f"E{i:02}" for i in range(30)]
-    with pytest.raises(ValueError, match="31931 rules; ask place by place with rank_places"):
-        build_grammar("ranking", k=5, entities=entities)
-    seen = []
+def test_a_ranking_too_large_for_a_grammar_is_refused():
+    with pytest.raises(ValueError, match="needs 31931 rules, more than the 3000"):
+        build_grammar("ranking", [f"E{i:02}" for i in range(30)], 5)
 
-    def choose(begun, grammar):
-        seen.append((begun, [e for e in entities if f'"{e}"' in grammar]))
-        return begun + seen[-1][1][-1]
 
-    assert rank_places(choose, entities, 3) == r"\boxed{E29, E28, E27}"
-    assert seen[2] == (r"\boxed{E29, E28, ", entities[:28])
-    with pytest.raises(ValueError, match="not left to choose"):
-        rank_places(lambda begun, grammar: "E01", entities, 2)
+def test_a_step_is_one_json_object_of_three_keys():
+    right = [
+        '{"thought": "a b", "action": "search", "input": "rain"}',
+        '{"thought": "x", "action": "answer", "input": ""}',
+    ]
+    wrong = [
+        '{"thought": "a", "action": "guess", "input": "b"}',
+        '{"thought": "", "action": "answer", "input": ""}',
+        "{}",
+    ]
+    assert [text for text in right if not match(STEP_GRAMMAR, text)] == []
+    assert [text for text in wrong if match(STEP_GRAMMAR, text)] == []
 
 
 def make_wheels(folder, contents):
@@ -158,8 +160,8 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, mon
         for extra in (single, number):
             rows += [ask(door, model, messages, sample=i, extra_body=extra, **options) for i in range(2)]
         door.recordings.close()
-    assert re.fullmatch(r"\\boxed\{[ABCD]\}", rows[0]["content"])
-    assert re.fullmatch(r"\\boxed\{-?\d+(\.\d+)?\}", rows[2]["content"])
+    assert re.fullmatch(r"Final answer: \\boxed\{[ABCD]\}", rows[0]["content"])
+    assert re.fullmatch(r"Final answer: \\boxed\{-?\d+(\.\d+)?\}", rows[2]["content"])
     assert (rows[0]["content"], rows[2]["content"]) == (rows[1]["content"], rows[3]["content"]), "temperature 0"
     assert rows[0]["n_cached_tokens"] == rows[1]["n_cached_tokens"] == 0, "no prompt cache between questions"
     assert rows[0]["cost_usd"] is None

@@ -17,7 +17,7 @@ import helpers
 ROOT = Path(__file__).parents[1]
 MODULES = {name: path for name, path in list_modules().items() if not name.endswith("__main__")}
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
-READS = r"data/(?:sources|replay|papers|prompts)\b|data/agents\.toml"
+READS = r"data/(?:sources|replay|papers|prompts)\b|data/(?:agents|arms)\.toml"
 """Rooms of committed data that modules read; tables come from notebooks, and are in the chain of those."""
 
 

@@ -290,6 +290,22 @@ def test_the_order_of_the_options_does_not_matter_to_a_set_of_letters():
     assert parse_prediction(r"\boxed{C, A}", "multi", dict(reversed(OPTIONS.items()))) == ["A", "C"]
 
 
+@pytest.mark.parametrize("text", ["N/A", "n/a.", "NA", "N.A."])
+def test_what_says_that_there_is_no_answer_is_not_read_as_letters(text):
+    many = {letter: f"option {letter}" for letter in string.ascii_uppercase[:20]}
+    for kind in ("single", "multi", "list", "ranking"):
+        for options in (None, many):
+            assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (None, "refusal")
+    assert parse_prediction(r"\boxed{N, A}", "multi", many) == ["A", "N"]
+
+
+def test_a_full_stop_after_an_abbreviation_is_not_part_of_the_name():
+    assert parse_prediction(r"\boxed{Washington, D.C..}", "text") == "Washington, D.C."
+    assert parse_prediction(r"\boxed{X-ray; Washington, D.C..}", "ranking") == ["X-ray", "Washington, D.C."]
+    assert parse_prediction(r"\boxed{And so on...}", "text") == "And so on..."
+    assert parse_prediction("Oslo .", "text") == "Oslo" == parse_prediction(r"\boxed{Oslo .}", "list")[0]
+
+
 @pytest.mark.parametrize("text", ["1 23", "12,34,5", "1.23.4", "1,2,3"])
 def test_separators_without_one_reading_are_not_read(text):
     with pytest.raises(ValueError, match="ambiguous"):

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.agents.ledger import LEDGER, read_runs
+from helpers.agents.registry import load_entries
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
 from helpers.run import choose_agents, main, summarize_agents
@@ -76,3 +77,40 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
     main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
+
+
+UNREACHABLE = [
+    ({"model": "gpt-99"}, r"mine: no provider is known for the model 'gpt-99'; write it as provider/name"),
+    ({"model": "openai/gpt-99"}, "mine: no key for openai: set OPENAI_API_KEY in the environment; nothing was asked"),
+    (
+        {"model": "openai/gpt-99", "api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"},
+        "mine: its model did not answer the first question: .*",
+    ),
+    ({"model": "local/qwen"}, "no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make model` fetches it"),
+]
+
+
+@pytest.mark.parametrize(("entry", "sentence"), UNREACHABLE)
+def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentence, tmp_path, monkeypatch):
+    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
+    mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
+    monkeypatch.setattr("helpers.run.load_entries", lambda: load_entries() | {"mine": mine})
+    monkeypatch.setattr("helpers.agents.registry.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("helpers.local_model.has_server", lambda: True)
+    with pytest.raises(SystemExit, match=f"^make run: {sentence}"):
+        main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
+    assert not (tmp_path / LEDGER).exists(), "no question counts as missing because of a wrong setting"
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"canary" in data for data in kept)
+
+
+def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    monkeypatch.setattr("helpers.agents.registry.FOLDER", tmp_path / "models")
+    main(["--agent", "qwen_zero_shot", "--limit", "8"])
+    shown = capsys.readouterr().out
+    assert " qwen_zero_shot  8 " in shown and " last_value  8 " in shown
+    before = read_runs(tmp_path / LEDGER, "replies")
+    assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()

@@ -88,15 +88,25 @@ def is_passing(error):
 
 def choose_wait(default, state):
     """Return the seconds before the next attempt: what Retry-After says (seconds or a date), else doubling ones."""
-    wanted = get_headers(state.outcome.exception()).get("retry-after", "").strip()
+    seconds = read_wait(get_headers(state.outcome.exception()))
+    return default(state) if seconds is None else seconds
+
+
+def read_wait(headers):
+    """Return the seconds that a Retry-After header (a number or a date) asks to wait, MAX_WAIT_S at most; else None.
+
+    >>> read_wait({"retry-after": "2"}), read_wait({"retry-after": "21600"}), read_wait({})
+    (2.0, 60, None)
+    """
+    wanted = headers.get("retry-after", "").strip()
     try:
         seconds = float(wanted)
     except ValueError:
         try:
             seconds = (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds()
         except (ValueError, TypeError):
-            return default(state)
-    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else default(state)
+            return None
+    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else None
 
 
 def is_over(enough, limit, state):

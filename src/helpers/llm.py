@@ -1,4 +1,4 @@
-"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling. Only here is litellm used.
+"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling. It alone loads litellm.
 
 `ask` gives a request's recorded reply (helpers.recordings); a door that is open (`live=True`) asks for what is not
 recorded. litellm is imported when a door is opened for asking (seconds, 170 MB), with its own retries and its download
@@ -27,8 +27,11 @@ DEADLINE_S = 1800
 N_REQUESTS = 4
 """How many requests, by default, may go out for one reply: the first and three retries."""
 
-MAX_OUTPUT = 32_768
-"""Tokens reserved for a reply when neither the request nor the price map says how long it can get."""
+MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
+"""Tokens of a reply, and of what a model can read, where neither the request nor the price map says how many."""
+
+IDLE_S = 60
+"""Seconds for a request that brings no timeout of its own (polls, in helpers.polling)."""
 
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
@@ -77,18 +80,29 @@ def ask(door, model, messages, *, sample=0, deadline_at=None, **options):
     again for what failed. Raises LookupError, with the command that would make it, when a closed door has no recording;
     LlmError when there is no reply; ValueError for an option that the door sets itself.
     """
-    unfit = sorted(set(options) & set(OURS))
+    check_options(options, OURS)
+    request = {"model": model, "messages": messages, "options": options, "sample": sample}
+    return recall(door, request, deadline_at)
+
+
+def check_options(options, ours):
+    """Raise ValueError for an option that the door sets itself."""
+    unfit = sorted(set(options) & set(ours))
     if unfit:
         raise ValueError(f"the option {unfit[0]!r} is set by the door; use sample, or the settings of open_door")
-    request = {"model": model, "messages": messages, "options": options, "sample": sample}
+
+
+def recall(door, request, deadline_at, answer=None, bound=None):
+    """Return the recording of a request; an open door makes what is missing or failed with `answer` (see `record`)."""
     key = hash_request(request)
     recorded = door.recordings.find(key)
     if recorded and (recorded["status"] == "ok" or not door.live):
         return open_recording(recorded)
     if not door.live:
         folder = door.recordings.folder
+        model = request["model"]
         raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
-    return open_recording(door.recordings.add(record(door, key, request, deadline_at)))
+    return open_recording(door.recordings.add(record(door, key, request, deadline_at, answer, bound)))
 
 
 def open_recording(row):
@@ -104,20 +118,27 @@ def open_recording(row):
     return row
 
 
-def record(door, key, request, deadline_at):
-    """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it."""
+def record(door, key, request, deadline_at, answer=None, bound=None):
+    """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
+
+    `answer(door, request, limit, row)` returns the recording's columns, `bound(request)` the most that this can cost
+    in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
+    """
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
     limit = min(deadline_at or math.inf, clock + door.deadline_s)
-    bound = bound_cost(request)
+    answer, bound = answer or complete, (bound or bound_cost)(request)
     reserve(door, bound)
     row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
     billed = bound
     try:
-        row |= read_response(request_reply(door, request, limit, row), row["request"]["options"])
-        billed = row["cost_usd"] or 0.0
+        row |= answer(door, request, limit, row)
+        if row["cost_usd"] is None:
+            row |= {"cost_bound_usd": bound} if bound else {}
+        else:
+            billed = row["cost_usd"]
     except LlmError as error:
-        # a request that was given up may be billed all the same: its bound counts as spent
-        billed = bound if error.status == "timeout" else 0.0
+        # what was given up, and a job that was followed, may be billed all the same: the bound counts as spent
+        billed = bound if error.status == "timeout" or "n_polls" in row else 0.0
         row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
     finally:
         with door.lock:
@@ -137,6 +158,7 @@ def load_litellm():
 
     litellm.suppress_debug_info = True
     litellm.client_session = httpx.Client(
+        timeout=IDLE_S,
         follow_redirects=True,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
         event_hooks={"response": [limit_body]},
@@ -168,16 +190,21 @@ def limit_body(response):
 
 
 def request_reply(door, request, limit, row):
-    """Return litellm's response to a request, after at most `n_requests` attempts before `limit` (time.monotonic()).
-
-    Tried again: status 429 (after what Retry-After says), 408, 5xx, a connection that fails. Counts the attempts in
-    row["n_requests"]. Raises LlmError.
-    """
+    """Return litellm's response to a request; counts and raises as `try_often` does."""
     connect = prepare_connection(door, request["model"])
+    return try_often(door, partial(send, request, connect, limit), limit, row)
+
+
+def try_often(door, function, limit, row):
+    """Return what a function that asks a provider returns, after at most `n_requests` attempts before `limit`.
+
+    `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says), 408, 5xx, a
+    connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
+    """
 
     def attempt():
         row["n_requests"] += 1
-        return call_within(partial(send, request, connect, limit), limit - time.monotonic())
+        return call_within(function, limit - time.monotonic())
 
     retrying = Retrying(
         retry=retry_if_exception(is_passing),
@@ -236,6 +263,11 @@ def check_model(model, api_base, has_key):
 # --- replies and costs -----------------------------------------------------------------------------------------------
 
 
+def complete(door, request, limit, row):
+    """Return a recording's columns from one chat completion. Raises LlmError."""
+    return read_response(request_reply(door, request, limit, row), request["options"])
+
+
 def read_response(response, options):
     """Return what is kept of litellm's response. Raises LlmError when it holds no choice.
 
@@ -282,14 +314,18 @@ def read_logprobs(logprobs, n_top):
 
 @lru_cache(maxsize=256)
 def get_prices(model):
-    """Return a model's (US dollars an input token, an output token, longest output) by litellm's map, or None."""
+    """Return a model's (US dollars an input token, an output token, longest output, longest input), or None.
+
+    By litellm's map of prices.
+    """
     litellm = load_litellm()
     try:
         known = litellm.get_model_info(model)
     except Exception:  # litellm says with a bare Exception that a model is not in its map
         return None
     prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
-    return None if None in prices else (*prices, known.get("max_output_tokens") or MAX_OUTPUT)
+    longest = known.get("max_output_tokens") or MAX_OUTPUT, known.get("max_input_tokens") or MAX_INPUT
+    return None if None in prices else (*prices, *longest)
 
 
 def bound_cost(request):

@@ -52,8 +52,30 @@ PACKAGE = "xllamacpp"
 START_S = 120
 """Seconds within which a server has to be up."""
 
+CACHE_MIB = 256
+"""Memory for conversations set aside while another one is served, so that a manager's is not read again."""
+
 MAX_RULES = 3000
-"""A ranking's grammar has a rule for each set of entities already named; beyond so many it is asked place by place."""
+"""A ranking's grammar has a rule for each set of options already named; beyond so many it is refused."""
+
+NAME_RULE = r"name ::= [^;{}\\\n ] [^;{}\\\n]{0,59}"
+"""A name in an open ranking: up to 60 characters that neither end a box nor separate names."""
+
+
+def name_model(name):
+    """Return the name under which a local model's requests are recorded.
+
+    >>> name_model("smollm2")
+    'openai/smollm2-135m-instruct-q4_1'
+    """
+    return f"openai/{Path(MODELS[name]['file']).stem}"
+
+
+STEP_GRAMMAR = r"""root ::= "{\"thought\": \"" text "\", \"action\": " turn "}"
+turn ::= look | "\"answer\", \"input\": \"\""
+look ::= ("\"search\"" | "\"open\"") ", \"input\": \"" text "\""
+text ::= [^"\\\n] [^"\\\n]{0,159}"""
+"""One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160 characters."""
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -176,7 +198,7 @@ def run_server(path, n_context, n_threads, multi_turn):
     settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_threads
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, 0
-    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = multi_turn, 0, -1
+    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = multi_turn, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
     sys.stdin.read()
@@ -200,18 +222,18 @@ def join_alternatives(texts):
     return " | ".join(texts)
 
 
-def build_grammar(kind, options=None, k=1, entities=None, n_before=0):
-    r"""Return a grammar (GBNF) whose only texts are valid final answers of an event, in a box.
+def build_grammar(kind, options=None, k=1, n_before=0):
+    r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
 
     `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
-    `entities`, none twice), number (digits, a sign, a decimal point). `n_before` lets so many characters of free text
-    come first. Raises ValueError for another kind, or a ranking too large for one grammar (`rank_places` is for those).
+    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). `n_before` lets so
+    many characters of free text come first. Raises ValueError for another kind, or a ranking too large for a grammar.
 
     >>> print(build_grammar("single", ["A", "B"]))
-    root ::= "\\boxed{" answer "}"
+    root ::= "Final answer: \\boxed{" answer "}"
     answer ::= "A" | "B"
     >>> print(build_grammar("multi", ["A", "B"]))
-    root ::= "\\boxed{" answer "}"
+    root ::= "Final answer: \\boxed{" answer "}"
     answer ::= from0
     from0 ::= "A" (", " from1)? | from1
     from1 ::= "B"
@@ -221,14 +243,16 @@ def build_grammar(kind, options=None, k=1, entities=None, n_before=0):
         rules = ["answer ::= " + join_alternatives(map(quote_literal, options))]
     elif kind == "multi":
         rules = ["answer ::= from0"] + [write_subset_rule(options, i) for i in range(len(options))]
+    elif kind == "ranking" and options:
+        rules = write_ranking_rules(sorted(options), k)
     elif kind == "ranking":
-        rules = write_ranking_rules(sorted(entities), k)
+        rules = ["answer ::= " + ' "; " '.join(["name"] * k), NAME_RULE]
     elif kind == "number":
         rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
     else:
         raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking and number")
     before = f"[^\\\\]{{0,{n_before}}} " if n_before else ""
-    return "\n".join([f'root ::= {before}"\\\\boxed{{" answer "}}"', *rules])
+    return "\n".join([f'root ::= {before}"Final answer: \\\\boxed{{" answer "}}"', *rules])
 
 
 def write_subset_rule(options, i):
@@ -239,15 +263,6 @@ def write_subset_rule(options, i):
     return f'from{i} ::= {literal} (", " from{i + 1})? | from{i + 1}'
 
 
-def choose_separator(entities):
-    """Return what stands between entities: a comma, or a semicolon where one of them has a comma of its own.
-
-    >>> choose_separator(["Paris", "Rome"]), choose_separator(["Paris, TX"])
-    (', ', '; ')
-    """
-    return "; " if any("," in entity for entity in entities) else ", "
-
-
 def write_ranking_rules(entities, k):
     """Return the rules for ordered lists of k different entities: one for each set that may have been named before."""
     n = len(entities)
@@ -255,8 +270,8 @@ def write_ranking_rules(entities, k):
         raise ValueError(f"a ranking of {k} places needs as many entities, there are {n}")
     n_rules = sum(comb(n, size) for size in range(k))
     if n_rules > MAX_RULES:
-        raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules; ask place by place with rank_places")
-    separator, rules, todo = quote_literal(choose_separator(entities)), [], [()]
+        raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes")
+    separator, rules, todo = quote_literal("; "), [], [()]
     names = {(): "answer"}
     for taken in todo:
         parts = []
@@ -269,27 +284,6 @@ def write_ranking_rules(entities, k):
             parts.append(quote_literal(entities[i]) + rest)
         rules.append(f"{names[taken]} ::= {join_alternatives(parts)}")
     return rules
-
-
-def rank_places(choose, entities, k):
-    """Return a boxed ranking of k different entities, asked place by place.
-
-    `choose(begun, grammar)` has a model continue the answer `begun` ("\\boxed{first, ") by one entity that `grammar`
-    allows, and returns it (with or without `begun`).
-
-    >>> rank_places(lambda begun, grammar: "b" if "b" not in begun[7:] else "a", ["a", "b", "c"], 2)
-    '\\\\boxed{b, a}'
-    """
-    separator, taken = choose_separator(entities), []
-    for _ in range(k):
-        left = sorted(set(entities) - set(taken))
-        begun = "\\boxed{" + "".join(entity + separator for entity in taken)
-        chosen = choose(begun, "root ::= " + join_alternatives(map(quote_literal, left)))
-        chosen = chosen.removeprefix(begun).strip()
-        if chosen not in left:
-            raise ValueError(f"place {len(taken) + 1} of the ranking is {chosen!r}, which is not left to choose")
-        taken.append(chosen)
-    return "\\boxed{" + separator.join(taken) + "}"
 
 
 def main(arguments):

@@ -2,13 +2,24 @@
 
 import argparse
 import os
+from contextlib import ExitStack
 
 import numpy as np
 import pandas as pd
 
-from helpers.agents.forecasters import load_agents
+from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.agents.runs import hash_code, run_agents, sample_events
+from helpers.agents.registry import (
+    check_entry,
+    connect_agent,
+    get_local_name,
+    load_agents,
+    load_entries,
+    open_model,
+)
+from helpers.agents.runs import hash_code, order_events, run_agents, sample_events
+from helpers.llm import open_door
+from helpers.outcomes.predictions import parse_prediction
 from helpers.outcomes.scores import score_predictions
 from helpers.store import locate_output, read_table
 from helpers.studies.tiers import build_matrix, resample_means, select_headline, summarize_levels, take_interval
@@ -117,17 +128,55 @@ def list_reasons(replies, n=3):
     return "".join(f"\nmissing, {n_times} times: {reason}" for reason, n_times in counts.items())
 
 
-def run(names, window, limit, *, workers, deadline_s, seed, mode):
+def connect_prompted(agent_id, entry, window, events, stack, *, deadline_s, ceiling_usd):
+    """Return an agent that asks a language model, its model within reach; only what is not recorded will be asked.
+
+    Raises ValueError with what to do when the model cannot be reached: no such model, no key, no server, no network.
+    """
+    run_id = f"{agent_id}-{window}"
+    is_live = not set(events["event_id"]) <= set(list_recorded(run_id))
+    problem = check_entry(entry) if is_live else None
+    if problem:
+        raise ValueError(f"{agent_id}: {problem}; nothing was asked")
+    connection = open_model(entry, stack) if is_live else None
+    settings = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "command": f"make run AGENT={agent_id}"}
+    door = open_door(run_id, live=is_live, connection=connection, **settings)
+    stack.callback(door.recordings.close)
+    return connect_agent(entry, door, parse_prediction)
+
+
+def try_first(agent_id, agent, events, world):
+    """Ask an agent its first question; raises ValueError when its model gives no reply, with the reason.
+
+    The reply is recorded, so it is not asked a second time.
+    """
+    first = order_events(events).iloc[0].to_dict()
+    outcome = agent["forecast"](first, world)
+    if outcome.get("status") in ("error", "timeout", "unsupported", "over_budget"):
+        raise ValueError(f"{agent_id}: its model did not answer the first question: {outcome['reason']}")
+
+
+def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd):
     """Run the agents asked for and the baselines, print their scores and where the replies are."""
-    agents = choose_agents(load_agents(), names)
+    entries = load_entries()
+    agents = load_agents()
+    chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
+    baselines = {name: agent for name, agent in chosen.items() if name in agents}
     whole = read_events(window)
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
-    options = {"workers": workers, "deadline_s": deadline_s, "mode": mode}
-    options |= {"code_version": hash_code(), "drawn_from": whole}
-    with open_world(local=local) as opener:
-        run_ids = run_agents(agents, events, opener, path, window=window, **options)
+    options = {"window": window, "code_version": hash_code(), "deadline_s": deadline_s, "drawn_from": whole}
+    with ExitStack() as stack:
+        opener = stack.enter_context(open_world(local=local))
+        limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}
+        for name in chosen.keys() - agents.keys():
+            prompted[name] = connect_prompted(name, entries[name], window, events, stack, **limits)
+            try_first(name, prompted[name], events, opener())
+        run_ids = run_agents(baselines, events, opener, path, workers=workers, **options)
+        for name, agent in prompted.items():
+            n = 1 if get_local_name(entries[name]) else at_once
+            run_ids |= run_agents({name: agent}, events, opener, path, workers=n, mode="thread", **options)
     print(show_results(path, run_ids, events, window, np.random.default_rng(seed)))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
@@ -139,10 +188,11 @@ def main(arguments=None):
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
     parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
-    parser.add_argument("--workers", default="2", help="worker processes, or questions at once with --mode thread")
+    parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
+    parser.add_argument("--at-once", default="8", help="questions at once to a provider's model (default 8)")
+    parser.add_argument("--ceiling", type=float, help="US dollars that the agent may cost in all (default: no limit)")
     parser.add_argument("--deadline", default="1800", help="seconds a question (default 1800, the paper's 30 minutes)")
-    parser.add_argument("--mode", default="process", choices=["process", "thread"], help="thread: for agents that wait")
-    parser.add_argument("--sample-seed", default=0, type=int, help="another seed is another sample")
+    parser.add_argument("--sample-seed", default=SEED, type=int, help="another seed is another sample")
     given = parser.parse_args(arguments)
     try:
         run(
@@ -152,9 +202,10 @@ def main(arguments=None):
             workers=parse_positive("--workers", given.workers),
             deadline_s=parse_positive("--deadline", given.deadline),
             seed=given.sample_seed,
-            mode=given.mode,
+            at_once=parse_positive("--at-once", given.at_once),
+            ceiling_usd=given.ceiling,
         )
-    except (ValueError, FileNotFoundError) as problem:
+    except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"make run: {problem}") from None
     except KeyboardInterrupt:
         raise SystemExit("\nstopped; what was answered is stored, and the same command goes on from there") from None

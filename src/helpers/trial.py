@@ -4,7 +4,7 @@ import argparse
 
 import pandas as pd
 
-from helpers.agents.forecasters import predict_events
+from helpers.agents.registry import predict_events
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import score_predictions
 from helpers.papers import get_constant

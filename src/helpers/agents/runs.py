@@ -32,8 +32,9 @@ CODE = (
     "src/helpers/world",
     "src/helpers/questions",
     "src/helpers/agents",
+    *(f"src/helpers/outcomes/{name}.py" for name in ("boxes", "letters", "quantities", "predictions")),
 )
-"""The sources that a forecast depends on."""
+"""The sources that a forecast depends on; prompts have a hash of their own."""
 
 
 def hash_code(paths=CODE):
@@ -51,12 +52,22 @@ def list_packages(names=PACKAGES):
     return sorted(f"{name}=={found[name]}" for name in names if name in found)
 
 
+def order_events(events, seed=0):
+    """Return an events table in the order in which a sample draws it: by turns from each level, seeded.
+
+    Within a level the order is that of a hash of seed and event_id, not of a generator, so that the sample of 20 is
+    part of the sample of 40 and other events in the table do not change who comes first.
+    """
+    draws = [hash_text(f"{seed}:{event_id}", 16) for event_id in events["event_id"]]
+    order = events.assign(draw=draws, place=range(len(events))).sort_values(["draw", "event_id"])
+    order["turn"] = order.groupby("level", dropna=False).cumcount()
+    return events.iloc[order.sort_values(["turn", "level", "draw"])["place"]]
+
+
 def sample_events(events, n, seed=0):
     """Return a sample of `n` events, shared equally by the levels as far as each has enough, in the order of the table.
 
-    Events of a level are drawn in the order of a hash of seed and event_id, not of a generator, so that the sample of
-    20 is part of the sample of 40 and other events in the table do not change who comes first. Raises ValueError when
-    n is not positive.
+    Samples of one seed are nested (`order_events`). Raises ValueError when n is not positive.
 
     >>> import pandas as pd
     >>> events = pd.DataFrame({"event_id": list("abcdef"), "level": [1, 1, 1, 1, 1, 2]})
@@ -65,11 +76,8 @@ def sample_events(events, n, seed=0):
     """
     if n < 1:
         raise ValueError(f"the number of events must be positive, not {n}")
-    draws = [hash_text(f"{seed}:{event_id}", 16) for event_id in events["event_id"]]
-    order = events.assign(draw=draws, place=range(len(events))).sort_values(["draw", "event_id"])
-    order["turn"] = order.groupby("level", dropna=False).cumcount()
-    chosen = order.sort_values(["turn", "level", "draw"])["place"].iloc[:n]
-    return events.iloc[sorted(chosen)]
+    chosen = set(order_events(events, seed)["event_id"].iloc[:n])
+    return events[events["event_id"].isin(chosen)]
 
 
 def describe_run(agent_id, agent, events, *, window, code_version, deadline_s):

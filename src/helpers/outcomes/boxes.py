@@ -53,7 +53,7 @@ REFUSAL = re.compile(
     r"|\bas an? (?:AI|language model)\b|无法|不能预测|不知道|未知|不确定",
     re.I,
 )
-NO_VALUE = {"n/a", "na", "n.a.", "nil", "none", "null", "nan", "unknown", "tbd", "tba", "unsure", "uncertain", "refuse"}
+NO_VALUE = {"n/a", "na", "n.a", "nil", "none", "null", "nan", "unknown", "tbd", "tba", "unsure", "uncertain", "refuse"}
 NO_VALUE |= {"undetermined", "indeterminate", "no answer", "not applicable", "pass", "abstain", "error"}
 
 NAMED_LINE = re.compile(r"\b(?:answers?|predictions?|forecasts?|estimates?|choices?|conclusion)\b", re.I)

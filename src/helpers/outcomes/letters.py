@@ -4,7 +4,7 @@ import re
 import string
 import unicodedata
 
-from helpers.outcomes.boxes import Unreadable, check_answer
+from helpers.outcomes.boxes import NO_VALUE, Unreadable, check_answer
 
 MAX_PIECES = 200
 """Most items of one answer that are read."""
@@ -15,7 +15,7 @@ SEPARATOR = re.compile(
 )
 LETTER_RUN = re.compile(r"[A-Z](?:(?:[\s,;/&+|·>]*|\.\s?)[A-Z])*\.?")
 RANGE = re.compile(r"([A-Za-z])\s*(?:[-–—~～]|\.{2,3}|\bto\b|\bthrough\b|至|到)\s*([A-Za-z])")
-NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.):]|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)")
+NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)]|:(?!\d\d\b)|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)")
 BULLETED = re.compile(r"[-*•]\s+")
 OPTION_WORD = re.compile(
     r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction|选项|答案)\s*(?:is\s|[:#是为])?\s*(?=\S)",
@@ -71,6 +71,8 @@ def read_letters(content, index, kind="multi"):
     found = _look_up(content, index)
     if found:
         return found
+    if content.strip(" .!").casefold() in NO_VALUE:  # N/A names no letters
+        raise Unreadable("refusal")
     if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
         return list(index["letters"].values())
     if kind == "ranking" and re.search(r"[A-Za-z]\s*<\s*[A-Za-z]", content):
@@ -131,8 +133,8 @@ def strip_marks(pieces, must_count=False):
 
     With `must_count`, numbers other than 1, 2, 3 ... raise Unreadable, since they tell another order.
 
-    >>> strip_marks(["1. Oslo", "2. Rome"]), strip_marks(["- Oslo", "- Rome"])
-    (['Oslo', 'Rome'], ['Oslo', 'Rome'])
+    >>> strip_marks(["1. Oslo", "2. Rome"]), strip_marks(["- Oslo", "- Rome"]), strip_marks(["07:00", "08:00"])
+    (['Oslo', 'Rome'], ['Oslo', 'Rome'], ['07:00', '08:00'])
     """
     pieces = [BULLETED.sub("", piece, count=1) if BULLETED.match(piece) else piece for piece in pieces]
     matches = [NUMBERED.match(piece) for piece in pieces]

@@ -24,12 +24,14 @@ from helpers.outcomes.letters import index_options, read_letters, settle_letters
 from helpers.outcomes.quantities import SCALE, read_date, read_number, read_percent
 
 KINDS = ("single", "multi", "ranking", "list", "number", "percent", "date", "text")
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 ITEM = re.compile(r"\W*(?:[-*•]\s|\(?(?:[A-Za-z]|\d{1,2})[.):]\s)")
 BARE_NUMBER = re.compile(
     r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"
     r"(?:(?:\s\D\S*){0,2}|\s\D*\b(?:per|an?)\s\D*)"
 )
+TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
+"""A sentence's full stop after an abbreviation's, as in "Washington, D.C.."."""
 MAX_NAME, MAX_TEXT = 150, 500
 """The longest name and text that are read."""
 
@@ -154,7 +156,8 @@ def read_names(content, kind="list"):
     names = re.findall(r'"([^"]*)"|\'([^\']*)\'', content) if quoted else None
     names = [first or second for first, second in names] if quoted else _split_names(content, kind)
     names = [" ".join(name.strip(' \t*_"').rstrip(",;").split()) for name in strip_marks(names, kind == "ranking")]
-    names = [name[:-1] if name.endswith(".") and "." not in name[:-1] else name for name in names]
+    names = [TWO_STOPS.sub(".", name) for name in names]
+    names = [name[:-1].rstrip() if name.endswith(".") and "." not in name[:-1] else name for name in names]
     if any(PLACEHOLDER.fullmatch(name) for name in names):
         raise Unreadable("empty box")
     for name in names:
@@ -192,7 +195,11 @@ def read_text(content):
     >>> read_text("Manchester  City.")
     'Manchester City'
     """
-    text = " ".join(content.split())
+    text = TWO_STOPS.sub(".", " ".join(content.split()))
     if len(text) > MAX_TEXT:
         raise Unreadable("prose", text[:40])
-    return text[:-1] if text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1] else text
+    return (
+        text[:-1].rstrip()
+        if text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1]
+        else text
+    )

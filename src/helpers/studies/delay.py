@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers.agents.forecasters import predict_events
+from helpers.agents.registry import predict_events
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import score_predictions
 from helpers.questions.events import collect_events

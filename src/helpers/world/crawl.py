@@ -17,8 +17,8 @@ import pandas as pd
 from lxml import html
 from lxml.cssselect import CSSSelector
 
-from helpers.world.archive import Misbehaviour
 from helpers.world.gateway import Gateway
+from helpers.world.search import SearchIndex
 from helpers.world.sources import load_sources
 
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
@@ -40,6 +40,15 @@ class Crawler:
     def __init__(self, sources, gateway, n_kept=500):
         self.sources, self.gateway, self.n_kept = sources, gateway, n_kept
         self.seen, self.parsed = {}, {}
+        self.index = SearchIndex([source.address for source in sources.values()], gateway)
+
+    def search(self, query, as_of, n):
+        """Return the best hits for a query among all pages as of a moment (`SearchIndex.search`)."""
+        return self.index.search(query, as_of, n)
+
+    def open(self, url, as_of, about=""):
+        """Return (hit, text) of any page as of a moment (`SearchIndex.open`)."""
+        return self.index.open(url, as_of, about)
 
     def observe(self, source_id, as_of):
         """Return (observations, page_id) of a source as of a moment.
@@ -239,6 +248,3 @@ def select_series(observations, variable, hour=None):
         chosen = chosen[chosen["occurred_at"].str[11:] == hour]
     chosen = chosen.assign(date=chosen["occurred_at"].str[:10])
     return chosen.pivot(index="date", columns="entity", values="value").sort_index()
-
-
-__all__ = ["Crawler", "ExtractionError", "Misbehaviour", "connect_world", "extract_page", "open_world", "select_series"]

@@ -150,7 +150,10 @@ def check_address(url):
         ...
     helpers.world.gateway.GatewayError: http://example.org/: outside the replay world, whose hosts end in .replay
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as an address with half a bracket
+        raise GatewayError("outside", f"{url}: no address") from None
     if parts.scheme != "http" or not (parts.hostname or "").endswith(".replay"):
         raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in .replay")
 

@@ -1,0 +1,103 @@
+"""Recorded runs: which agent was put to which events under which condition, and their replay from what was recorded.
+
+An arm is a table of data/arms.toml. All arms draw their events from one seeded order (`runs.order_events`), so that a
+smaller arm's events are part of a larger one's and comparisons are paired. What an arm has recorded so far stands in
+data/runs/<arm>/: the requests, and in run.json the events that are complete.
+"""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.agents.registry import connect_agent, is_prompted, load_entries
+from helpers.agents.runs import order_events, run_agents
+from helpers.llm import open_door
+from helpers.store import ROOT, locate_input
+from helpers.world.sources import stamp_moment
+
+SEED = 20161010
+"""Draws the events of all arms."""
+
+KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "days_after", "about"}
+"""What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood."""
+
+
+def load_arms(path=ROOT / "data/arms.toml"):
+    """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
+    arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    agents = [agent_id for agent_id, entry in load_entries().items() if is_prompted(entry)]
+    for arm_id, arm in arms.items():
+        unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)
+        if unknown or missing:
+            raise ValueError(f"{Path(path).name}, {arm_id}: unknown keys {sorted(unknown)}, missing {sorted(missing)}")
+        if arm["agent"] not in agents:
+            known = ", ".join(agents)
+            raise ValueError(f"{Path(path).name}, {arm_id}: no agent {arm['agent']!r} asks a model; there are {known}")
+    return arms
+
+
+def select_events(arm, events):
+    """Return an arm's events, in the order in which they are asked, each at the moment at which it is asked."""
+    levels, kinds = arm.get("levels"), arm.get("kinds")
+    days = events["as_of"].str[:10]
+    chosen = days.between(arm.get("first_date", ""), arm.get("last_date", "9999"))
+    if levels:
+        chosen &= events["level"].isin(levels)
+    if kinds:
+        chosen &= events["kind"].isin(kinds)
+    ordered = order_events(events[chosen], SEED)
+    return move_moments(ordered.iloc[: arm.get("n", len(ordered))], arm.get("days_after"))
+
+
+def move_moments(events, days_after):
+    """Return events as asked so many days after their resolution; as they are for None (FutureX 4.5.1)."""
+    if days_after is None:
+        return events
+    moments = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=days_after)
+    return events.assign(as_of=[stamp_moment(moment) for moment in moments])
+
+
+def read_run(arm_id):
+    """Return an arm's run.json: what was recorded, of which events, with which totals. Raises FileNotFoundError."""
+    return json.loads(locate_input(f"data/runs/{arm_id}/run.json").read_text(encoding="utf-8"))
+
+
+def list_recorded(arm_id):
+    """Return an arm's events that are complete as {event_id: seconds}, in the order in which they were asked."""
+    try:
+        return read_run(arm_id)["seconds"]
+    except FileNotFoundError:
+        return {}
+
+
+def replay_arms(arm_ids, opener, ledger, *, events, parse, code_version):
+    """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
+
+    Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables.
+    Arms of which nothing is recorded are left out. A request that is not recorded is a missing prediction whose reason
+    names the command that would record it.
+    """
+    arms, entries, run_ids = load_arms(), load_entries(), {}
+    for arm_id in arm_ids:
+        arm, done = arms[arm_id], list_recorded(arm_id)
+        chosen = select_events(arm, events[arm["window"]])
+        chosen = chosen[chosen["event_id"].isin(done)]
+        if chosen.empty:
+            continue
+        door = open_door(arm_id, command=f"make record ARM={arm_id}")
+        agent = connect_agent(entries[arm["agent"]], door, parse) | {"condition": describe_condition(arm)}
+        asked = {"window": arm["window"], "code_version": code_version, "mode": "thread", "progress": False}
+        run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
+    return run_ids
+
+
+def describe_condition(arm):
+    """Return the condition of an arm's run, None for the usual one.
+
+    >>> describe_condition({"days_after": 7}), describe_condition({})
+    ('asked 7 days after the resolution', None)
+    """
+    days = arm.get("days_after")
+    return None if days is None else f"asked {days} days after the resolution"

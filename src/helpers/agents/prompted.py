@@ -1,0 +1,172 @@
+"""What agents that ask a language model share: the client, the transcript of one question, and the plainest of them.
+
+A forecast here is `(client, event, world) -> outcome` in the form `runs.run_agents` stores. Whatever goes wrong with a
+request ends as a missing prediction with its reason (FutureX 3.4.2, 4.1), never as a guess.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from helpers.agents.prompts import fill_prompt
+from helpers.agents.workers import fail
+from helpers.failures import LlmError
+from helpers.llm import Door, ask
+from helpers.local_model import build_grammar
+from helpers.store import parse_json
+
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s")
+"""What a request's recording says about its cost; a transcript adds them up."""
+
+N_TOP = 8
+"""Alternatives a token whose log probabilities are kept."""
+
+MAX_ANSWER = 200
+"""Longest final answer of a local model, in tokens; its grammar ends it long before."""
+
+
+class Client(NamedTuple):
+    """A model as an agent uses it: the door to it, its name there, and how replies are read.
+
+    `parse(reply, kind, options, explain=True) -> (value, reason)` is `outcomes.predictions.parse_prediction`; with
+    `is_local` answers are held to a grammar and the prompt cache is switched request by request.
+    """
+
+    door: Door
+    model: str
+    parse: Callable
+    is_local: bool = False
+    options: dict = {}
+
+
+class Transcript:
+    """The steps of one agent on one event, in the columns of the traces table, and what they cost."""
+
+    def __init__(self, client):
+        self.client, self.steps, self.finish_reason = client, [], None
+        self.deadline_at = time.monotonic() + client.door.deadline_s
+        self.usage = dict.fromkeys(USAGE)
+
+    def add(self, step_type, **columns):
+        """Add a step."""
+        self.steps.append({"step_type": step_type} | columns)
+
+    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, **options):
+        """Return the recording of a request, added as a step; see `helpers.llm.ask` for what it raises.
+
+        `grammar` and `is_continued` (the prompt cache may serve the turns before) count for local models only.
+        """
+        if self.client.is_local:
+            body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
+            options = {"temperature": 0, "extra_body": body} | options
+        options = self.client.options | options
+        reply = ask(self.client.door, self.client.model, messages, deadline_at=self.deadline_at, **options)
+        return self.keep(reply, actor)
+
+    def keep(self, reply, actor=None):
+        """Add a request's recording as a step and count what it cost; returns it."""
+        self.count(reply)
+        used = {name: reply.get(name) for name in ("n_input_tokens", "n_output_tokens", "n_think_tokens", "cost_usd")}
+        context = (reply.get("n_input_tokens") or 0) + (reply.get("n_output_tokens") or 0)
+        used |= {"n_context_tokens": context, "duration_s": reply.get("duration_s")}
+        self.add("model", actor=actor, content=reply["content"] or describe_calls(reply), **used)
+        return reply
+
+    def count(self, recording):
+        """Count what a request cost, its reply used or not."""
+        for name in USAGE:
+            if recording.get(name) is not None:
+                self.usage[name] = (self.usage[name] or 0) + recording[name]
+        self.finish_reason = recording.get("finish_reason")
+
+    def close(self, prediction, reply):
+        """Return the outcome of a question that was answered, in whatever way."""
+        usage = {name: self.usage[name] for name in ("n_input_tokens", "n_output_tokens", "n_cached_tokens")}
+        usage |= {"cost_usd": self.usage["cost_usd"], "finish_reason": self.finish_reason}
+        return {"prediction": prediction, "reply": reply, "trace": self.steps} | usage
+
+
+def describe_calls(reply):
+    """Return a reply's tool calls as text, None without any.
+
+    >>> describe_calls({"tool_calls": [{"function": {"name": "search", "arguments": '{"query": "rain"}'}}]})
+    'search({"query": "rain"})'
+    """
+    calls = [call["function"] for call in reply.get("tool_calls") or []]
+    return "; ".join(f"{call['name']}({call['arguments']})" for call in calls) or None
+
+
+def forecast(answer, client, event, world):
+    """Return the outcome of an event: what `answer(transcript, event, world)` makes of it, or why it is missing.
+
+    `answer` returns the recording whose text holds the answer.
+    """
+    transcript = Transcript(client)
+    try:
+        reply = answer(transcript, event, world)
+    except LlmError as error:
+        transcript.count(error.recording or {})
+        transcript.add("end", error=error.reason)
+        return transcript.close({"value": None}, None) | fail_without_trace(error)
+    prediction = read_reply(client, event, reply)
+    transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
+    seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
+    return transcript.close(prediction | {"source_ids": seen}, reply["content"])
+
+
+def fail_without_trace(error):
+    """Return the status and reason of a failed request as an outcome's columns, with no prediction."""
+    return {key: value for key, value in fail(error.status, error.reason).items() if key != "reply"}
+
+
+def read_reply(client, event, reply):
+    """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'."""
+    value, reason = client.parse(reply["content"] or "", event["kind"], parse_json(event["options"]), explain=True)
+    if value is None:
+        status = "refusal" if reason == "refusal" else "unparsable"
+        return {"value": None, "status": status, "reason": reason or "no answer"}
+    return {"value": value} | weigh_options(event, reply.get("logprobs"), value)
+
+
+def weigh_options(event, logprobs, value):
+    """Return the probabilities of a single choice's options by the log probabilities of the letter in the box.
+
+    Alternatives that are no option's letter are left out and the rest made to add up to 1; {} without log probabilities
+    or when the letter is no token of its own.
+
+    >>> event = {"kind": "single", "options": '{"A": "Yes", "B": "No"}'}
+    >>> part = {"token": "A", "logprob": -0.2877, "top": [["A", -0.2877], ["B", -1.3863], ["a", -9]]}
+    >>> weigh_options(event, [{"token": "{", "logprob": 0, "top": []}, part], "A")
+    {'probability': 0.75, 'distribution': {'A': 0.75, 'B': 0.25}}
+    """
+    if event["kind"] != "single" or not logprobs:
+        return {}
+    letters = parse_json(event["options"])
+    at = [part for part in logprobs if part["token"].strip() == value]
+    top = {token: math.exp(logprob) for token, logprob in (at[-1]["top"] if at else []) if token in letters}
+    if value not in top:
+        return {}
+    shares = {letter: round(top.get(letter, 0.0) / sum(top.values()), 4) for letter in letters}
+    return {"probability": shares[value], "distribution": shares}
+
+
+def constrain_answer(client, event):
+    """Return the options of a request whose reply is to be an event's final answer, for a local model; {} for others.
+
+    Its grammar is built from the event: the letters there are, or so many names, or a number.
+    """
+    if not client.is_local:
+        return {}
+    letters = sorted(parse_json(event["options"]) or {})
+    n_places = event.get("k")
+    k = int(n_places) if n_places is not None and n_places == n_places else 1
+    grammar = build_grammar(event["kind"], letters, k)
+    return {"grammar": grammar, "max_tokens": MAX_ANSWER, "logprobs": True, "top_logprobs": N_TOP}
+
+
+def ask_directly(transcript, event, world):
+    """Ask for the answer with the question alone: a base model (3.2.3)."""
+    prompt = fill_prompt(event)
+    transcript.add("prompt", content=prompt)
+    return transcript.ask([{"role": "user", "content": prompt}], **constrain_answer(transcript.client, event))

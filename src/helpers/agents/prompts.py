@@ -1,0 +1,71 @@
+"""Prompts: the files of data/prompts, filled with an event (FutureX C.2, in our own words)."""
+
+from functools import cache
+
+from helpers.store import ROOT, hash_text, parse_json
+
+FOLDER = ROOT / "data/prompts"
+
+ANSWER_FORMATS = {
+    "single": "the letter of one option, and nothing else",
+    "multi": "the letters of all options that you find plausible, with commas between them",
+    "number": "one number, with a point for decimals and without its unit{unit}",
+    "percent": "one number in percent, without the sign",
+    "date": "one day, written as year-month-day",
+    "text": "the name or the words asked for, and nothing else",
+    "ranking": "{k} names, from the first to the last, with semicolons between them",
+    "list": "{k} names, with semicolons between them",
+}
+"""What belongs in the box, in words only: small models copy an example answer."""
+
+
+@cache
+def read_prompt(name):
+    """Return the text of data/prompts/<name>.md. Raises FileNotFoundError."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def hash_prompts(names):
+    """Return 16 hex digits that change with any of some prompt files."""
+    return hash_text("\0".join(read_prompt(name) for name in names), 16)
+
+
+def describe_answer(event):
+    """Return in words what belongs in an event's box.
+
+    >>> describe_answer({"kind": "number", "unit": "$ a gallon", "k": None})
+    'one number, with a point for decimals and without its unit ($ a gallon)'
+    """
+    unit, k = event.get("unit"), event.get("k")
+    unit = f" ({unit})" if isinstance(unit, str) and unit else ""
+    if k is None or k != k:
+        return ANSWER_FORMATS[event["kind"]].format(unit=unit, k="the")
+    n = int(k)
+    if n == 1 and event["kind"] in ("ranking", "list"):
+        return "one name, and nothing else"
+    return ANSWER_FORMATS[event["kind"]].format(unit=unit, k=n)
+
+
+def split_question(event):
+    """Return an event's question without the lines that list its options.
+
+    >>> split_question({"prompt": "Will it rain?\\nA. Yes\\nB. No", "options": '{"A": "Yes", "B": "No"}'})
+    'Will it rain?'
+    """
+    options = parse_json(event["options"]) or {}
+    lines = {f"{letter}. {text}" for letter, text in options.items()}
+    return "\n".join(line for line in event["prompt"].splitlines() if line not in lines)
+
+
+def fill_prompt(event):
+    """Return the prompt of an event: `option_event` where it has options, else `open_event`."""
+    options = parse_json(event["options"]) or {}
+    blanks = {
+        "question": split_question(event),
+        "as_of": event["as_of"],
+        "resolution_criteria": event["resolution_criteria"],
+        "answer_format": describe_answer(event),
+    }
+    if options:
+        blanks["options"] = "\n".join(f"{letter}. {text}" for letter, text in options.items())
+    return read_prompt("option_event" if options else "open_event").format(**blanks)

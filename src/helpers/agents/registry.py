@@ -1,0 +1,176 @@
+"""The agent registry, data/agents.toml: an agent by its name, ready to be put to events (FutureX 3.2.3)."""
+
+import os
+import tomllib
+from functools import partial
+
+import pandas as pd
+
+from helpers.agents.deep_research import ask_deep_research
+from helpers.agents.forecasters import METHODS, forecast_event
+from helpers.agents.prompted import Client, ask_directly, forecast
+from helpers.agents.prompts import hash_prompts
+from helpers.agents.research import ask_with_research
+from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
+from helpers.llm import OURS, check_model, check_options
+from helpers.local_model import FOLDER, MODELS, name_model, serve_model
+from helpers.store import ROOT, dump_json
+
+CATEGORIES = (
+    "baseline",
+    "base_model",
+    "think_search",
+    "open_deep_research",
+    "closed_deep_research",
+    "human",
+    "scripted",
+)
+
+EVENT_PROMPTS = ("option_event", "open_event")
+RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
+PROMPTED = {
+    "zero_shot": (ask_directly, EVENT_PROMPTS),
+    "search_prompt": (ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
+    "react": (ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
+    "tool_search": (ask_with_tools, EVENT_PROMPTS),
+    "research": (ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line")),
+    "deep_research": (ask_deep_research, EVENT_PROMPTS),
+}
+"""Methods of agents that ask a language model: how they answer, and the prompts they use."""
+
+KEYS = {"about", "api_base", "api_key_env", "category", "framework", "knowledge_cutoff_date", "method", "model"}
+KEYS |= {"model_family", "options"}
+"""What an entry may say."""
+
+LOCAL = "local/"
+"""A model named local/<name> is served on this machine (helpers.local_model)."""
+
+
+def load_entries(path=ROOT / "data/agents.toml"):
+    """Read the registry: {agent_id: entry}, checked.
+
+    Raises ValueError naming the agent and what is missing, unknown or not to be said there.
+    """
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    for agent_id, entry in entries.items():
+        check_form(f"{path.name}, {agent_id}", entry)
+        for name, known in (("category", CATEGORIES), ("method", (*METHODS, *PROMPTED))):
+            if entry.get(name) not in known:
+                raise ValueError(f"{path.name}, {agent_id}: {name} must be one of {', '.join(known)}")
+        model = entry.get("model")
+        if entry["method"] in PROMPTED and not model:
+            raise ValueError(f"{path.name}, {agent_id}: the method {entry['method']} needs a model")
+        if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
+            names = ", ".join(LOCAL + name for name in MODELS)
+            raise ValueError(f"{path.name}, {agent_id}: there is no model {model!r}; there are {names}")
+    return entries
+
+
+def check_form(where, entry):
+    """Raise ValueError when an entry is no table, has unknown keys, no framework, or options that are the door's."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"{where}: an agent is a table, [name] with its keys below")
+    unknown = sorted(set(entry) - KEYS)
+    if unknown:
+        raise ValueError(f"{where}: unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
+    if not isinstance(entry.get("framework"), str):
+        raise ValueError(f"{where}: framework must be given, as text")
+    if not isinstance(entry.get("options", {}), dict):
+        raise ValueError(f"{where}: options must be a table, such as {{ temperature = 0 }}")
+    try:
+        check_options(entry.get("options", {}), OURS)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def is_prompted(entry):
+    """Say whether an entry's agent asks a language model."""
+    return entry["method"] in PROMPTED
+
+
+def load_agents(path=ROOT / "data/agents.toml"):
+    """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns."""
+    return {
+        agent_id: {
+            "forecast": partial(forecast_event, entry["method"]),
+            "category": entry["category"],
+            "framework": entry["framework"],
+            "params": {"method": entry["method"]},
+        }
+        for agent_id, entry in load_entries(path).items()
+        if not is_prompted(entry)
+    }
+
+
+def get_local_name(entry):
+    """Return the name of the local model that an entry's agent asks, None when its model is elsewhere.
+
+    >>> get_local_name({"model": "local/qwen"}), get_local_name({"model": "openai/gpt-4o-mini"})
+    ('qwen', None)
+    """
+    model = entry.get("model") or ""
+    return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
+
+
+def connect_agent(entry, door, parse):
+    """Return an agent that asks its model through a door: `forecast` and the runs table's columns.
+
+    `parse` reads replies (`outcomes.predictions.parse_prediction`).
+    """
+    answer, prompts = PROMPTED[entry["method"]]
+    local = get_local_name(entry)
+    model = name_model(local) if local else entry["model"]
+    client = Client(door, model, parse, bool(local), entry.get("options", {}))
+    return {
+        "forecast": partial(forecast, answer, client),
+        "category": entry["category"],
+        "framework": entry["framework"],
+        "model": entry["model"],
+        "model_family": entry.get("model_family"),
+        "model_digest": MODELS[local]["sha256"] if local else None,
+        "knowledge_cutoff_date": entry.get("knowledge_cutoff_date"),
+        "params": {"method": entry["method"], "options": entry.get("options", {})},
+        "prompt_sha256": hash_prompts(prompts),
+    }
+
+
+def check_entry(entry, environment=os.environ):
+    """Return why an entry's model cannot be asked from here, None when it can (a local model is for the server to say).
+
+    Nothing is sent: the provider's name and its key are looked for.
+    """
+    if get_local_name(entry):
+        return None
+    has_key = bool(entry.get("api_key_env") and environment.get(entry["api_key_env"]))
+    missing = check_model(entry["model"], entry.get("api_base"), has_key)
+    return missing[1] if missing else None
+
+
+def open_model(entry, stack):
+    """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
+
+    Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
+    """
+    local = get_local_name(entry)
+    if local:
+        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
+    return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
+
+
+def predict_events(events, crawler, names=None):
+    """Return the predictions of registered baselines (all, or those named), made in this process, as a table.
+
+    For trials and studies over small sets; `runs.run_agents` is what stores, resumes and keeps deadlines.
+    """
+    agents = {key: agent for key, agent in load_agents().items() if agent["category"] == "baseline"}
+    rows = []
+    for event in events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records"):
+        for name in agents if names is None else names:
+            made = agents[name]["forecast"](event, crawler)["prediction"]
+            cells = {key: dump_json(value) if key != "probability" else value for key, value in made.items()}
+            row = {"run_id": name, "agent_id": name, "event_id": event["event_id"], "sample": 0, "status": "ok"}
+            rows.append(row | {"as_of": event["as_of"]} | cells)
+    return pd.DataFrame(rows)

@@ -1,0 +1,115 @@
+"""Agents that think and search: what a search finds put before the question, look-ups step by step, native tool calls.
+
+The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day.
+"""
+
+import json
+
+from helpers.agents.prompted import constrain_answer
+from helpers.agents.prompts import describe_answer, fill_prompt, read_prompt
+from helpers.agents.tools import SCHEMAS, call_tool, search_web
+from helpers.local_model import STEP_GRAMMAR
+
+N_CALLS = 3
+"""Look-ups a question, at most."""
+N_FOUND = 3
+"""Passages put before a question that is asked once."""
+MAX_STEP = 200
+"""Longest step of a local model, in tokens."""
+
+STEP_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "thought": {"type": "string"},
+        "action": {"type": "string", "enum": ["search", "open", "answer"]},
+        "input": {"type": "string"},
+    },
+    "required": ["thought", "action", "input"],
+    "additionalProperties": False,
+}
+"""One turn of a step-by-step agent."""
+
+
+def ask_with_pages(transcript, event, world):
+    """Search once, with the question as query, and ask with what was found before the question."""
+    found = search_web(transcript, world, event["prompt"], event["as_of"], n=N_FOUND)
+    prompt = read_prompt("found_pages").format(as_of=event["as_of"], found=found) + fill_prompt(event)
+    transcript.add("prompt", content=prompt)
+    return transcript.ask([{"role": "user", "content": prompt}], **constrain_answer(transcript.client, event))
+
+
+def ask_step_by_step(transcript, event, world):
+    """Let the model choose, a turn at a time, to search, to open a page or to answer (ReAct).
+
+    Each turn is held to a schema: for a local model by a grammar, for others by the provider's structured output.
+    """
+    prompt = fill_prompt(event) + read_prompt("look_up").format(n_calls=N_CALLS)
+    transcript.add("prompt", content=prompt)
+    messages = [{"role": "user", "content": prompt}]
+    for n_before in range(N_CALLS):
+        reply = transcript.ask(messages, is_continued=n_before > 0, **constrain_step(transcript.client))
+        step = read_step(reply["content"])
+        messages.append({"role": "assistant", "content": reply["content"] or ""})
+        if step["action"] == "answer":
+            break
+        name = "address" if step["action"] == "open" else "query"
+        seen = call_tool(transcript, world, event, step["action"], {name: step["input"]})
+        messages.append({"role": "user", "content": seen})
+    return ask_final_line(transcript, event, messages)
+
+
+def ask_final_line(transcript, event, messages):
+    """Return the recording of the final answer that ends a conversation."""
+    prompt = read_prompt("final_line").format(answer_format=describe_answer(event))
+    if messages[-1]["role"] == "user":
+        prompt = messages.pop()["content"] + "\n\n" + prompt
+    messages.append({"role": "user", "content": prompt})
+    return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
+
+
+def constrain_step(client):
+    """Return the options of a request whose reply is to be one turn."""
+    if client.is_local:
+        return {"grammar": STEP_GRAMMAR, "max_tokens": MAX_STEP}
+    schema = {"name": "step", "schema": STEP_SCHEMA, "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def read_step(content):
+    """Return a turn as {thought, action, input}; what is no turn counts as the wish to answer.
+
+    >>> read_step('{"thought": "", "action": "search", "input": "rain"}')["action"], read_step("I think")["action"]
+    ('search', 'answer')
+    """
+    try:
+        step = json.loads(content or "")
+    except ValueError:
+        step = {}
+    if isinstance(step, dict) and step.get("action") in ("search", "open") and isinstance(step.get("input"), str):
+        return {"thought": str(step.get("thought", "")), "action": step["action"], "input": step["input"]}
+    return {"thought": "", "action": "answer", "input": ""}
+
+
+def ask_with_tools(transcript, event, world):
+    """Let the model call the tools in its provider's own way, until it answers without a call."""
+    prompt = fill_prompt(event)
+    transcript.add("prompt", content=prompt)
+    messages = [{"role": "user", "content": prompt}]
+    for n_before in range(N_CALLS + 1):
+        options = {"tools": SCHEMAS} if n_before < N_CALLS else {"tools": SCHEMAS, "tool_choice": "none"}
+        reply = transcript.ask(messages, is_continued=n_before > 0, **options)
+        if not reply["tool_calls"] or n_before == N_CALLS:
+            return reply
+        messages.append({"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]})
+        for call in reply["tool_calls"]:
+            seen = call_tool(transcript, world, event, call["function"]["name"], read_arguments(call))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": seen})
+
+
+def read_arguments(call):
+    """Return a tool call's arguments as a dict, {} when they are no JSON object."""
+    try:
+        arguments = json.loads(call["function"]["arguments"] or "{}")
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}

@@ -1,0 +1,83 @@
+"""What an agent may call: search the web and open a page, both as of the event's start day and through the gateway."""
+
+from helpers.world.gateway import GatewayError
+
+N_HITS = 2
+"""Passages that a search shows an agent that can search again."""
+
+SCHEMAS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "search",
+            "description": "Search the pages published so far; returns the passages that fit best, with addresses.",
+            "parameters": {
+                "type": "object",
+                "properties": {"query": {"type": "string", "description": "a few key words"}},
+                "required": ["query"],
+            },
+        },
+    },
+    {
+        "type": "function",
+        "function": {
+            "name": "open",
+            "description": "Open a page by its address; returns what on it fits best to what is looked for.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "address": {"type": "string", "description": "an address that a search showed"},
+                    "about": {"type": "string", "description": "what is looked for on the page"},
+                },
+                "required": ["address"],
+            },
+        },
+    },
+]
+"""The tools as providers of native tool calls want them."""
+
+
+def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS):
+    """Return what a search shows an agent, as text; adds the step with the pages seen.
+
+    A query that was searched before is only said to be so.
+    """
+    again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
+    hits = [] if again else world.search(query, as_of, n)
+    text = "\n\n".join(describe_hit(hit) for hit in hits) or "Nothing was found."
+    text = "This was searched before; choose other words." if again else text
+    pages = sorted({hit.page_id for hit in hits})
+    transcript.add("tool", actor=actor, tool="search", arguments={"query": query}, content=text, page_ids=pages)
+    return text
+
+
+def open_page(transcript, world, address, as_of, *, about="", actor=None):
+    """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is said to be so."""
+    arguments = {"address": address, "about": about}
+    try:
+        hit, _ = world.open(address.strip(), as_of, about)
+    except GatewayError as error:
+        text = f"The page cannot be opened: {error}"
+        transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, error=error.status)
+        return text
+    text = describe_hit(hit)
+    pages = [hit.page_id]
+    transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, page_ids=pages)
+    return text
+
+
+def describe_hit(hit):
+    """Return a passage with its page's title, address and publication date."""
+    return f"{hit.title} ({hit.url}), published {hit.published_at[:10]}:\n{hit.text}"
+
+
+def call_tool(transcript, world, event, name, arguments, *, actor=None):
+    """Return what a tool that was called by name shows; an unknown name or a missing argument is said to be so."""
+    if name == "search" and arguments.get("query"):
+        return search_web(transcript, world, str(arguments["query"]), event["as_of"], actor=actor)
+    if name == "open" and arguments.get("address"):
+        about = str(arguments.get("about") or event["prompt"])
+        return open_page(transcript, world, str(arguments["address"]), event["as_of"], about=about, actor=actor)
+    text = "There are two tools: search, with a query, and open, with an address."
+    transcript.add("tool", actor=actor, tool=name, arguments=arguments, content=text, error="not a tool")
+    return text

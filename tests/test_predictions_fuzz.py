@@ -1,0 +1,202 @@
+"""Properties of reading replies that hold for any text, searched for by hypothesis; the same examples every time."""
+
+import datetime
+import math
+import re
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from helpers.outcomes.predictions import KINDS, parse_prediction
+
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=100, database=None)
+settings.load_profile("same")
+
+OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "None of these"}
+YES_NO = {"A": "Yes", "B": "No"}
+FULL_WIDTH = str.maketrans({chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
+PIECES = [r"\boxed{", "}", "{", "\\", "$", "**", "\n", "\n\n", " ", ",", ";", ".", "-", "−", ":", "(", ")", "[", "]"]
+PIECES += ['"', "A", "B", "C", "D", "E", "a", "Oslo", "Rome", "None of these", "and", "or", "to", "not", "Answer", "is"]
+PIECES += ["Yes", "1", "52.3", "1,234", "10^", "½", "²", "%", "±", "<", ">", "/", "million", "k", "e9", "1e400", "year"]
+PIECES += ["October", "12", "2016", "2016-02-31", "<think>", "</think>", r"\text{", r"\frac{1}{0}", "I cannot predict"]
+PIECES += ["N/A", "\u200b", "\x00", "①", "𝟓", "٣", "万", "年", "&amp;", "&#0;", "&#x7b;", "Final answer:", "\ud800"]
+NAMES = ["Oslo", "Rio de Janeiro", "Washington, D.C.", "X-ray", "Lima", "Saint-Denis", "Kim Min-ji", "Port of Spain"]
+
+texts = st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+boxed = texts.map(lambda text: rf"So: \boxed{{{text}}}")
+replies = texts | boxed
+kinds = st.sampled_from(KINDS)
+choices = st.sampled_from([None, OPTIONS, YES_NO])
+letters = st.lists(st.sampled_from("ABCD"), min_size=1, unique=True)
+numbers = st.decimals(-(10**9), 10**9, places=2, allow_nan=False, allow_infinity=False)
+days = st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 12, 31))
+prose = st.text(st.characters(codec="utf-8", exclude_characters="\\{}<>｛｝＜＞＼\x08"), max_size=80).filter(
+    lambda text: (
+        not re.search(r"(?:e\.g\.|example|instance|such as|not|nor|than|instead of|boxed|fbox|framebox)", text, re.I)
+    )
+)
+
+
+@st.composite
+def answers(draw):
+    """A valid answer in a box: (what stands in the box, kind, options, what it says)."""
+    kind = draw(kinds)
+    if kind == "single":
+        letter = draw(st.sampled_from("ABCD"))
+        return draw(st.sampled_from([letter, OPTIONS[letter], f"{letter}. {OPTIONS[letter]}"])), kind, OPTIONS, letter
+    if kind == "multi":
+        named = draw(letters)
+        return ", ".join(named), kind, OPTIONS, sorted(named)
+    if kind in ("ranking", "list") and draw(st.booleans()):
+        named = draw(st.permutations("ABCD")) if kind == "ranking" else draw(letters)
+        return draw(st.sampled_from([", ", " > ", "; "])).join(named), kind, OPTIONS, list(named)
+    if kind in ("ranking", "list"):
+        named = draw(st.lists(st.sampled_from(NAMES), min_size=2, unique=True))
+        return "; ".join(named), kind, None, named
+    if kind in ("number", "percent"):
+        number = draw(numbers)
+        return draw(st.sampled_from([f"{number}", f"{number:,}"])), kind, None, float(number)
+    if kind == "date":
+        day = draw(days)
+        return draw(st.sampled_from([day.isoformat(), f"{day:%B} {day.day}, {day.year}"])), kind, None, day.isoformat()
+    name = draw(st.sampled_from(NAMES))
+    return name, kind, None, name
+
+
+# --- whatever the text -----------------------------------------------------------------------------------------------
+
+
+@given(replies, kinds, choices)
+@settings(max_examples=800)
+def test_any_text_gives_a_value_of_its_kind_or_a_reason_and_never_raises(reply, kind, options):
+    value, reason = parse_prediction(reply, kind, options, explain=True)
+    assert (value is None) == bool(reason) and isinstance(reason, str)
+    assert parse_prediction(reply, kind, options) == value
+    if value is None:
+        return
+    known = sorted(options or "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    if kind == "single":
+        assert value in known
+    elif kind == "multi":
+        assert value and value == sorted(set(value)) and set(value) <= set(known)
+    elif kind == "ranking" and options:
+        assert sorted(value) == known
+    elif kind == "list" and options:
+        assert value and len(set(value)) == len(value) and set(value) <= set(known)
+    elif kind in ("ranking", "list"):
+        assert value and all(isinstance(name, str) and name.strip() == name != "" for name in value)
+        assert kind == "ranking" or len(set(value)) == len(value)
+    elif kind in ("number", "percent"):
+        assert isinstance(value, float) and math.isfinite(value)
+    elif kind == "date":
+        assert datetime.date.fromisoformat(value).isoformat() == value
+    else:
+        assert isinstance(value, str) and value.strip() == value != "" and "\n" not in value
+
+
+@given(st.none() | st.integers() | st.floats() | st.binary() | st.lists(st.text()), kinds, choices)
+def test_what_is_no_text_is_an_empty_reply(reply, kind, options):
+    assert parse_prediction(reply, kind, options, explain=True) == (None, "empty reply")
+
+
+@given(replies, kinds, choices)
+@settings(max_examples=250)
+def test_the_order_of_the_options_changes_no_value(reply, kind, options):
+    turned = dict(reversed(options.items())) if options else None
+    assume(
+        not re.search(r"[A-Za-z]\s*(?:[-–—~～－]|\.{2,3}|\b(?:to|through)\b|至|到)\s*[A-Za-z]", reply)
+    )  # ranges have an order
+    assert parse_prediction(reply, kind, options) == parse_prediction(reply, kind, turned)
+
+
+@given(st.text(" \t\n\r\u200b\u3000\ufeff", max_size=20), kinds, choices)
+def test_nothing_is_never_an_answer(blank, kind, options):
+    assert parse_prediction(blank, kind, options, explain=True) == (None, "empty reply")
+    assert parse_prediction(rf"\boxed{{{blank}}}", kind, options) is None
+    assert parse_prediction(f"<think>\\boxed{{A}}</think>{blank}", kind, options) is None
+
+
+REFUSALS = ["I cannot predict this.", "As an AI, I am unable to forecast the future.", "N/A", "unknown", "无法预测"]
+REFUSALS += ["There is not enough information.", "I don't know", "It is impossible to determine the outcome"]
+
+
+@given(st.sampled_from(REFUSALS), prose, kinds, choices)
+def test_a_refusal_is_no_answer_in_a_box_or_without(refusal, before, kind, options):
+    assert parse_prediction(rf"{before} \boxed{{{refusal}}}", kind, options) is None
+    assert parse_prediction(f"Sorry.\n\n{refusal}", kind, options) is None
+
+
+# --- valid answers ---------------------------------------------------------------------------------------------------
+
+
+@given(answers())
+@settings(max_examples=250)
+def test_a_valid_answer_is_read(answer):
+    text, kind, options, value = answer
+    assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (value, "")
+
+
+@given(answers(), prose)
+@settings(max_examples=250)
+def test_prose_before_the_box_changes_nothing(answer, before):
+    text, kind, options, value = answer
+    assume(
+        kind not in ("number", "percent") or not re.search(r"[$=(＄＝（]\s*[-−－]\s*$", before)
+    )  # a minus outside counts
+    assert parse_prediction(rf"{before} So it is \boxed{{{text}}}", kind, options, explain=True) == (value, "")
+
+
+@given(
+    answers(), st.sampled_from(["**{}**", "${}$", "`{}`", "> {}", "### {}", "*{}*", "Final answer: {}", "{}\n\n---"])
+)
+def test_markdown_around_the_box_changes_nothing(answer, form):
+    text, kind, options, value = answer
+    reply = form.replace("{}", rf"\boxed{{{text}}}")
+    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
+
+
+@given(
+    answers(), st.sampled_from([r"\text{{{}}}", r"\mathbf{{{}}}", "**{}**", " {} ", "{}.", r"\textbf{{{}}}", '"{}"'])
+)
+def test_marks_within_the_box_change_nothing(answer, form):
+    text, kind, options, value = answer
+    reply = r"\boxed{" + form.format(text) + "}"
+    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
+
+
+@given(answers())
+def test_full_width_characters_change_nothing(answer):
+    text, kind, options, value = answer
+    assert parse_prediction(rf"\boxed{{{text.translate(FULL_WIDTH)}}}", kind, options, explain=True) == (value, "")
+    assert parse_prediction(rf"\boxed{{{text}}}".translate(FULL_WIDTH), kind, options, explain=True) == (value, "")
+
+
+@given(answers())
+def test_the_last_of_two_boxes_in_two_sentences_counts(answer):
+    text, kind, options, value = answer
+    reply = rf"At first I thought of \boxed{{E}} which is wrong, so I changed my mind: \boxed{{{text}}}"
+    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
+
+
+readable = answers().map(lambda answer: rf"\boxed{{{answer[0]}}}")
+
+
+@given(replies | readable, kinds, choices)
+@settings(max_examples=500)
+def test_what_was_read_is_read_again_from_its_own_words(reply, kind, options):
+    value = parse_prediction(reply, kind, options)
+    if value is None or kind == "text" or (kind in ("ranking", "list") and not options):
+        return  # words and names may hold marks that mean more the second time
+    text = ", ".join(value) if isinstance(value, list) else str(value)
+    assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (value, "")
+
+
+def test_every_kind_is_among_the_valid_answers():
+    found = set()
+
+    @given(answers())
+    def collect(answer):
+        found.add(answer[1])
+
+    collect()
+    assert found == set(KINDS)

@@ -1,10 +1,14 @@
 """Baselines know only what was published before the start day, answer every kind, and say how sure they are."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+from statsmodels.tsa.ar_model import AutoReg
+from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from helpers.agents import forecasters
 from helpers.agents.forecasters import count_steps, expect_values, forecast_event
@@ -156,8 +160,8 @@ def test_arima_falls_back_to_the_mean_of_few_values(monkeypatch):
     seven = [3, 5, 4, 6, 5, 4, 8]
     assert expect("arima", seven, "2016-10-10")[0] == 5
     fitted = []
-    fit = forecasters.AutoReg
-    monkeypatch.setattr(forecasters, "AutoReg", lambda *given, **named: fitted.append(given) or fit(*given, **named))
+    fit = np.polyfit
+    monkeypatch.setattr(np, "polyfit", lambda *given: fitted.append(given) or fit(*given))
     forecasters.fit_arima.cache_clear()
     expect("arima", seven, "2016-10-10")
     expect("arima", [4.0] * 30, "2016-10-10")
@@ -174,6 +178,22 @@ def test_arima_finds_a_pull_to_the_mean():
     assert expect("arima", values, "2016-10-10")[0] == pytest.approx(102.4, abs=0.3)
     assert expect("arima", values, "2016-10-30")[0] == pytest.approx(100, abs=0.4)
     assert expect("arima", values, "2016-10-30")[1].std() == pytest.approx(1.25, rel=0.15)
+
+
+def test_smoothing_and_arima_agree_with_statsmodels():
+    rng = np.random.default_rng(8)
+    levels, centres = [], []
+    for i in range(30):
+        noise, steps = rng.normal(size=40), rng.normal(size=40)
+        values = np.cumsum(steps) * (i % 3) / 2 + noise + 50
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            theirs = SimpleExpSmoothing(values, initialization_method="estimated").fit().forecast(1)[0]
+        levels.append((forecasters.fit_smoothing(tuple(values))[0] - theirs) / values.std())
+        fit = AutoReg(values, lags=1).fit()
+        centres.append(forecasters.expect_arima(tuple(values), None, 5)[0] - fit.forecast(5)[-1])
+    assert np.median(np.abs(levels)) < 0.05 and np.quantile(np.abs(levels), 0.9) < 0.3
+    assert np.abs(centres).max() < 1e-6
 
 
 def test_smoothing_lies_between_last_and_mean():

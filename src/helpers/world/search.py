@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
+from scipy.sparse import vstack
 
 from helpers.world.gateway import GatewayError
 from helpers.world.passages import read_page
@@ -16,8 +16,10 @@ AGEING = 0.1
 """A passage's similarity is divided by 1 + so much for each newer passage about the same subject."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
-N_KEPT = 40
+N_KEPT = 8
 """Moments whose indexes are kept in memory."""
+N_HASHES = 2**20
+"""Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class SearchIndex:
 
     def __init__(self, addresses, gateway):
         self.addresses, self.gateway = sorted(addresses), gateway
-        self.read, self.indexes, self.lock = {}, {}, threading.Lock()
+        self.read, self.counts, self.indexes, self.lock = {}, {}, {}, threading.Lock()
 
     def search(self, query, as_of, n=3):
         """Return the `n` best hits for a query among all that was published before `as_of`, the best first, one a page.
@@ -44,8 +46,8 @@ class SearchIndex:
         Fewer, or none, when fewer pages share a word with it.
         """
         with self.lock:
-            hits, ages, fitted = self._index(as_of)
-        similarity = weigh_passages(fitted, ages, query)
+            hits, ages, weighed = self._index(as_of)
+        similarity = weigh_passages(weighed, ages, query)
         chosen = {}
         for place in np.argsort(-similarity, kind="stable"):
             if similarity[place] <= 0 or len(chosen) == n:
@@ -61,8 +63,8 @@ class SearchIndex:
         page = self.gateway.fetch(url, as_of)
         title, passages = self._read(page)
         if about and passages:
-            fitted = fit_passages([f"{title} {passage.text}" for passage in passages])
-            similarity = weigh_passages(fitted, [passage.age for passage in passages], about)
+            weighed = weigh_words(count_words([f"{title} {passage.text}" for passage in passages]))
+            similarity = weigh_passages(weighed, [passage.age for passage in passages], about)
             passages = [passages[place] for place in np.argsort(-similarity, kind="stable")]
         text = "\n".join(passage.text for passage in passages)[:MAX_OPENED]
         return Hit(page.page_id, page.url, title, page.published_at, text), text
@@ -74,7 +76,7 @@ class SearchIndex:
         return self.read[page.page_id]
 
     def _index(self, as_of):
-        """Return (hits, ages, what `fit_passages` makes of them) of a moment."""
+        """Return (hits, ages, what `weigh_words` makes of them) of a moment."""
         if as_of not in self.indexes:
             while len(self.indexes) >= N_KEPT:
                 self.indexes.pop(next(iter(self.indexes)))
@@ -82,36 +84,47 @@ class SearchIndex:
         return self.indexes[as_of]
 
     def _build(self, as_of):
-        hits, ages = [], []
+        hits, ages, counts = [], [], []
         for address in self.addresses:
             try:
                 page = self.gateway.fetch(address, as_of)
             except GatewayError:
                 continue  # a site that is down, or has published nothing yet, is not found
             title, passages = self._read(page)
-            hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
-            ages += [passage.age for passage in passages]
-        return hits, ages, fit_passages([f"{hit.title} {hit.title} {hit.text}" for hit in hits])
+            if passages:
+                hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
+                ages += [passage.age for passage in passages]
+                counts.append(self._count(page.page_id, [f"{title} {title} {passage.text}" for passage in passages]))
+        return hits, ages, weigh_words(vstack(counts)) if counts else None
+
+    def _count(self, page_id, texts):
+        """Return the word counts of a page's passages, counted once a content."""
+        if page_id not in self.counts:
+            self.counts[page_id] = count_words(texts)
+        return self.counts[page_id]
 
 
-def fit_passages(texts):
-    """Return (vectorizer, matrix) of texts, None when no word of theirs counts (none at all, or stop words only)."""
-    vectorizer = make_vectorizer()
-    try:
-        return vectorizer, vectorizer.fit_transform(texts)
-    except ValueError:  # scikit-learn's word for an empty vocabulary
-        return None
+def count_words(texts):
+    """Return how often each word (by its hash) stands in each text, as a sparse matrix; numbers and codes are words."""
+    from sklearn.feature_extraction.text import HashingVectorizer  # here: it takes half a second to import
+
+    pattern = r"(?u)\w[\w.:-]*\w|\w"
+    options = {"stop_words": "english", "token_pattern": pattern, "norm": None, "alternate_sign": False}
+    return HashingVectorizer(n_features=N_HASHES, **options).transform(texts)
 
 
-def weigh_passages(fitted, ages, query):
+def weigh_words(counts):
+    """Return (weights, matrix): TF-IDF of word counts, a word counting by the logarithm of how often it stands."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    weights = TfidfTransformer(sublinear_tf=True)
+    return weights, weights.fit_transform(counts)
+
+
+def weigh_passages(weighed, ages, query):
     """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones follow."""
-    if fitted is None:
+    if weighed is None:
         return np.zeros(len(ages))
-    vectorizer, matrix = fitted
-    similarity = (matrix @ vectorizer.transform([query]).T).toarray().ravel()
+    weights, matrix = weighed
+    similarity = (matrix @ weights.transform(count_words([query])).T).toarray().ravel()
     return similarity / (1 + AGEING * np.asarray(ages))
-
-
-def make_vectorizer():
-    """Return an unfitted TF-IDF vectorizer; words count by their logarithm, numbers and codes are words too."""
-    return TfidfVectorizer(sublinear_tf=True, stop_words="english", token_pattern=r"(?u)\w[\w.:-]*\w|\w")

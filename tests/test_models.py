@@ -9,6 +9,7 @@ from helpers.studies.models import (
     compare_memory,
     compare_paired,
     count_reasons,
+    mark_shown,
     measure_effort,
     measure_gain,
     rate_effort,
@@ -123,3 +124,21 @@ def test_effort_is_a_mean_over_questions_and_ratios_follow():
     assert (rated["score"], rated["per_minute"], rated["per_query"]) == (0.5, pytest.approx(0.5 / 0.75), 1.0)
     counts = count_reasons(PREDICTIONS).loc["a"]
     assert counts["ok"] == 1 and counts["refusal"] == 1 and counts["timeout"] == 0
+
+
+def test_a_day_counts_as_shown_only_with_its_value():
+    events = pd.DataFrame(
+        {
+            "event_id": ["e1", "e2", "e3", "e4"],
+            "variables": '{"date": "2016-10-12"}',
+            "prompt": "Will it rain on 12 October 2016?\nA. Yes\nB. No",
+        }
+    )
+    texts = [
+        "2016-10-12: 4.5",
+        "on 12 October 2016 to come",
+        "Will it rain on 12 October 2016? Resolved: No",
+        "Resolved: No",
+    ]
+    traces = pd.DataFrame({"event_id": events["event_id"], "tool": "search", "content": texts})
+    assert mark_shown(traces, events)["is_shown"].tolist() == [True, False, True, False]

@@ -289,13 +289,22 @@ def read_response(response, options):
         "n_output_tokens": usage.completion_tokens,
         "n_cached_tokens": getattr(usage.prompt_tokens_details, "cached_tokens", None),
         "n_think_tokens": getattr(usage.completion_tokens_details, "reasoning_tokens", None),
-        "model_version": response.model,
+        "model_version": name_version(response.model),
         "cost_usd": response._hidden_params.get("response_cost"),
     }
     row["cost_note"] = "no price is known for this model" if row["cost_usd"] is None else None
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
     return row
+
+
+def name_version(name):
+    """Return a model's name as a server gives it, without the folder where a local one has its file.
+
+    >>> name_version("/home/me/models/small.gguf"), name_version("org/large")
+    ('small.gguf', 'org/large')
+    """
+    return name.rpartition("/")[2] if isinstance(name, str) and name.startswith("/") else name
 
 
 def read_logprobs(logprobs, n_top):

@@ -176,16 +176,21 @@ def compare_moments(first, second, events, rng, n_boot=2000):
 def mark_shown(traces, events):
     """Return, by event, whether what its agent was shown holds the date the event is about: event_id, is_shown.
 
-    A date counts as the page writes it: ISO, or day, month and year in words.
+    A date counts where a value follows it, in ISO form or in words; or the question's own event page says how it ended.
     """
     looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
     seen = looked.groupby("event_id")["content"].agg("\n".join)
-    dates = pd.Series([parse_json(cell)["date"] for cell in events["variables"]], index=events["event_id"])
     rows = []
-    for event_id, text in seen.items():
-        day = pd.Timestamp(dates[event_id])
-        forms = (dates[event_id], f"{day.day} {day:%B %Y}")
-        # the question itself names the day, and an event page repeats it: only a line with a figure counts
-        shown = any(f"{form}: " in text or f"On {form}," in text for form in forms) or "Resolved: " in text
-        rows.append({"event_id": event_id, "is_shown": shown})
+    for event in events[events["event_id"].isin(seen.index)].to_dict("records"):
+        text, date, question = (
+            seen[event["event_id"]],
+            parse_json(event["variables"])["date"],
+            event["prompt"].split("\n")[0],
+        )
+        day = pd.Timestamp(date)
+        has_value = any(
+            form in text for form in (f"{date}: ", f"On {day.day} {day:%B %Y},", f"{day.day} {day:%B %Y}: ")
+        )
+        is_resolved = "Resolved: " in text.partition(question)[2][:400]  # the market's own page of this question
+        rows.append({"event_id": event["event_id"], "is_shown": has_value or is_resolved})
     return pd.DataFrame(rows)

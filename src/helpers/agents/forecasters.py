@@ -246,7 +246,7 @@ def expect_arima(values, back, n_steps):
 
     >>> values = (5.0, 6.1, 5.2, 5.9, 5.1, 6.2, 5.3, 5.8, 5.0, 6.0)
     >>> near, far = expect_arima(values, None, 1), expect_arima(values, None, 30)
-    >>> round(far[0], 1), far[1] > near[1]
+    >>> round(float(far[0]), 1), far[1] > near[1]
     (5.6, True)
     """
     if len(values) < MIN_FIT or np.ptp(values[:-1]) == 0:  # no slope can be told from values that are all the same

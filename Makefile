@@ -30,7 +30,7 @@ PAIR = case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test run model record again source lab lint slice lock offline clean check-notebooks FORCE
+.PHONY: help figures public test run model record again study source lab lint slice lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
@@ -60,6 +60,11 @@ record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_ze
 
 again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.record --again $(or $(LIMIT),20) $(if $(ARM),--arm $(ARM)) $(ARGS)
+
+study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
+	@$(QUIET)
+	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python -m papermill --cwd notebooks --log-output --no-progress-bar \
+	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.trial \
@@ -110,6 +115,7 @@ failures := failures $(recordings)
 llm := llm $(store) $(recordings) $(failures)
 polling := polling $(store) $(recordings) $(failures) $(llm)
 local_model := local_model $(store)
+judges := judges $(recordings) $(failures) $(llm) $(local_model)
 world.slice.recipe := world.slice.recipe
 world.slice.society := world.slice.society $(world.slice.recipe)
 world.slice.sport := world.slice.sport $(world.slice.recipe) $(world.slice.society)
@@ -160,14 +166,14 @@ studies.factors := studies.factors $(studies.tiers)
 studies.compare := studies.compare $(outcomes.scores) $(studies.tiers) $(studies.factors)
 studies.domains := studies.domains $(papers) $(studies.tiers)
 studies.delay := studies.delay $(world.sources) $(questions.events) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
-studies.models := studies.models $(store) $(studies.tiers)
+studies.models := studies.models $(store) $(agents.workers) $(studies.tiers)
 studies.boards := studies.boards $(papers) $(studies.tiers) $(studies.factors)
 studies.boards_forecastbench := studies.boards_forecastbench
 studies.boards_findings := studies.boards_findings $(papers) $(studies.tiers) $(studies.boards) $(studies.boards_forecastbench)
 figures := figures $(store)
 plots := plots
 own := own $(store) $(outcomes.folder) $(studies.tiers) $(studies.missing) $(studies.factors) $(studies.compare) $(studies.domains) $(figures) $(plots)
-run := run $(store) $(llm) $(world.sources) $(world.crawl) $(agents.ledger) $(agents.runs) $(agents.registry) $(agents.arms) $(outcomes.predictions) $(outcomes.scores) $(studies.tiers)
+run := run $(store) $(llm) $(local_model) $(world.sources) $(world.crawl) $(agents.ledger) $(agents.runs) $(agents.registry) $(agents.arms) $(outcomes.predictions) $(outcomes.scores) $(studies.tiers)
 trial := trial $(papers) $(world.sources) $(world.crawl) $(questions.events) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
 record := record $(store) $(recordings) $(llm) $(local_model) $(world.crawl) $(agents.registry) $(agents.arms) $(outcomes.predictions)
 

@@ -113,18 +113,28 @@ def provider():
 
 
 @pytest.fixture
-def reach(provider, tmp_path, monkeypatch):
-    """A function that returns a Client of the mock provider; everything is written under a folder of the test."""
+def knock(provider, tmp_path, monkeypatch):
+    """A function that opens a door on the mock provider; everything is written under a folder of the test."""
     load_litellm()  # before any clock is watched
     monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
     doors = []
 
-    def open_client(live=True, is_local=False, options=None, model="openai/mock-1", **settings):
+    def open_mock(live=True, run_id="mock", **settings):
         settings = {"deadline_s": 20, "n_requests": 2, "wait_s": 0.05} | settings
         connection = {"api_base": provider.address, "api_key": KEY}
-        doors.append(open_door("mock", live=live, connection=connection, environment={}, **settings))
-        return Client(doors[-1], model, parse_prediction, is_local, options or {})
+        doors.append(open_door(run_id, live=live, connection=connection, environment={}, **settings))
+        return doors[-1]
 
-    yield open_client
+    yield open_mock
     for door in doors:
         door.recordings.close()
+
+
+@pytest.fixture
+def reach(knock):
+    """A function that returns a Client of the mock provider."""
+
+    def open_client(live=True, is_local=False, options=None, model="openai/mock-1", **settings):
+        return Client(knock(live, **settings), model, parse_prediction, is_local, options or {})
+
+    return open_client

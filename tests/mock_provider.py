@@ -32,8 +32,10 @@ def write_body(content=CONTENT, **message):
 
 
 def send(handler, code, body, cut=False, **headers):
-    """Send a whole response; `cut` promises more bytes than come."""
+    """Send a whole response; `cut` promises more bytes than come. A connection that will be closed is said to be so."""
     handler.send_response(code)
+    if handler.close_connection:  # else the client keeps it, and its next request meets a closed one now and then
+        headers["connection"] = "close"
     for name, value in {"content-type": "application/json", **headers}.items():
         handler.send_header(name.replace("_", "-"), str(value))
     handler.send_header("content-length", str(len(body) + (500 if cut else 0)))

@@ -2,9 +2,10 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
-from conftest import KEY, run_server
+from conftest import run_server
 from mock_provider import CONTENT, Provider, Server
 from test_llm import PRICED, scan
 
@@ -30,20 +31,9 @@ def warm(tmp_path_factory):
 
 
 @pytest.fixture
-def reach(provider, tmp_path, monkeypatch):
-    """A function that opens a door on the mock provider; everything is written under a folder of the test."""
-    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
-    doors = []
-
-    def open_mock(live=True, **settings):
-        settings = {"deadline_s": DEADLINE_S, "n_requests": N_REQUESTS, "wait_s": WAIT_S} | settings
-        connection = {"api_base": provider.address, "api_key": KEY}
-        doors.append(open_door("mock", live=live, connection=connection, environment={}, **settings))
-        return doors[-1]
-
-    yield open_mock
-    for door in doors:
-        door.recordings.close()
+def reach(knock):
+    """A function that opens a door on the mock provider, with little time and three requests."""
+    return partial(knock, deadline_s=DEADLINE_S, n_requests=N_REQUESTS, wait_s=WAIT_S)
 
 
 def fail_job(door, prompt, model=MODEL, **options):

@@ -73,7 +73,7 @@ def find_later(index, as_of):
     hits = [hit for query in ("oil zloty", "price of oil 99", "news", "rain") for hit in index.search(query, as_of, 9)]
     for url in index.addresses:
         try:
-            hits.append(index.open(url, as_of)[0])
+            hits.append(index.open(url, as_of))
         except GatewayError as error:
             assert error.status == "too_late"
     return {hit.page_id for hit in hits if pd.Timestamp(hit.published_at) >= pd.Timestamp(as_of) or "99" in hit.text}
@@ -95,7 +95,7 @@ def test_without_the_gateways_check_the_same_look_finds_it(index, monkeypatch):
 
 def test_the_planted_page_is_found_once_it_is_published(index):
     assert index.search("oil zloty", LATER, 1)[0].url == PLANTED
-    assert index.open(PLANTED, LATER)[1] == "The price of oil rose to 99 zloty."
+    assert index.open(PLANTED, LATER).text == "The price of oil rose to 99 zloty."
     assert find_later(index, AS_OF) == set(), "what another moment has read is not found at this one"
 
 
@@ -164,11 +164,12 @@ def test_an_opened_page_shows_what_fits_best_first_and_only_so_much():
     lines = [f"{word} " * 40 for word in ("snow", "rain", "wind", "fog", "hail")]
     pages = {"http://a.replay/": write("Weather", *lines), "http://b.replay/": write("", "of the and")}
     index = SearchIndex(pages, Shelf(pages))
-    hit, text = index.open("http://a.replay/", AS_OF, "wind")
+    hit = index.open("http://a.replay/", AS_OF, "wind")
+    text = hit.text
     assert text.startswith("wind wind") and len(text) <= search.MAX_OPENED
     assert hit == Hit(hit.page_id, "http://a.replay/", "Weather", "2016-10-09T00:00:00+08:00", text)
-    assert index.open("http://a.replay/", AS_OF)[1].startswith("snow snow"), "without a wish, in the page's order"
-    assert index.open("http://b.replay/", AS_OF, "rain")[1] == "of the and"
+    assert index.open("http://a.replay/", AS_OF).text.startswith("snow snow"), "without a wish, in the page's order"
+    assert index.open("http://b.replay/", AS_OF, "rain").text == "of the and"
 
 
 @pytest.mark.parametrize("url", ["http://[half", "http://[::1", "ftp://a.replay/", "http://example.org/", "a b", ""])
@@ -197,7 +198,7 @@ def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_onc
 
     def look(number):
         as_of = moments[number % 3]
-        hits, (hit, _) = shared.search("rain", as_of, 9), shared.open("http://s1.replay/", as_of, "rain")
+        hits, hit = shared.search("rain", as_of, 9), shared.open("http://s1.replay/", as_of, "rain")
         wrong.extend([number] if hits != expected[as_of] or as_of[:10] not in hit.text else [])
 
     threads = [threading.Thread(target=look, args=(number,)) for number in range(12)]

@@ -44,7 +44,7 @@ class World:
         self.asked.append(("open", url, as_of, about))
         for hit in self.hits:
             if hit.url == url:
-                return hit, hit.text
+                return hit
         raise GatewayError("too_late", f"{url}: published later")
 
 

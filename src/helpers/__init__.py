@@ -8,6 +8,7 @@ FLOW = (
     "llm",
     "polling",
     "local_model",
+    "judges",
     "world.slice.recipe",
     "world.slice.society",
     "world.slice.sport",

@@ -48,6 +48,9 @@ MODELS = {
 }
 """Models by name: file, digest, public address, and the Python packages whose parts make up the file, in order."""
 
+LOCAL = "local/"
+"""A model named local/<name> is served on this machine."""
+
 PACKAGE = "xllamacpp"
 START_S = 120
 """Seconds within which a server has to be up."""
@@ -156,23 +159,44 @@ class Served(NamedTuple):
     model: str
 
 
+def get_local_name(entry):
+    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's.
+
+    >>> get_local_name({"model": "local/qwen"}), get_local_name({"model": "openai/gpt-4o-mini"})
+    ('qwen', None)
+    """
+    model = entry.get("model") or ""
+    return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
+
+
+def open_model(entry, stack):
+    """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
+
+    Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
+    """
+    local = get_local_name(entry)
+    if local:
+        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
+    return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
+
+
 def has_server():
     """Say whether the package that serves models is installed."""
     return importlib.util.find_spec(PACKAGE) is not None
 
 
 @contextmanager
-def serve_model(path, *, n_context=8192, n_threads=2, multi_turn=False):
+def serve_model(path, *, n_context=8192, n_threads=2):
     """Serve a model file on a free port of loopback; yields Served(base_url, model).
 
-    One slot, so requests queue; temperature 0; `multi_turn` keeps the prompt cache, for several requests of one trace.
+    One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
     Raises RuntimeError when the package is not installed or the server does not start, FileNotFoundError without file.
     """
     if not has_server():
         raise RuntimeError(f"serving a local model needs the package {PACKAGE}; `make model` installs it")
     if not Path(path).exists():
         raise FileNotFoundError(f"no model file {Path(path).name}; `make model` fetches it")
-    settings = {"path": str(path), "n_context": n_context, "n_threads": n_threads, "multi_turn": multi_turn}
+    settings = {"path": str(path), "n_context": n_context, "n_threads": n_threads}
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(n_threads)}
     command = [sys.executable, "-m", "helpers.local_model", "serve", json.dumps(settings)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -197,7 +221,7 @@ def read_address(process):
     return address
 
 
-def run_server(path, n_context, n_threads, multi_turn):
+def run_server(path, n_context, n_threads):
     """Serve a model in this process until standard input ends, which it does with the parent process."""
     import xllamacpp
 
@@ -206,7 +230,7 @@ def run_server(path, n_context, n_threads, multi_turn):
     settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_threads
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, 0
-    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = multi_turn, CACHE_MIB, -1
+    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
     sys.stdin.read()
@@ -230,12 +254,12 @@ def join_alternatives(texts):
     return " | ".join(texts)
 
 
-def build_grammar(kind, options=None, k=1, n_before=0):
+def build_grammar(kind, options=None, k=1):
     r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
 
     `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
-    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). `n_before` lets so
-    many characters of free text come first. Raises ValueError for another kind, or a ranking too large for a grammar.
+    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). Raises ValueError
+    for another kind, or a ranking too large for a grammar.
 
     >>> print(build_grammar("single", ["A", "B"]))
     root ::= "Final answer: \\boxed{" answer "}"
@@ -259,8 +283,7 @@ def build_grammar(kind, options=None, k=1, n_before=0):
         rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
     else:
         raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking and number")
-    before = f"[^\\\\]{{0,{n_before}}} " if n_before else ""
-    return "\n".join([f'root ::= {before}"Final answer: \\\\boxed{{" answer "}}"', *rules])
+    return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
 
 
 def write_subset_rule(options, i):

@@ -5,15 +5,16 @@ What is recorded is not asked again, so an interrupted arm goes on where it was,
 
 import argparse
 import importlib.metadata
+import math
 import time
 from contextlib import ExitStack
 
 from tqdm import tqdm
 
 from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
-from helpers.agents.registry import connect_agent, get_local_name, load_entries, open_model
+from helpers.agents.registry import connect_agent, load_entries
 from helpers.llm import open_door, record
-from helpers.local_model import MODELS, PACKAGE
+from helpers.local_model import MODELS, PACKAGE, get_local_name, open_model
 from helpers.outcomes.predictions import parse_prediction
 from helpers.recordings import Recordings, pack_recordings
 from helpers.store import hash_text, read_table
@@ -29,7 +30,7 @@ def describe_arm(arm_id, arm, entry, seconds, whole):
         "arm": arm_id,
         "agent": arm["agent"],
         "window": arm["window"],
-        "condition": arm.get("about"),
+        "about": arm.get("about"),
         "model": entry["model"],
         "model_sha256": MODELS[local]["sha256"] if local else None,
         "server": f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None,
@@ -39,14 +40,14 @@ def describe_arm(arm_id, arm, entry, seconds, whole):
     }
 
 
-def record_arm(arm_id, arm, minutes=None):
-    """Record an arm's events that are not complete yet, for so many minutes at most; returns how many it then has."""
+def record_arm(arm_id, arm, end=math.inf):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
     entry = load_entries()[arm["agent"]]
     whole = read_table("events", arm["window"])
     events = select_events(arm, whole)
-    done, end = list_recorded(arm_id), time.monotonic() + 60 * (minutes or 1e6)
+    done = list_recorded(arm_id)
     left = [event for event in events.to_dict("records") if event["event_id"] not in done]
-    if not left:
+    if not left or time.monotonic() > end:
         return len(done)
     with ExitStack() as stack:
         connection = open_model(entry, stack)
@@ -118,7 +119,7 @@ def main(arguments=None):
     parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
     given = parser.parse_args(arguments)
-    end = time.monotonic() + 60 * (given.minutes or 1e6)
+    end = time.monotonic() + 60 * (given.minutes or math.inf)
     try:
         arms = load_arms()
         for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
@@ -127,9 +128,7 @@ def main(arguments=None):
             if given.again:
                 show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
                 continue
-            minutes = (end - time.monotonic()) / 60
-            n = record_arm(arm_id, arms[arm_id], minutes) if minutes > 0 else len(list_recorded(arm_id))
-            print(f"{arm_id}: {n} events recorded")
+            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
     except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"make record: {problem}") from None
     except KeyboardInterrupt:

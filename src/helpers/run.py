@@ -9,16 +9,10 @@ import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.agents.registry import (
-    check_entry,
-    connect_agent,
-    get_local_name,
-    load_agents,
-    load_entries,
-    open_model,
-)
+from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
 from helpers.agents.runs import hash_code, order_events, run_agents, sample_events
 from helpers.llm import open_door
+from helpers.local_model import get_local_name, open_model
 from helpers.outcomes.predictions import parse_prediction
 from helpers.outcomes.scores import score_predictions
 from helpers.store import locate_output, read_table
@@ -170,7 +164,7 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     with ExitStack() as stack:
         opener = stack.enter_context(open_world(local=local))
         limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}
-        for name in chosen.keys() - agents.keys():
+        for name in [name for name in chosen if name not in agents]:
             prompted[name] = connect_prompted(name, entries[name], window, events, stack, **limits)
             try_first(name, prompted[name], events, opener())
         run_ids = run_agents(baselines, events, opener, path, workers=workers, **options)

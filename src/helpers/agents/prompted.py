@@ -108,16 +108,11 @@ def forecast(answer, client, event, world):
     except LlmError as error:
         transcript.count(error.recording or {})
         transcript.add("end", error=error.reason)
-        return transcript.close({"value": None}, None) | fail_without_trace(error)
+        return fail(error.status, error.reason) | transcript.close({"value": None}, None)
     prediction = read_reply(client, event, reply)
     transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
     seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
     return transcript.close(prediction | {"source_ids": seen}, reply["content"])
-
-
-def fail_without_trace(error):
-    """Return the status and reason of a failed request as an outcome's columns, with no prediction."""
-    return {key: value for key, value in fail(error.status, error.reason).items() if key != "reply"}
 
 
 def read_reply(client, event, reply):
@@ -149,6 +144,14 @@ def weigh_options(event, logprobs, value):
         return {}
     shares = {letter: round(top.get(letter, 0.0) / sum(top.values()), 4) for letter in letters}
     return {"probability": shares[value], "distribution": shares}
+
+
+def constrain_json(client, name, schema, grammar, max_tokens):
+    """Return the options of a request whose reply is to be JSON: by grammar for a local model, else by schema."""
+    if client.is_local:
+        return {"grammar": grammar, "max_tokens": max_tokens}
+    form = {"name": name, "schema": schema, "strict": True}
+    return {"response_format": {"type": "json_schema", "json_schema": form}}
 
 
 def constrain_answer(client, event):

@@ -69,3 +69,8 @@ def fill_prompt(event):
     if options:
         blanks["options"] = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     return read_prompt("option_event" if options else "open_event").format(**blanks)
+
+
+def fill_final_line(event):
+    """Return the prompt that asks an event's agent for its final line after a conversation."""
+    return read_prompt("final_line").format(answer_format=describe_answer(event))

@@ -13,7 +13,7 @@ from helpers.agents.prompts import hash_prompts
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.llm import OURS, check_model, check_options
-from helpers.local_model import FOLDER, MODELS, name_model, serve_model
+from helpers.local_model import LOCAL, MODELS, get_local_name, name_model
 from helpers.store import ROOT, dump_json
 
 CATEGORIES = (
@@ -41,9 +41,6 @@ PROMPTED = {
 KEYS = {"about", "api_base", "api_key_env", "category", "framework", "knowledge_cutoff_date", "method", "model"}
 KEYS |= {"model_family", "options"}
 """What an entry may say."""
-
-LOCAL = "local/"
-"""A model named local/<name> is served on this machine (helpers.local_model)."""
 
 
 def load_entries(path=ROOT / "data/agents.toml"):
@@ -105,16 +102,6 @@ def load_agents(path=ROOT / "data/agents.toml"):
     }
 
 
-def get_local_name(entry):
-    """Return the name of the local model that an entry's agent asks, None when its model is elsewhere.
-
-    >>> get_local_name({"model": "local/qwen"}), get_local_name({"model": "openai/gpt-4o-mini"})
-    ('qwen', None)
-    """
-    model = entry.get("model") or ""
-    return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
-
-
 def connect_agent(entry, door, parse):
     """Return an agent that asks its model through a door: `forecast` and the runs table's columns.
 
@@ -147,17 +134,6 @@ def check_entry(entry, environment=os.environ):
     has_key = bool(entry.get("api_key_env") and environment.get(entry["api_key_env"]))
     missing = check_model(entry["model"], entry.get("api_base"), has_key)
     return missing[1] if missing else None
-
-
-def open_model(entry, stack):
-    """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
-
-    Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
-    """
-    local = get_local_name(entry)
-    if local:
-        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
-    return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
 
 
 def predict_events(events, crawler, names=None):

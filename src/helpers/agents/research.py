@@ -10,10 +10,10 @@ from functools import partial
 
 import pandas as pd
 
-from helpers.agents.prompted import constrain_answer
-from helpers.agents.prompts import describe_answer, fill_prompt, read_prompt
+from helpers.agents.prompted import constrain_answer, constrain_json
+from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
 from helpers.agents.searching import read_arguments
-from helpers.agents.tools import call_tool
+from helpers.agents.tools import call_tool, write_schema
 from helpers.local_model import join_alternatives, quote_literal
 from helpers.store import dump_json
 
@@ -54,8 +54,8 @@ derived ::= ", \"facts_to_derive\": " fact
 plan ::= ", \"plan\": [" step (", " step){1,4} "]"
 fact ::= "\"" fact-text "\""
 step ::= "\"" step-text "\""
-fact-text ::= [^"\\\x00-\x1f]{1,100}
-step-text ::= [^"\\\x00-\x1f]{1,60}"""
+fact-text ::= [ !#-[\]-~\u00a1-\u024f]{1,100}
+step-text ::= [ !#-[\]-~\u00a1-\u024f]{1,60}"""
 """The same for a local model: facts of at most 100 characters, two to five steps of at most 60."""
 
 
@@ -69,9 +69,9 @@ def ask_with_research(transcript, event, world):
     manager = build_manager(transcript, event, world, failures)
     prompt = fill_prompt(event) + read_prompt("research_survey")
     transcript.add("prompt", content=prompt)
-    make_plan(transcript, manager, prompt)
-    carry_out_plan(manager, failures)
-    final = {"type": "text", "text": read_prompt("final_line").format(answer_format=describe_answer(event))}
+    plan = make_plan(transcript, manager, prompt)
+    carry_out_plan(manager, plan, failures)
+    final = {"type": "text", "text": fill_final_line(event)}
     messages = write_messages([*manager.write_memory_to_messages(), {"role": "user", "content": [final]}])
     return transcript.ask(messages, actor="manager", is_continued=True, **constrain_answer(transcript.client, event))
 
@@ -80,25 +80,23 @@ def ask_with_research(transcript, event, world):
 
 
 def make_plan(transcript, manager, prompt):
-    """Ask the manager for its survey of facts and its plan, which it then has in its memory; adds the `plan` step."""
+    """Return the manager's survey of facts and its plan, which it then has in its memory; adds the `plan` step.
+
+    None for a reply that is no survey with a plan.
+    """
     from smolagents.memory import PlanningStep, TaskStep
     from smolagents.monitoring import Timing
 
     manager.memory.steps.append(TaskStep(task=prompt))
     messages = write_messages(manager.write_memory_to_messages())
-    content = transcript.ask(messages, actor="manager", **constrain_plan(transcript.client))["content"] or ""
-    error = None if read_plan(content) else "not a survey of facts with a plan"
+    form = constrain_json(transcript.client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
+    content = transcript.ask(messages, actor="manager", **form)["content"] or ""
+    plan = read_plan(content)
+    error = None if plan else "not a survey of facts with a plan"
     transcript.add("plan", actor="manager", content=content, error=error)
     step = PlanningStep([], model_output_message=None, plan=content, timing=Timing(start_time=0))
     manager.memory.steps.append(step)
-
-
-def constrain_plan(client):
-    """Return the options of a request whose reply is to be a survey of facts with a plan."""
-    if client.is_local:
-        return {"grammar": PLAN_GRAMMAR, "max_tokens": MAX_REPLY}
-    schema = {"name": "plan", "schema": PLAN_SCHEMA, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return plan
 
 
 def read_plan(content):
@@ -118,7 +116,7 @@ def read_plan(content):
     return None
 
 
-def carry_out_plan(manager, failures):
+def carry_out_plan(manager, plan, failures):
     """Let the manager call its search agent until it concludes or has made N_CALLS calls. Raises the first failure.
 
     smolagents turns whatever goes wrong under it into words for the model; what is no fault of the model's was put
@@ -126,7 +124,8 @@ def carry_out_plan(manager, failures):
     """
     from smolagents import AgentGenerationError
 
-    start = read_prompt("research_start").format(n_calls=N_CALLS)
+    wanted = plan["facts_to_look_up"] if plan else "what your survey says"
+    start = read_prompt("research_start").format(n_calls=N_CALLS, wanted=wanted)
     with suppress(AgentGenerationError):
         for made in manager.run(start, stream=True, reset=False):
             if hasattr(made, "step_number") and (failures or made.step_number == N_CALLS):
@@ -278,22 +277,20 @@ def constrain_call(client, tools, is_last):
     if client.is_local:
         arguments = {tool.name: get_argument(tool) for tool in tools if not is_last or tool.name == "final_answer"}
         return {"grammar": build_call_grammar(arguments), "max_tokens": MAX_REPLY}
-    return {} if is_last else {"tools": [describe_tool(tool) for tool in tools]}
+    return (
+        {}
+        if is_last
+        else {
+            "tools": [
+                write_schema(tool.name, tool.description, {get_argument(tool): {"type": "string"}}) for tool in tools
+            ]
+        }
+    )
 
 
 def get_argument(tool):
     """Return the name of a tool's first argument, the one that we use."""
     return next(iter(tool.inputs))
-
-
-def describe_tool(tool):
-    """Return a tool or a managed agent in the form in which providers of native tool calls want it."""
-    argument = get_argument(tool)
-    schema = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": schema},
-    }
 
 
 def build_call_grammar(arguments):

@@ -5,8 +5,8 @@ The second of FutureX's categories (3.2.3). Every look-up is as of the event's s
 
 import json
 
-from helpers.agents.prompted import constrain_answer
-from helpers.agents.prompts import describe_answer, fill_prompt, read_prompt
+from helpers.agents.prompted import constrain_answer, constrain_json
+from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
 from helpers.agents.tools import SCHEMAS, call_tool, search_web
 from helpers.local_model import STEP_GRAMMAR
 
@@ -46,8 +46,9 @@ def ask_step_by_step(transcript, event, world):
     prompt = fill_prompt(event) + read_prompt("look_up").format(n_calls=N_CALLS)
     transcript.add("prompt", content=prompt)
     messages = [{"role": "user", "content": prompt}]
+    form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
     for n_before in range(N_CALLS):
-        reply = transcript.ask(messages, is_continued=n_before > 0, **constrain_step(transcript.client))
+        reply = transcript.ask(messages, is_continued=n_before > 0, **form)
         step = read_step(reply["content"])
         messages.append({"role": "assistant", "content": reply["content"] or ""})
         if step["action"] == "answer":
@@ -60,19 +61,11 @@ def ask_step_by_step(transcript, event, world):
 
 def ask_final_line(transcript, event, messages):
     """Return the recording of the final answer that ends a conversation."""
-    prompt = read_prompt("final_line").format(answer_format=describe_answer(event))
+    prompt = fill_final_line(event)
     if messages[-1]["role"] == "user":
         prompt = messages.pop()["content"] + "\n\n" + prompt
     messages.append({"role": "user", "content": prompt})
     return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
-
-
-def constrain_step(client):
-    """Return the options of a request whose reply is to be one turn."""
-    if client.is_local:
-        return {"grammar": STEP_GRAMMAR, "max_tokens": MAX_STEP}
-    schema = {"name": "step", "schema": STEP_SCHEMA, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def read_step(content):

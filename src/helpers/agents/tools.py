@@ -5,34 +5,27 @@ from helpers.world.gateway import GatewayError
 N_HITS = 2
 """Passages that a search shows an agent that can search again."""
 
+
+def write_schema(name, description, properties):
+    """Return a tool in the form of native tool calls; the first of its arguments (`properties`) is required."""
+    parameters = {"type": "object", "properties": properties, "required": list(properties)[:1]}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
 SCHEMAS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "search",
-            "description": "Search the pages published so far; returns the passages that fit best, with addresses.",
-            "parameters": {
-                "type": "object",
-                "properties": {"query": {"type": "string", "description": "a few key words"}},
-                "required": ["query"],
-            },
+    write_schema(
+        "search",
+        "Search the pages published so far; returns the passages that fit best, with addresses.",
+        {"query": {"type": "string", "description": "a few key words"}},
+    ),
+    write_schema(
+        "open",
+        "Open a page by its address; returns what on it fits best to what is looked for.",
+        {
+            "address": {"type": "string", "description": "an address that a search showed"},
+            "about": {"type": "string", "description": "what is looked for on the page"},
         },
-    },
-    {
-        "type": "function",
-        "function": {
-            "name": "open",
-            "description": "Open a page by its address; returns what on it fits best to what is looked for.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "address": {"type": "string", "description": "an address that a search showed"},
-                    "about": {"type": "string", "description": "what is looked for on the page"},
-                },
-                "required": ["address"],
-            },
-        },
-    },
+    ),
 ]
 """The tools as providers of native tool calls want them."""
 
@@ -53,16 +46,14 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS):
 
 def open_page(transcript, world, address, as_of, *, about="", actor=None):
     """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is said to be so."""
-    arguments = {"address": address, "about": about}
+    found = {"error": None, "page_ids": None}
     try:
-        hit, _ = world.open(address.strip(), as_of, about)
+        hit = world.open(address.strip(), as_of, about)
+        text, found["page_ids"] = describe_hit(hit), [hit.page_id]
     except GatewayError as error:
-        text = f"The page cannot be opened: {error}"
-        transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, error=error.status)
-        return text
-    text = describe_hit(hit)
-    pages = [hit.page_id]
-    transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, page_ids=pages)
+        text, found["error"] = f"The page cannot be opened: {error}", error.status
+    arguments = {"address": address, "about": about}
+    transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, **found)
     return text
 
 

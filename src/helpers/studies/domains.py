@@ -12,6 +12,7 @@ import pandas as pd
 from helpers import papers
 from helpers.studies.tiers import (
     SEARCH_CATEGORIES,
+    bound_mean,
     build_matrix,
     judge_interval,
     resample_means,
@@ -177,8 +178,7 @@ def compare_sides(rows, left, right, rng, n_boot=2000):
     paired = (matrix[list(left)].mean(axis=1) - matrix[list(right)].mean(axis=1)).dropna() if len(left) else matrix[[]]
     if not len(left) or not len(right) or paired.empty:
         return math.nan, math.nan, math.nan, 0
-    draws = resample_means(paired.to_frame(), rng, n_boot)[:, 0]
-    return float(paired.mean()), *take_interval(draws), len(paired)
+    return float(paired.mean()), *bound_mean(paired, rng, n_boot), len(paired)
 
 
 def judge_observations(rows, category, rng, n_boot=2000):

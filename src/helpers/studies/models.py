@@ -6,11 +6,16 @@ Differences are paired by event, and intervals come from drawing the events anew
 import numpy as np
 import pandas as pd
 
+from helpers.agents.workers import STATUSES
 from helpers.store import parse_json
-from helpers.studies.tiers import build_matrix, judge_interval, resample_means, select_headline, take_interval
-
-MISSING = ("timeout", "refusal", "unparsable", "error", "over_budget", "message_limit", "unsupported")
-"""Why a prediction can be missing."""
+from helpers.studies.tiers import (
+    bound_mean,
+    build_matrix,
+    judge_interval,
+    resample_means,
+    select_headline,
+    take_interval,
+)
 
 
 def check_pages_read(traces, predictions, pages):
@@ -53,7 +58,7 @@ def measure_effort(traces, predictions, agent_ids):
 def count_reasons(predictions):
     """Return how many predictions each agent has and how many are missing for which reason, zeros shown."""
     counts = pd.crosstab(predictions["agent_id"], predictions["status"])
-    return counts.reindex(columns=["ok", *MISSING], fill_value=0)
+    return counts.reindex(columns=["ok", "unparsable", *STATUSES[1:]], fill_value=0)
 
 
 def score_shared(scores, events, agents):
@@ -79,7 +84,7 @@ def compare_paired(first, second, rng, n_boot=2000):
     difference = (second - first).dropna()
     if difference.empty:
         return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}
-    low, high = take_interval(resample_means(difference.to_frame(), rng, n_boot)[:, 0])
+    low, high = bound_mean(difference, rng, n_boot)
     verdict = judge_interval(low, high) if len(difference) > 1 else "cannot tell"
     return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}
 
@@ -139,7 +144,7 @@ def rate_effort(scores, events, effort, rng, n_boot=2000):
         if agent_id not in effort.index:
             continue
         values = part.set_index("event_id")["score_imputed"]
-        low, high = take_interval(resample_means(values.to_frame(), rng, n_boot)[:, 0])
+        low, high = bound_mean(values, rng, n_boot)
         minutes, queries = effort.loc[agent_id, "seconds"] / 60, effort.loc[agent_id, "queries"]
         row = {"agent_id": agent_id, "n": len(values), "score": values.mean(), "low": low, "high": high}
         row |= {"queries": queries, "seconds": 60 * minutes}
@@ -182,15 +187,10 @@ def mark_shown(traces, events):
     seen = looked.groupby("event_id")["content"].agg("\n".join)
     rows = []
     for event in events[events["event_id"].isin(seen.index)].to_dict("records"):
-        text, date, question = (
-            seen[event["event_id"]],
-            parse_json(event["variables"])["date"],
-            event["prompt"].split("\n")[0],
-        )
-        day = pd.Timestamp(date)
-        has_value = any(
-            form in text for form in (f"{date}: ", f"On {day.day} {day:%B %Y},", f"{day.day} {day:%B %Y}: ")
-        )
+        text, question = seen[event["event_id"]], event["prompt"].split("\n")[0]
+        date = parse_json(event["variables"])["date"]
+        words = f"{pd.Timestamp(date).day} {pd.Timestamp(date):%B %Y}"
+        has_value = any(form in text for form in (f"{date}: ", f"On {words},", f"{words}: "))
         is_resolved = "Resolved: " in text.partition(question)[2][:400]  # the market's own page of this question
         rows.append({"event_id": event["event_id"], "is_shown": has_value or is_resolved})
     return pd.DataFrame(rows)

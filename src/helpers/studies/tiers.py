@@ -67,6 +67,15 @@ def take_interval(draws):
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
 
 
+def bound_mean(values, rng, n_boot=2000):
+    """Return the ends of the 95% bootstrap interval of the mean of some values (a Series, one an event).
+
+    >>> bound_mean(pd.Series([0.5, 0.5]), np.random.default_rng(0))
+    (0.5, 0.5)
+    """
+    return take_interval(resample_means(values.to_frame(), rng, n_boot)[:, 0])
+
+
 def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
     """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval.
 

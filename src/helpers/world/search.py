@@ -56,7 +56,7 @@ class SearchIndex:
         return list(chosen.values())
 
     def open(self, url, as_of, about=""):
-        """Return (hit, text) of the page at an address as of a moment: its passages that fit `about` best, first.
+        """Return the hit of the page at an address as of a moment, its text the passages that fit `about` best, first.
 
         Raises GatewayError as `Gateway.fetch` does.
         """
@@ -67,7 +67,7 @@ class SearchIndex:
             similarity = weigh_passages(weighed, [passage.age for passage in passages], about)
             passages = [passages[place] for place in np.argsort(-similarity, kind="stable")]
         text = "\n".join(passage.text for passage in passages)[:MAX_OPENED]
-        return Hit(page.page_id, page.url, title, page.published_at, text), text
+        return Hit(page.page_id, page.url, title, page.published_at, text)
 
     def _read(self, page):
         """Return a page's (title, passages), read once a content."""

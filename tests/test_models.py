@@ -6,6 +6,7 @@ import pytest
 
 from helpers.studies.models import (
     check_pages_read,
+    compare_leads,
     compare_memory,
     compare_paired,
     count_reasons,
@@ -55,6 +56,16 @@ def test_an_interval_of_no_difference_covers_zero_at_the_nominal_rate():
         pair = compare_paired(*(pd.Series(rng.random(60)) for _ in range(2)), rng, n_boot=300)
         covered += pair["low"] <= 0 <= pair["high"]
     assert 180 <= covered <= 199
+
+
+def test_a_lead_is_on_an_agents_own_events_and_what_is_missing_counts_as_nothing(events):
+    rng, easy = np.random.default_rng(5), events["level"] <= 2
+    ours = make_scores(events[easy], {"ours": 1.0}, rng, missing={("ours", "e000")})
+    scores = pd.concat([make_scores(events, {"plain": 0.0}, rng), ours])
+    leads = compare_leads(scores, events, "plain", ["ours"], rng).set_index("levels")
+    assert leads.loc["1-2", ["n", "verdict"]].tolist() == [400, "holds"]
+    assert leads.loc["1-2", "difference"] == pytest.approx(399 / 400)
+    assert leads.loc["3-4", ["n", "verdict"]].tolist() == [0, "cannot tell"]
 
 
 def test_memory_shows_as_a_lead_that_is_gone_in_the_later_window(events):

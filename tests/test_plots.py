@@ -25,9 +25,20 @@ def test_intervals_put_the_first_row_on_top_and_write_the_values(ax):
     assert np.allclose([segment[:, 0] for segment in segments], TABLE[["low", "high"]])
 
 
+def test_points_of_two_series_share_their_lines_and_the_first_is_on_top(ax):
+    table = pd.concat([TABLE.assign(who="x"), TABLE.assign(who="y", score=-0.1)])
+    plots.draw_points(table, ax, label="name", value="score", low="low", high="high", series="who")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a"] and ax.get_ylim()[0] > ax.get_ylim()[1]
+    points = [container.lines[0].get_xydata() for container in ax.containers]
+    assert np.allclose([xy[:, 0] for xy in points], [[0.5, 0.25], [-0.1, -0.1]])
+    assert (points[0][:, 1] < points[1][:, 1]).all() and np.allclose(points[1][:, 1].round(), [0, 1])
+
+
 def test_an_empty_table_is_refused(ax):
     with pytest.raises(ValueError, match="nothing to draw"):
         plots.draw_intervals(TABLE.iloc[:0], ax, label="name", value="score")
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.draw_points(TABLE.iloc[:0], ax, label="name", value="score", low="low", high="high")
 
 
 def test_groups_keep_their_order_and_an_absent_bar_stays_empty(ax):

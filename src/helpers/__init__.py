@@ -54,6 +54,7 @@ FLOW = (
     "studies.tiers",
     "studies.checks",
     "studies.audit",
+    "studies.reconstruction",
     "studies.collection",
     "studies.missing",
     "studies.factors",

@@ -10,6 +10,16 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 COLOURS = sns.color_palette("colorblind")
 """Told apart by colour-blind readers; used in this order."""
+CATEGORY_COLOURS = {
+    "baseline": COLOURS[7],
+    "base_model": COLOURS[0],
+    "think_search": COLOURS[1],
+    "open_deep_research": COLOURS[2],
+    "closed_deep_research": COLOURS[4],
+    "human": COLOURS[3],
+    "scripted": COLOURS[5],
+}
+"""A colour for each category of agents (FutureX 3.2.3)."""
 PALE = 0.55
 """How far a lighter shade lies from its colour towards white."""
 
@@ -52,6 +62,26 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     ax.set_yticks(places, table[label])
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
+    return ax
+
+
+def draw_points(table, ax, *, label, value, low, high, series=None, colours=COLOURS):
+    """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
+
+    A line marks zero. Raises ValueError when the table is empty.
+    """
+    if table.empty:
+        raise ValueError("nothing to draw: the table is empty")
+    labels = list(dict.fromkeys(table[label]))
+    parts = [(None, table)] if series is None else list(table.groupby(series, sort=False))
+    for at, (name, part) in enumerate(parts):
+        places = [labels.index(text) + 0.18 * (at - (len(parts) - 1) / 2) for text in part[label]]
+        ends = part[value].to_numpy(dtype=float)
+        errors = np.clip([ends - part[low].to_numpy(dtype=float), part[high].to_numpy(dtype=float) - ends], 0, None)
+        ax.errorbar(ends, places, xerr=errors, fmt="o", capsize=3, color=colours[at % len(colours)], label=name)
+    ax.axvline(0, color="0.4", lw=1)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.invert_yaxis()
     return ax
 
 

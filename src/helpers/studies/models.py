@@ -89,6 +89,20 @@ def compare_paired(first, second, rng, n_boot=2000):
     return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}
 
 
+def compare_leads(scores, events, baseline, agents, rng, n_boot=2000):
+    """Return each agent's lead over a baseline on its own events, at levels 1-2 and at levels 3-4, paired by event.
+
+    A missing prediction counts as 0. Columns agent_id, levels, mean, n, difference, low, high, verdict.
+    """
+    marks = build_matrix(select_headline(scores, events), [baseline, *agents], "score_imputed")
+    level, rows = events.set_index("event_id")["level"].reindex(marks.index), []
+    for agent in agents:
+        for name, part in (("1-2", marks[level <= 2]), ("3-4", marks[level >= 3])):
+            pair = compare_paired(part[baseline], part[agent], rng, n_boot)
+            rows.append({"agent_id": agent, "levels": name, "mean": part[agent].mean()} | pair)
+    return pd.DataFrame(rows)
+
+
 def measure_gain(scores, events, base, search, rng, n_boot=2000):
     """Return what search adds to a base model by level (FutureX 4.2, finding 3): paired differences on shared events.
 

@@ -1,0 +1,83 @@
+"""Which whole counts lie behind a table of percentages: sizes of columns, counts of cells (LiveAgentBench, Table 2).
+
+A share of n things is k/n for a whole k, so printed percentages give away n and k. A cell is given by a size when some
+whole count, rounded or cut off to the printed digits, shows as what is printed.
+"""
+
+import numpy as np
+import pandas as pd
+
+UNIT = 0.01
+"""The printed percentages have two decimals."""
+
+
+def find_counts(percents, size):
+    """Return the whole counts of `size` things that come nearest to percentages, and whether they give them.
+
+    >>> counts, given = find_counts([16.39, 31.18], 61)
+    >>> counts.tolist(), given.tolist()
+    ([10, 19], [True, False])
+    """
+    percents = np.asarray(percents, dtype=float)
+    counts = np.rint(percents / 100 * size).astype(int)
+    over = 100 * counts / size - percents  # rounded: half a unit either way; cut off: up to a unit more
+    return counts, (over >= -UNIT / 2 - 1e-9) & (over < UNIT - 1e-9)
+
+
+def fit_sizes(table, columns, limit):
+    """Return for each column and each size up to `limit` how many cells the size gives: column, size, n_given, n_cells.
+
+    Cells of 0 are given by every size and left out. Raises ValueError for a column without another cell.
+    """
+    rows = []
+    for column in columns:
+        percents = table[column].to_numpy(dtype=float)
+        percents = percents[percents > 0]
+        if not len(percents):
+            raise ValueError(f"{column} holds no percentage above 0; nothing can be said of its size")
+        sizes = range(1, limit + 1)
+        rows += [(column, size, int(find_counts(percents, size)[1].sum()), len(percents)) for size in sizes]
+    return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells"])
+
+
+def choose_sizes(fits, n_shown=3):
+    """Return for each column its size: the smallest that gives most cells, with how many, and the next best ones.
+
+    Columns column, size, n_given, n_cells, is_whole (all cells are given), others (the sizes that come next).
+    """
+    rows = []
+    for column, part in fits.groupby("column", sort=False):
+        ranked = part.sort_values(["n_given", "size"], ascending=[False, True])
+        best, rest = ranked.iloc[0], ranked.iloc[1 : 1 + n_shown]
+        others = "; ".join(f"{size} gives {n}" for size, n in zip(rest["size"], rest["n_given"], strict=True))
+        rows.append(
+            (column, best["size"], best["n_given"], best["n_cells"], best["n_given"] == best["n_cells"], others)
+        )
+    return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells", "is_whole", "others"])
+
+
+def count_cells(table, sizes, label="subject"):
+    """Return every cell with the count behind it: subject, column, percent, size, count, shown (percent), is_given.
+
+    `sizes` maps columns to sizes; `shown` is what the count makes in percent, to the printed digits.
+    """
+    rows = []
+    for column, size in sizes.items():
+        counts, given = find_counts(table[column], size)
+        cells = zip(table[label], table[column].astype(float), counts, given, strict=True)
+        rows += [(who, column, percent, size, k, round(100 * k / size, 2), ok) for who, percent, k, ok in cells]
+    return pd.DataFrame(rows, columns=["subject", "column", "percent", "size", "count", "shown", "is_given"])
+
+
+def check_totals(cells, whole, parts):
+    """Return by subject how many of the whole's right answers lie in none of the parts, and whether that can be.
+
+    The parts are told apart from each other (no task lies in two), so what is left over must be 0 or more, and at most
+    the tasks that no part holds. Columns subject, whole, parts, left_over, is_possible.
+    """
+    counts = cells.pivot(index="subject", columns="column", values="count").loc[cells["subject"].unique()]
+    sizes = cells.drop_duplicates("column").set_index("column")["size"]
+    spare = sizes[whole] - sizes[list(parts)].sum()
+    left = counts[whole] - counts[list(parts)].sum(axis=1)
+    table = pd.DataFrame({"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1), "left_over": left})
+    return table.assign(is_possible=left.between(0, spare)).rename_axis("subject").reset_index()

@@ -47,7 +47,7 @@ class Crawler:
         return self.index.search(query, as_of, n)
 
     def open(self, url, as_of, about=""):
-        """Return (hit, text) of any page as of a moment (`SearchIndex.open`)."""
+        """Return the hit of any page as of a moment (`SearchIndex.open`)."""
         return self.index.open(url, as_of, about)
 
     def observe(self, source_id, as_of):

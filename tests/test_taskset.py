@@ -1,0 +1,413 @@
+"""The task set: answers by a second path (the csv module and plain Python), files that come out the same, scores."""
+
+import csv
+import json
+import tomllib
+import wave
+from collections import defaultdict
+from functools import cache
+from io import BytesIO
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from helpers.agents import solvers
+from helpers.agents.solvers import KITS, Kit, Unread, answer_question, melt_grid, read_table, solve_task
+from helpers.figures import use_style
+from helpers.judges import Verdict
+from helpers.questions import taskset, taskset_files
+from helpers.questions.taskset import PORTAL, build_taskset, collect_rows, compute_answer, list_parts, read_shown
+from helpers.questions.taskset_files import JUNK, WRITERS, build_files, build_menus, open_portal, share_rows
+from helpers.store import ROOT, parse_json
+from helpers.studies import taskset as study
+from helpers.world.gateway import Gateway, GatewayError
+
+READER = Kit("reader", ("text_file", "browser"), 12)
+
+
+@pytest.fixture(scope="module")
+def shown(sources):
+    return read_shown(sources)
+
+
+@pytest.fixture(scope="module")
+def made(sources, shown):
+    return build_taskset(sources, shown, np.random.default_rng(31))
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    with open(ROOT / "data/taskset/scenarios.csv", encoding="utf-8") as file:
+        own = {row["scenario"]: row["source_id"] for row in csv.DictReader(file)}
+    with open(ROOT / "data/taskset/tasks.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {f"{row['scenario']}_{n % 4 + 1}": row | {"source": own[row["scenario"]]} for n, row in enumerate(rows)}
+
+
+# --- the second path ------------------------------------------------------------------------------------------
+
+
+@cache
+def read_plainly(source_id):
+    entry = tomllib.loads((ROOT / f"data/sources/{source_id}.toml").read_text())
+    with open(ROOT / f"data/replay/{entry.get('rows') or source_id}.csv", encoding="utf-8") as file:
+        return entry, list(csv.DictReader(file))
+
+
+def answer_plainly(task):
+    """The answer once more, from data/replay by the csv module and plain Python, sharing no code with the set."""
+    names = [part.split("/")[0] if "/" in part else task["source"] for part in task["parts"].split("+")]
+    variable, wanted = task["variables"].split()[0], [name for name in task["of"].split(";") if name]
+    first, _, last = task["at"].partition("..")
+    limits = [name for name in task["shown"].split(";") if name] if len(set(names)) == 1 else []
+    values = defaultdict(dict)
+    for name in sorted(set(names)):
+        for row in read_plainly(name)[1]:
+            is_in = first <= row["occurred_at"] <= (last or first)
+            is_in = is_in and (not wanted or row["entity"] in wanted) and (not limits or row["entity"] in limits)
+            if is_in:
+                values[row["entity"]][row["occurred_at"]] = float(row[variable])
+    spec = read_plainly(names[0])[0]["variables"][variable]
+    flat = [(value, entity, date) for entity, series in values.items() for date, value in series.items()]
+    ask, numbers = task["ask"], [value for value, _, _ in flat]
+    series = [value for _, value in sorted(next(iter(values.values())).items())]
+    if ask in ("highest", "lowest", "rank"):
+        ordered = sorted(flat, reverse=ask != "lowest")
+        return ordered[int(task["arg"] or 1) - 1][1]
+    if ask in ("peak", "trough"):
+        return (max if ask == "peak" else min)(flat)[2].replace("T", " ")
+    if ask == "mover":
+        return max(values, key=lambda entity: values[entity][last] - values[entity][first])
+    if ask in ("above", "rises"):
+        pairs = zip(series, series[1:], strict=False)
+        return str(sum(n > float(task["arg"]) for n in numbers) if ask == "above" else sum(b > a for a, b in pairs))
+    number = {
+        "value": lambda: numbers[0],
+        "max": lambda: max(numbers),
+        "min": lambda: min(numbers),
+        "range": lambda: max(numbers) - min(numbers),
+        "total": lambda: sum(numbers),
+        "mean": lambda: sum(numbers) / len(numbers),
+        "change": lambda: series[-1] - series[0],
+        "gap": lambda: values[wanted[0]][first] - values[wanted[1]][first],
+    }[ask]()
+    return f"{number:.{int(task['arg']) if ask == 'mean' else spec['decimals']}f}"
+
+
+def test_every_answer_is_what_a_second_path_finds(made, tasks):
+    events, answers = made
+    truth = answers.set_index("event_id")["value"]
+    assert set(tasks) == set(events.loc[events["variant"] == "plain", "event_id"])
+    assert {name: truth[name] for name in tasks} == {name: answer_plainly(task) for name, task in tasks.items()}
+
+
+def test_the_set_has_the_shape_the_paper_gives_it(made):
+    events, _ = made
+    plain = events[events["variant"] == "plain"]
+    assert len(plain) == 104 and plain["scenario"].nunique() == 26 and plain["scenario_group"].nunique() == 5
+    assert plain["n_steps"].min() >= 2 and plain["prompt"].is_unique
+    assert plain["split"].eq("validation").sum() == round(104 * 125 / 374)
+    forms = set().union(*plain["capabilities"].map(parse_json))
+    assert forms == set(taskset.CAPABILITIES)
+
+
+def test_twins_share_question_answer_and_split_with_their_task(made):
+    events, answers = made
+    truth, by_id = answers.set_index("event_id")["value"], events.set_index("event_id")
+    twins = events[events["variant"] != "plain"]
+    assert twins["variant"].value_counts().to_dict() == {"unreadable": 26, "site_down": 25, "deep": 25}
+    for twin in twins.to_dict("records"):
+        task = by_id.loc[twin["pair_id"]]
+        assert truth[twin["event_id"]] == truth[twin["pair_id"]]
+        assert (twin["prompt"], twin["split"]) == (task["prompt"], task["split"])
+        assert twin["n_steps"] - task["n_steps"] == (twin["variant"] == "deep")
+
+
+def test_no_answer_stands_in_the_files_that_people_edit(made, tasks):
+    columns = {key for task in tasks.values() for key in task}
+    assert columns.isdisjoint({"answer", "truth", "value"})
+
+
+def test_another_seed_draws_other_splits_and_twins_and_no_other_task(sources, shown, made):
+    other, _ = build_taskset(sources, shown, np.random.default_rng(32))
+    assert not other["split"].equals(made[0]["split"]) and set(other["event_id"]) != set(made[0]["event_id"])
+    assert other["prompt"].head(104).equals(made[0]["prompt"].head(104))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"at": "2016-10-26"}, "no row"),  # published after the moment of the task
+        ({"of": "Atlantis"}, "Atlantis"),
+        ({"ask": "highest", "of": "", "at": "2016-10-03..2016-10-04"}, "one moment"),
+        ({"ask": "value", "of": ""}, "rows where one"),
+        ({"parts": "papyrus"}, "no form"),
+    ],
+)
+def test_a_wrong_task_is_refused(shown, tasks, change, message):
+    task = tasks["expense_claim_1"] | {"task_id": "t"} | change
+    with pytest.raises(ValueError, match=message):
+        compute_answer(task, collect_rows(task, list_parts(task, task["source"]), shown), 5)
+
+
+def test_answers_that_are_tied_or_lie_between_two_roundings_are_refused():
+    rows = pd.DataFrame({"occurred_at": "2016-10-05", "entity": ["a", "b"], "value": [2.0, 2.0]})
+    task = {"task_id": "t", "ask": "highest", "arg": "", "of": ""}
+    with pytest.raises(ValueError, match="tied"):
+        compute_answer(task, rows, 0)
+    rows["value"] = [1.0, 2.0]
+    with pytest.raises(ValueError, match="middle"):
+        compute_answer(task | {"ask": "mean", "arg": "0"}, rows, 0)
+
+
+def test_an_unknown_scenario_and_a_question_asked_twice_are_refused(tmp_path):
+    for name in ("scenarios.csv", "tasks.csv"):
+        (tmp_path / name).write_bytes((ROOT / "data/taskset" / name).read_bytes())
+    lines = (tmp_path / "tasks.csv").read_text()
+    (tmp_path / "tasks.csv").write_text(lines + lines.splitlines()[1] + "\n")
+    with pytest.raises(ValueError, match="asks what another"):
+        taskset.load_tasks(tmp_path)
+    (tmp_path / "tasks.csv").write_text(lines.replace("swim,csv", "dive,csv"))
+    with pytest.raises(ValueError, match="dive"):
+        taskset.load_tasks(tmp_path)
+
+
+# --- files and pages ------------------------------------------------------------------------------------------
+
+
+def write_part(name, made, sources, shown):
+    event = made[0].set_index("event_id").loc[name]
+    spec = parse_json(event["variables"])
+    parts = list_parts(spec | {"task_id": name}, event["source_id"])
+    rows = share_rows(spec, parts, shown)[0]
+    return WRITERS[parts[0][1]](sources[parts[0][0]], rows), rows
+
+
+@pytest.mark.parametrize(
+    "name", ["groceries_4", "league_table_2", "state_polls_2", "dengue_4", "tv_audience_2", "fuel_3"]
+)
+def test_files_are_the_same_bytes_each_time_whatever_style_is_set(name, made, sources, shown):
+    mpl.rcdefaults()
+    body, _ = write_part(name, made, sources, shown)
+    use_style()
+    assert body == write_part(name, made, sources, shown)[0]
+    assert b"/CreationDate" not in body
+
+
+@pytest.mark.parametrize("name", ["groceries_4", "fuel_2", "state_polls_2"])
+def test_a_file_says_what_its_rows_say(name, made, sources, shown):
+    body, rows = write_part(name, made, sources, shown)
+    form = json.loads(made[0].set_index("event_id").loc[name, "attachments"])[0].rpartition(".")[2]
+    read = read_table(body, form)
+    assert read["text"].str.replace(",", "").astype(float).tolist() == pytest.approx(
+        rows.iloc[:, 2:].to_numpy().ravel()
+    )
+    assert set(read["entity"]) == set(rows["entity"])
+
+
+def test_a_clip_has_a_frame_a_row_and_they_differ(made, sources, shown):
+    body, rows = write_part("fuel_3", made, sources, shown)
+    clip, frames = Image.open(BytesIO(body)), set()
+    for n in range(clip.n_frames):
+        clip.seek(n)
+        frames.add(clip.convert("L").tobytes())
+    assert clip.n_frames == len(rows) == len(frames)
+
+
+def test_a_recording_tells_its_rows_and_lasts_as_long_as_speech_does(made, sources, shown):
+    pytest.importorskip("espeakng_loader")
+    body, rows = write_part("mortality_3", made, sources, shown)
+    said = taskset_files.tell_rows(sources["puerto_rico_deaths"], rows)
+    assert all(f"{value:.0f} deaths" in said for value in rows["deaths"])
+    with wave.open(BytesIO(body)) as recording:
+        seconds = recording.getnframes() / recording.getframerate()
+        samples = np.frombuffer(recording.readframes(recording.getnframes()), dtype=np.int16)
+    assert 10 < seconds < 60 and np.abs(samples).max() > 3000
+
+
+def test_parts_of_one_source_share_its_dates_out(made, shown):
+    event = made[0].set_index("event_id").loc["share_sheet_3"]
+    tables = share_rows(parse_json(event["variables"]), [("tech_stocks", "csv"), ("tech_stocks", "pdf")], shown)
+    assert [len(table["occurred_at"].unique()) for table in tables] == [5, 5]
+    assert tables[0]["occurred_at"].max() < tables[1]["occurred_at"].min()
+
+
+def test_an_unreadable_twin_holds_junk_and_no_other_file_does(made, sources, shown, tmp_path):
+    events = made[0]
+    some = events[events["pair_id"].isin(events.loc[events["variant"] == "unreadable", "pair_id"].head(2))]
+    places = build_files(some, sources, shown, tmp_path, forms=("csv", "html", "pdf", "png"))
+    for event in some.to_dict("records"):
+        for place in places[event["event_id"]]:
+            if place.exists():
+                assert place.read_bytes().startswith(JUNK) == (event["variant"] == "unreadable")
+
+
+def test_every_source_is_two_menus_away_and_three_where_it_lies_deep(sources):
+    menus = build_menus(sources)
+    for root, depth in ((PORTAL, 2), (taskset.PORTALS["deep"], 3)):
+        level, steps = {root}, 0
+        while level & set(menus):
+            links = {link for page in level for link in solvers.html.fromstring(menus[page]).xpath("//a/@href")}
+            level, steps = links, steps + 1
+        assert steps == depth and level == {source.address for source in sources.values()}
+
+
+# --- solvers --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(sources):
+    return {name: sources[name] for name in ("oil_wti", "seattle_pets_species", "geomagnetic")}
+
+
+def pose(made, name, small_places=None):
+    event = made[0].set_index("event_id", drop=False).loc[name].to_dict()
+    return event | {"capabilities": parse_json(event["capabilities"])}
+
+
+@pytest.mark.parametrize("name, root", [("crude_2", PORTAL), ("pets_3-deep", taskset.PORTALS["deep"])])
+def test_a_page_behind_menus_is_found_and_read(name, root, made, small):
+    truth = made[1].set_index("event_id")["value"]
+    with open_portal(small) as proxy:
+        run = solve_task(READER, pose(made, name), [root], Gateway(proxy).fetch)
+    assert run["status"] == "ok" and run["reply"] == f"Answer: {truth[name]}"
+    assert run["n_pages"] >= (3 if "deep" in name else 2)
+
+
+def test_a_site_that_is_down_is_a_task_that_did_not_execute(made, small):
+    with open_portal(small, is_down=True) as proxy:
+        run = solve_task(READER, pose(made, "crude_2-site_down"), [PORTAL], Gateway(proxy).fetch)
+    assert (run["status"], run["reply"]) == ("failed", None) and "503" in run["reason"]
+
+
+def test_nothing_later_than_the_moment_is_read(small):
+    with open_portal(small) as proxy, pytest.raises(GatewayError):
+        Gateway(proxy).fetch(small["oil_wti"].address, "2016-09-01T00:00:00+08:00")
+
+
+def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path):
+    event = {"capabilities": ["text_file"], "prompt": "What?", "as_of": taskset.AS_OF}
+    for form in ("csv", "html", "pdf"):
+        path = tmp_path / f"a.{form}"
+        path.write_bytes(JUNK * 40)
+        run = solve_task(KITS[0], event, [path])
+        assert run["status"] == "failed" and "cannot be read" in run["reason"]
+        with pytest.raises(Unread):
+            solvers.extract_text("What?", [path])
+
+
+def test_a_lacking_capability_is_no_failure_to_execute():
+    event = {"capabilities": ["text_file", "browser"], "prompt": "What?", "as_of": taskset.AS_OF}
+    assert solve_task(KITS[0], event, [])["status"] == "lacking"
+
+
+TABLE = [["Date", "State", "Lead", "Share"], ["2016-10-05", "Ohio", "1.5", "40"], ["2016-10-06", "Ohio", "-2.5", "41"]]
+TABLE += [["2016-10-05", "Iowa", "3.0", "1,042"], ["2016-10-06", "Iowa", "0.5", "1,043"]]
+
+
+@pytest.mark.parametrize(
+    "question, answer",
+    [
+        ("What was the lead in Iowa on 2016-10-06?", "0.5"),
+        ("What was the share in Iowa on 6 October 2016?", "1043"),
+        ("Which state had the highest lead on 2016-10-05?", "Iowa"),
+        ("By how much did the lead in Ohio change?", "-4.0"),
+        ("On which day was the lead in Ohio lowest?", "2016-10-06"),
+        ("How many more points of lead than Ohio did Iowa have on 2016-10-05?", "1.5"),
+        ("What was the mean lead in Ohio, to 2 decimals?", "-0.50"),
+        ("On how many days was the lead in Iowa above 1?", "1"),
+        ("What was the lead on Mars on 2016-11-01?", None),
+    ],
+)
+def test_a_question_is_read_by_keywords(question, answer):
+    assert answer_question(question, melt_grid(TABLE)) == answer
+
+
+def test_text_for_a_model_keeps_head_and_asked_lines_within_its_room(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Date,State,Lead\n" + "".join(f"2016-10-{n:02},Ohio,{n}\n" for n in range(1, 31)))
+    text = solvers.extract_text("What was it on 2016-10-29?", [path], limit=60)
+    assert len(text) <= 60 and text.startswith("Date,State,Lead\n") and "2016-10-29,Ohio,29" in text
+
+
+# --- scores ---------------------------------------------------------------------------------------------------
+
+
+def make_events():
+    rows = [
+        ("a", "work_study", ["text_file"]),
+        ("b", "work_study", ["image"]),
+        ("c", "daily_life", ["text_file", "image"]),
+    ]
+    plain = [
+        {
+            "event_id": n,
+            "scenario_group": g,
+            "capabilities": json.dumps(c),
+            "variant": "plain",
+            "pair_id": n,
+            "prompt": n,
+        }
+        for n, g, c in rows
+    ]
+    return pd.DataFrame([*plain, plain[0] | {"event_id": "a-unreadable", "variant": "unreadable"}])
+
+
+def make_runs(rows):
+    return pd.DataFrame(rows, columns=["agent", "event_id", "status", "reply"]).assign(reason=None, n_pages=0)
+
+
+ANSWERS = pd.DataFrame({"event_id": ["a", "b", "c", "a-unreadable"], "value": ["5", "6", "7", "5"]})
+
+
+def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_stay():
+    runs = make_runs([("s", "a", "ok", "5 points"), ("s", "b", "lacking", "6"), ("s", "c", "failed", None)])
+    scored = study.score_runs(runs, ANSWERS)
+    assert scored["score"].tolist() == [1, 0, 0] and scored["is_match"].tolist() == [True, True, False]
+    assert scored["strict"].tolist() == [0, 0, 0]
+    table = study.tabulate_scores(scored, make_events()).set_index("column")
+    assert table.loc["overall", ["n", "right"]].tolist() == [3, 1]
+    assert table.loc["text_file", ["size", "n", "right"]].tolist() == [2, 2, 1]
+    assert table.loc["image", "share"] == 0 and table.loc["image", "high"] > 0.5
+    stability = study.measure_stability(scored, make_events())
+    assert stability[["failed", "n"]].iloc[0].tolist() == [1, 3]
+
+
+def test_replies_that_are_not_recorded_leave_the_count_and_n_says_so():
+    runs = make_runs([("s", "a", "ok", "5"), ("s", "b", "missing", None), ("s", "c", "lacking", None)])
+    table = study.tabulate_scores(study.score_runs(runs, ANSWERS), make_events()).set_index("column")
+    assert table.loc["overall", ["size", "n", "right"]].tolist() == [3, 2, 1]
+
+
+def test_group_means_are_unweighted_and_the_gap_is_given_both_ways():
+    got = study.compare_groups({"a": 13.48, "b": 23.85}, {"low": ["a"], "high": ["b"]})
+    assert round(got["gap_of_high"], 3) == 0.435 and round(got["gap_of_low"], 3) == 0.769
+    with pytest.raises(ValueError, match="two groups"):
+        study.compare_groups({"a": 1.0}, {"low": ["a"], "high": []})
+
+
+def test_twins_are_held_against_their_own_task_where_it_can_be_attempted():
+    runs = [("s", "a", "ok", "5"), ("s", "a-unreadable", "failed", None), ("t", "a", "lacking", None)]
+    scored = study.score_runs(make_runs([*runs, ("t", "a-unreadable", "lacking", None)]), ANSWERS)
+    pairs = study.compare_pairs(scored, make_events(), np.random.default_rng(1), 50)
+    assert pairs[["agent", "n", "plain", "twin", "effect", "failed"]].to_numpy().tolist() == [["s", 1, 1, 0, -1, 1]]
+
+
+def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
+    asked = []
+
+    def consult(prompt, schema, repeat=0):
+        asked.append(prompt)
+        return Verdict("ok", {"answer": "5"})
+
+    runs = study.run_model(consult, make_events(), {"a": [path]}, np.random.default_rng(1))
+    scored = study.score_runs(runs, ANSWERS).set_index(["agent", "event_id"])
+    assert len(asked) == 2 and "Ohio,5" in asked[0] and "Ohio,5" not in asked[1]
+    assert scored.loc[(study.WITH_TEXT, "a"), "score"] == 1
+    assert scored.loc[(study.ALONE, "a"), ["score", "is_match"]].tolist() == [0, True]
+    assert scored.loc[(study.WITH_TEXT, "b"), "status"] == "lacking"

@@ -103,6 +103,9 @@ def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys
     out = capsys.readouterr().out
     assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
     assert Recordings("mock-A").rows == rows
+    recorder.answer = lambda asked: "401"
+    with pytest.raises(SystemExit, match=r"^make record: mock-A: request \w+ failed now \(error\): .*API key"):
+        record.main(["--again", "2", "--arm", "mock-A"])
 
 
 FILE = FOLDER / MODELS["smollm2"]["file"]

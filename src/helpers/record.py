@@ -82,7 +82,8 @@ def sum_seconds(trace):
 def ask_again(arm_id, arm, n):
     """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
 
-    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before.
+    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
+    LookupError when nothing is recorded, RuntimeError when a request fails.
     """
     entry = load_entries()[arm["agent"]]
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
@@ -93,8 +94,10 @@ def ask_again(arm_id, arm, n):
     with ExitStack() as stack:
         door = open_door("again", live=True, connection=open_model(entry, stack))
         for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
-            now = record(door, row["key"], row["request"], None)["content"]
-            compared.append({"key": row["key"], "recorded": row["content"], "now": now})
+            now = record(door, row["key"], row["request"], None)
+            if now["status"] != "ok":
+                raise RuntimeError(f"{arm_id}: request {row['key']} failed now ({now['status']}): {now['reason']}")
+            compared.append({"key": row["key"], "recorded": row["content"], "now": now["content"]})
     return compared
 
 

@@ -42,7 +42,7 @@ FORM = {
     "address": ("same", "moves"),
     "figures": ("shown", "hidden", "none"),
     "dates": ("even", "uneven"),
-    "copy": ("no", "yes"),
+    "copied": ("none", "most"),
 }
 """What a model says of a page, the good word first: a small one fills a form better than it weighs a list of faults."""
 FAULTS = {
@@ -50,7 +50,7 @@ FAULTS = {
     ("figures", "hidden"): "hidden_content",
     ("figures", "none"): "no_figures",
     ("dates", "uneven"): "irregular_updates",
-    ("copy", "yes"): "duplicate",
+    ("copied", "most"): "duplicate",
 }
 SCHEMA = {
     "type": "object",
@@ -255,7 +255,7 @@ def cut_words(text, n=N_WORDS):
 def word_candidate(address, visits, listed=()):
     """Return the prompt that puts a candidate to a model: its first and last visit, and the closest listed page."""
     name, share = find_closest(visits[-1].figures, listed)
-    blanks = {"asked": address, "copies": f"{share:.0%} of its figures are on {name}" if share else "none"}
+    blanks = {"asked": address, "copies": f"{share:.0%} of its figures are on {name}" if share else "0%"}
     for place, visit, n_dates in (("first", visits[0], 1), ("last", visits[-1], N_DATES)):
         dates = list_dates(visit.figures)[-n_dates:]
         blanks |= {f"{place}_day": visit.moment[:10], f"{place}_address": visit.url or "nothing"}
@@ -267,7 +267,7 @@ def word_candidate(address, visits, listed=()):
 def read_reason(said):
     """Return the first fault that a model's form names, "fine" when it names none.
 
-    >>> read_reason({"address": "same", "figures": "shown", "dates": "uneven", "copy": "yes"})
+    >>> read_reason({"address": "same", "figures": "shown", "dates": "uneven", "copied": "most"})
     'irregular_updates'
     """
     return next((FAULTS[pair] for pair in said.items() if pair in FAULTS), "fine")

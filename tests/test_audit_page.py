@@ -1,0 +1,93 @@
+"""The audit on one page: every claim is in it, text is escaped, counts follow the ledger; benchmarks are merged."""
+
+import re
+import shutil
+
+import pandas as pd
+import pytest
+from lxml import html
+
+from helpers import papers
+from helpers.studies.audit import build_ledger
+from helpers.studies.audit_page import MATTERS, count_matters, count_verdicts, load_matters, write_page
+from helpers.studies.benchmarks import merge_benchmarks, spread_benchmarks
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return build_ledger()
+
+
+@pytest.fixture(scope="module")
+def page(ledger):
+    return write_page(ledger, load_matters(ledger), spread_benchmarks(merge_benchmarks()))
+
+
+def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page):
+    tree = html.fromstring(page)
+    rows = tree.xpath("//table[@id='claims']/tbody/tr")
+    cells = [[cell.text_content() for cell in row] for row in rows]
+    assert [row[3] for row in cells] == ledger["claim"].tolist()
+    assert [row[6] for row in cells] == ledger["verdict"].tolist()
+    assert not tree.xpath("//@src | //link/@href") and not re.search(r"https?://(?!arxiv)", page.split("<h1>")[0])
+    places = {select.get("data-column"): select for select in tree.xpath("//select")}
+    heads = [head.text_content() for head in tree.xpath("//table[@id='claims']//th")]
+    assert [heads[int(place)] for place in places] == ["paper", "kind", "verdict"]
+
+
+def test_what_a_claim_says_is_text_and_no_markup(ledger):
+    changed = ledger.assign(note="<script>alert(1)</script>")
+    page = write_page(changed, load_matters(ledger), pd.DataFrame({"a": ["<b>"]}))
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page and "<b>" not in page
+
+
+def test_counts_follow_the_ledger(ledger):
+    table = count_verdicts(ledger, "paper")
+    assert table.sum().to_dict() == ledger["verdict"].value_counts().to_dict()
+    assert count_verdicts(ledger, ["kind", "paper"]).to_numpy().sum() == len(ledger)
+    wrong = ledger["verdict"].eq("inconsistent").sum()
+    assert count_matters(ledger, load_matters(ledger)).to_numpy().sum() == wrong
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda lines: lines[:-1], "wr_filter_place"),
+        (lambda lines: [*lines, "fx_acquisition,count"], "fx_acquisition"),
+        (lambda lines: [*lines[:-1], "wr_filter_place,who knows"], "wr_filter_place"),
+    ],
+)
+def test_an_inconsistency_without_its_reason_is_told(ledger, tmp_path, change, named):
+    lines = (papers.FOLDER / "matters.csv").read_text().splitlines()
+    (tmp_path / "matters.csv").write_text("\n".join(change(lines)) + "\n")
+    with pytest.raises(ValueError, match=named):
+        load_matters(ledger, tmp_path)
+    assert set(load_matters(ledger).values()) == set(MATTERS)
+
+
+def test_benchmarks_are_the_printed_cells_each_with_its_place():
+    table = merge_benchmarks()
+    assert table[["paper", "section"]].notna().all(axis=None)
+    cells = table.set_index(["benchmark", "property"])["value"]
+    assert cells["GAIA", "tool use: browser"] == "yes" and cells["FutureX", "domains"] == "11"
+    assert cells["Proof of Time", "questions"] == "1122", "the sum of its Table 6"
+    assert table["benchmark"].nunique() == 13 == spread_benchmarks(table).shape[1]
+
+
+def test_a_changed_digit_of_print_changes_the_merged_table(tmp_path):
+    for path in papers.FOLDER.iterdir():
+        shutil.copy(path, tmp_path)
+    path = tmp_path / "worldreasoner_intext_dataset.csv"
+    path.write_text(path.read_text().replace("resolved_questions,345", "resolved_questions,346"))
+    before, after = merge_benchmarks().set_index(["benchmark", "property"]), merge_benchmarks(tmp_path)
+    changed = after.set_index(["benchmark", "property"])["value"] != before["value"]
+    assert after[changed.to_numpy()]["benchmark"].tolist() == ["WorldReasoner"]
+
+
+def test_two_papers_that_speak_of_one_cell_are_told(tmp_path):
+    for path in papers.FOLDER.iterdir():
+        shutil.copy(path, tmp_path)
+    with open(tmp_path / "benchmarks.csv", "a") as file:
+        file.write("FutureX,domains,futurex,11,Table 1\n")
+    with pytest.raises(ValueError, match="FutureX: domains is printed by two papers"):
+        merge_benchmarks(tmp_path)

@@ -18,6 +18,9 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 export MPLBACKEND := Agg
 export TQDM_DISABLE := 1
 export TZ := UTC
+# Compiled modules are kept, also where the user's shell asks Python not to: each notebook, worker and test starts anew,
+# and compiling the libraries again takes longer than most of them need.
+unexport PYTHONDONTWRITEBYTECODE
 # Notebooks run in the environment's own kernel; nothing of the user's Jupyter, IPython or matplotlib settings is read.
 HOUSE = JUPYTER_PATH=$(abspath $(VENV))/share/jupyter JUPYTER_PREFER_ENV_PATH=1 \
   JUPYTER_CONFIG_DIR=$(CURDIR)/.make/jupyter IPYTHONDIR=$(CURDIR)/.make/ipython MPLCONFIGDIR=$(abspath $(VENV))/matplotlib \
@@ -64,7 +67,7 @@ again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say ho
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
 	@$(QUIET)
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python -m papermill --cwd notebooks --log-output --no-progress-bar \
-	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60)
+	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60) $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@env -u TQDM_DISABLE $(BIN)/python -m helpers.trial \

@@ -7,15 +7,8 @@ import pandas as pd
 import pytest
 
 from helpers.judges import Verdict
-from helpers.questions.spdg import (
-    Step,
-    draw_splits,
-    is_answer,
-    load_cases,
-    load_questions,
-    lock_answer,
-    rate_level,
-)
+from helpers.outcomes.matching import lock_answer, match_answer, match_locked
+from helpers.questions.spdg import Step, load_cases, load_questions, rate_level, write_questions
 from helpers.questions.taskset import build_taskset, read_shown
 from helpers.questions.taskset_files import build_files, open_portal
 from helpers.studies import spdg as study
@@ -30,7 +23,8 @@ def questions():
 @pytest.fixture(scope="module")
 def made(sources, questions):
     tasks, answers = build_taskset(sources, read_shown(sources), np.random.default_rng(31))
-    return tasks, load_cases(questions, tasks, answers.set_index("event_id")["value"])
+    truths = answers.set_index("event_id")["value"]
+    return tasks, load_cases(questions, tasks, truths), truths
 
 
 def write_lines(path, *rows):
@@ -46,6 +40,7 @@ def write_lines(path, *rows):
         ([["a"]], "q.jsonl, line 1: question_id is missing"),
         ([{"question_id": "a", "text": "x"}] * 2, "q.jsonl, line 2: question_id 'a' is there already"),
         ([{"question_id": "a", "text": "x", "abilities": ["fly"]}], "q.jsonl, a: abilities knows no 'fly'"),
+        ([{"question_id": "a", "text": "x", "abilities": 5}], "q.jsonl, a: abilities must be a list"),
         ([{"question_id": "a", "text": "x", "kind": "odd"}], "q.jsonl, a: kind knows no 'odd'"),
         ([""], "q.jsonl holds no question"),
     ],
@@ -57,12 +52,17 @@ def test_a_wrong_file_of_questions_is_told_by_line(tmp_path, rows, reason):
 
 def test_questions_without_labels_are_read_and_screened_as_unknown(tmp_path):
     bare = load_questions(write_lines(tmp_path / "q.jsonl", {"question_id": "a", "text": "How warm will it be?"}))
-    assert bare.loc[0, ["kind", "answer", "attachments"]].isna().all()
-    consult = build_reader(needs_tool="yes")
-    views = study.screen_questions(bare, {}, consult, lambda *given: [], "2016-10-24T00:00:00+08:00")
+    assert bare.loc[0, ["kind", "answer", "lacks"]].isna().all()
+    views = study.screen_questions(bare, {}, {}, build_reader(needs_tool="yes"), lambda *given: [], NOW)
     labels = views[views["judge"] == "labels"].set_index("stage")["is_kept"]
     assert labels["attachment"] and labels[["tool dependent", "not retrievable"]].isna().all()
     assert views.set_index(["judge", "stage"]).loc[("model", "not retrievable"), "status"] == "no answer"
+
+
+def test_public_questions_go_out_and_come_back(tmp_path):
+    table = pd.DataFrame({"question_id": ["m:1", "m:2"], "prompt": ["Will it “rain”?\nToday", "Who wins?"]})
+    back = load_questions(write_questions(table, tmp_path / "cache/users.jsonl"))
+    assert back["text"].tolist() == table["prompt"].tolist() and back["kind"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,8 @@ def test_questions_without_labels_are_read_and_screened_as_unknown(tmp_path):
         ({"event_id": "nowhere"}, "no such question, or no task 'nowhere'"),
         ({"question_id": "u99"}, "u99: no such question"),
         ({"steps": [{"do": "fly", "ability": "fly", "environment": "none"}]}, "step 'fly' has an unknown label"),
+        ({"steps": [{"do": "fly", "ability": "read"}]}, "u13: a step is not do, ability and environment"),
+        ({"planted": "uniquness"}, "u13: planted knows no 'uniquness'; it has relevance"),
     ],
 )
 def test_a_wrong_case_is_told(tmp_path, questions, made, change, reason):
@@ -79,24 +81,21 @@ def test_a_wrong_case_is_told(tmp_path, questions, made, change, reason):
         load_cases(questions, made[0], {"pets_2": "1"}, write_lines(tmp_path / "c.jsonl", row | change))
 
 
-def test_locked_answers_check_and_do_not_tell():
-    locked = lock_answer("Domestic Shorthair", "salt1")
-    assert "Domestic" not in locked and locked != lock_answer("Domestic Shorthair", "salt2")
-    assert is_answer(" domestic shorthair ", locked) and not is_answer("Domestic Longhair", locked)
-    assert is_answer("Lincoln", "lincoln")
-
-
-def test_splits_are_drawn_in_proportion_whatever_the_order():
-    names = [f"u{n}" for n in range(30)]
-    drawn = draw_splits(names, np.random.default_rng(1))
-    assert drawn == draw_splits(names[::-1], np.random.default_rng(1)) != draw_splits(names, np.random.default_rng(2))
-    assert sum(split == "validation" for split in drawn.values()) == 10
+@pytest.mark.parametrize("reply", ["12", "Answer: 12.0", "It is 13", "12 or 13", "", "1,200"])
+def test_a_locked_answer_is_matched_as_one_in_plain(reply):
+    locked = lock_answer("12", "salt1")
+    assert match_locked(reply, locked) is match_answer(reply, "12")["is_equal"]
+    assert match_locked("1200", lock_answer("1,200", "s")) and locked != lock_answer("12", "salt2")
+    assert "Domestic" not in lock_answer("Domestic Shorthair", "s")
 
 
 def test_levels_follow_steps_and_tools():
     one = [Step("open", "read", "document")]
     other = [Step("open", "read", "picture")]
     assert [rate_level(steps) for steps in (one * 5, one * 6, one + other, one * 10, one * 11)] == [1, 2, 2, 2, 3]
+
+
+NOW = "2016-10-24T00:00:00+08:00"
 
 
 def build_reader(needs_tool="yes", steps=None, answer="no idea"):
@@ -115,7 +114,7 @@ def build_reader(needs_tool="yes", steps=None, answer="no idea"):
 @pytest.fixture(scope="module")
 def control(sources, questions, made, tmp_path_factory):
     """Return a function that runs the controls on all cases with a consult."""
-    tasks, cases = made
+    tasks, cases, _ = made
     events = tasks[tasks["event_id"].isin([case["event"]["event_id"] for case in cases.values()])]
     places = build_files(events, sources, read_shown(sources), tmp_path_factory.mktemp("spdg"))
     with open_portal(sources) as up, open_portal(sources, is_down=True) as down:
@@ -125,8 +124,8 @@ def control(sources, questions, made, tmp_path_factory):
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
     cases = made[1]
-    truths = {case["event"]["prompt"]: case["answer"] for case in cases.values() if case["planted"] != "uniqueness"}
-    truths |= {case["event"]["prompt"]: "8.34" for case in cases.values() if case["planted"] == "uniqueness"}
+    truths = {case["event"]["prompt"]: case["answer"] for case in cases.values()}
+    truths[cases["u32"]["event"]["prompt"]] = made[2]["national_polls_1"]
     views = control(
         build_reader(answer=lambda prompt, repeat: next(a for question, a in truths.items() if question in prompt))
     )
@@ -136,7 +135,7 @@ def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
     assert labels["n_fine"].tolist() == [20] * 4 and labels["n_false"].tolist() == [0] * 4
     assert caught.loc[("complexity", "model"), "planted"] == "kept", "this reader lists two steps whatever is asked"
     notes = views[(views["question_id"] == "u32") & (views["stage"] == "uniqueness")]["note"]
-    assert notes.str.contains("three answers|against the annotator").all()
+    assert notes.str.contains("against the annotator").all()
 
 
 def test_without_recordings_every_view_of_the_model_is_unknown(control):
@@ -146,13 +145,76 @@ def test_without_recordings_every_view_of_the_model_is_unknown(control):
     assert views.loc[views["stage"] == "uniqueness", "is_kept"].isna().all()
 
 
-def test_the_third_reader_is_asked_only_where_two_differ():
-    def fail():
-        raise AssertionError("asked")
+def test_a_failed_request_is_no_answer(control):
+    views = control(lambda prompt, schema, repeat=0: Verdict("timeout", reason="no answer"))
+    asked = views[views["stage"].isin(["relevance", "complexity"]) & (views["judge"] == "model")]
+    assert asked["is_kept"].isna().all() and asked["status"].eq("timeout").all()
+    assert views.loc[views["stage"] == "uniqueness", "status"].eq("timeout").all()
 
-    assert study.settle("12", "12", fail) == ("12", "agreed")
-    assert study.settle("12", None, lambda: "12") == ("12", "settled by a third")
-    assert study.settle(None, None, lambda: None) == (None, "not recorded")
+
+def screen_one(answer, found="nothing", status="ok", **labels):
+    """Return the model's view on whether one question, with the answer 12, is beyond memory and one search."""
+    table = pd.DataFrame([{"question_id": "a", "text": "How many?", "answer": "12"} | labels])
+    table = table.reindex(columns=load_questions().columns).astype(object).where(lambda t: t.notna(), None)
+
+    def consult(prompt, schema, repeat=0):
+        value = {"answer": found if "A search found" in prompt else answer}
+        return Verdict(status, value if status == "ok" else None)
+
+    row = study.view_retrieval(table.loc[0].to_dict(), "12", consult, lambda *given: [], NOW)[0]
+    return row["is_kept"], row["note"], row["status"]
+
+
+def test_what_is_known_or_found_by_one_search_is_dropped():
+    assert screen_one("12.0") == (False, "known by heart", "ok")
+    assert screen_one("7", found="12") == (False, "found by one search", "ok")
+    assert screen_one("7", found="8") == (True, "", "ok")
+    assert screen_one("7, 12 or 15", found="no") == (True, "", "ok"), "many answers are none"
+    assert screen_one("", status="timeout") == (None, "no reply", "timeout")
+    assert screen_one("", status="unparsable") == (True, "", "ok")
+
+
+def test_what_did_not_come_along_stops_a_question():
+    rows = study.view_attachment({"question_id": "a", "lacks": ["a.xlsx"]})
+    assert [row["is_kept"] for row in rows] == [False, False]
+    assert study.view_attachment({"question_id": "a", "lacks": None})[0]["is_kept"] is True
+
+
+def test_a_mismatch_of_a_half_is_kept_and_missing_labels_are_unknown():
+    steps = [Step("", "read", "document"), Step("", "count", "document")]
+    case = {"steps": steps}
+    question = {"question_id": "a", "abilities": ["read"], "environments": ["picture", "document"]}
+    rows = {row["judge"]: row for row in study.view_relevance(question, case, steps, steps, "ok")}
+    assert rows["labels"]["note"] == "mismatch 0.50" and rows["labels"]["is_kept"] and rows["model"]["is_kept"]
+    bare = question | {"abilities": None, "environments": None}
+    assert study.view_relevance(bare, case, steps, steps, "ok")[1]["is_kept"] is None
+
+
+def test_the_third_reader_is_asked_only_where_two_differ(made):
+    case, asked = made[1]["u13"], []
+    run = {"status": "ok", "reply": "2016-10-12", "reason": None}
+
+    def read(answer):
+        def consult(prompt, schema, repeat=0):
+            asked.append(repeat)
+            return Verdict("ok", {"answer": answer[repeat]})
+
+        asked.clear()
+        row = study.view_answers("u13", case, run, consult, [], lambda *given: [])[-1]
+        return row["is_kept"], row["note"], list(asked)
+
+    truth = case["answer"]
+    run["reply"] = f"Answer: {truth}"
+    assert read([truth]) == (True, "agreed", [0])
+    assert read(["2016-10-01", truth]) == (True, "settled by a third", [0, 1])
+    assert read(["2016-10-01", "2016-10-02"]) == (False, "no two agree", [0, 1])
+    assert read(["2016-10-01", "2016-10-01"]) == (False, "settled by a third, against the annotator", [0, 1])
+
+
+def test_a_file_that_cannot_be_read_gives_no_answer(tmp_path, made):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\x00\x01")
+    assert study.answer_blind(build_reader(), made[1]["u20"], [path], None) == ("unreadable", None)
 
 
 def test_the_funnel_counts_each_question_once():

@@ -14,7 +14,8 @@ workers.STATUSES), `reason`, `trace` (a list of dicts of columns of the traces t
 import hashlib
 import importlib.metadata
 import pickle
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import lru_cache
 from itertools import groupby
 
 from tqdm import tqdm
@@ -46,10 +47,14 @@ def hash_code(paths=CODE):
     return digest.hexdigest()[:12]
 
 
+@lru_cache(maxsize=1)
 def list_packages(names=PACKAGES):
     """Return the versions of some packages as sorted "name==version"; those that are not installed are left out."""
-    found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions() if d.metadata["Name"]}
-    return sorted(f"{name}=={found[name]}" for name in names if name in found)
+    found = []
+    for name in names:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found.append(f"{name}=={importlib.metadata.version(name)}")
+    return sorted(found)
 
 
 def order_events(events, seed=0):

@@ -9,8 +9,10 @@ import re
 import unicodedata
 
 from helpers.outcomes.boxes import SPECIAL, THOUGHT_END, Unreadable, select_boxes
+from helpers.store import hash_text
 
 SCORER_VERSION = "matching-1"
+LOCK = "sha256:"
 UNITS = frozenset(
     """c f °c °f degree degrees celsius fahrenheit percent pct point points pts dollar dollars usd us us$ euro euros eur
     pound pounds gbp barrel barrels bbl gallon gallons mm cm m km mile miles hour hours hr hrs day days week weeks
@@ -127,3 +129,20 @@ def match_answer(reply, truth):
         "is_equal": is_equal,
         "is_strict": extracted == truth,
     }
+
+
+# --- locked answers --------------------------------------------------------------------------------------------------
+
+
+def lock_answer(answer, salt):
+    """Return an answer as salt and sha256 of what is left of it when it is normalised: it can be checked, not read.
+
+    >>> match_locked("Answer: 12.0", lock_answer("12", "s1")), match_locked("13", lock_answer("12", "s1"))
+    (True, False)
+    """
+    return f"{LOCK}{salt}:{hash_text(salt + ':' + ' '.join(split_tokens(answer)))}"
+
+
+def match_locked(reply, locked):
+    """Say whether a reply's final answer equals a locked one, as `match_answer`'s is_equal does for one in plain."""
+    return lock_answer(extract_answer(reply), locked.removeprefix(LOCK).split(":")[0]) == locked

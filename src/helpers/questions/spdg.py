@@ -1,9 +1,10 @@
 """Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
 
-The paper's name is social-perception-driven data generation. Questions come as JSON lines: `question_id` and `text` are
-needed; `kind`, `abilities`, `environments` are labels by reading, `attachments` names of files that came along,
-`answer` what is known beforehand. A case is an annotator's work on a question: the task that it became (of
-`helpers.questions.taskset`) and its labelled steps; `planted` names the control that a synthetic case must not pass.
+The paper's name is social-perception-driven data generation. Questions come as JSON lines: `question_id` and `text`
+are needed; `kind`, `abilities`, `environments` are labels by reading, `lacks` names what a question speaks of and did
+not come with, `answer` is what is known beforehand, or `answer_task` the task that has the same answer. A case is an
+annotator's work on a question: the task that it became (of `helpers.questions.taskset`) and its labelled steps;
+`planted` names the control that a synthetic case must not pass.
 """
 
 import json
@@ -11,18 +12,20 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from helpers import papers
 from helpers.questions.taskset import FORMS
-from helpers.store import ROOT, hash_text
+from helpers.store import ROOT
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
 ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
-KINDS = ("knowledge", "lookup", "opinion", "missing", "work")
-"""What a question is, by reading: known without a tool, found by one search, a matter of taste, about a file that did
-not come along, or work for a tool."""
+KINDS = ("knowledge", "lookup", "opinion", "work")
+"""What a question is, by reading: known without a tool, found by one search, a matter of taste, or work for a tool."""
 CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
-MAX_MISMATCH = 0.5
-"""Share of tags not in common above which a task is built anew (3.2.4)."""
-LEVELS = ((5, 1), (10, None))
+MAX_MISMATCH, MIN_STEPS, MIN_TOOLS = (
+    papers.get_constant("liveagentbench", name) for name in ("mismatch_limit", "min_steps", "min_tools")
+)
+"""Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
+LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
 """Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
 
 
@@ -57,21 +60,32 @@ def read_lines(path, needed):
 
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
-    """Return users' questions: question_id, text, kind, abilities, environments, attachments, answer (None: unknown).
+    """Return users' questions: question_id, text, kind, abilities, environments, lacks, answer, answer_task.
 
-    Raises ValueError with file, line and reason for a line that is no question or has an unknown label.
+    What is not given is None. Raises ValueError with file and reason for a line that is no question (with its number)
+    or has an unknown label (with its question_id).
     """
     rows = read_lines(path, ("question_id", "text"))
     known = {"abilities": ABILITIES, "environments": ENVIRONMENTS}
     for row in rows:
         for name, words in known.items():
+            if not isinstance(row.get(name) or [], list):
+                raise ValueError(f"{path.name}, {row['question_id']}: {name} must be a list")
             wrong = sorted(set(row.get(name) or []) - set(words))
             if wrong:
                 raise ValueError(f"{path.name}, {row['question_id']}: {name} knows no {wrong[0]!r}")
         if row.get("kind") not in (None, *KINDS):
             raise ValueError(f"{path.name}, {row['question_id']}: kind knows no {row['kind']!r}")
-    columns = ["question_id", "text", "kind", "abilities", "environments", "attachments", "answer"]
+    columns = ["question_id", "text", "kind", "abilities", "environments", "lacks", "answer", "answer_task"]
     return pd.DataFrame(rows).reindex(columns=columns).astype(object).where(lambda table: table.notna(), None)
+
+
+def write_questions(questions, path):
+    """Write questions (columns question_id, prompt) as JSON lines that `load_questions` reads; returns the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"question_id": row.question_id, "text": row.prompt} for row in questions.itertuples()]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
@@ -85,7 +99,12 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
         name = row["question_id"]
         if name not in texts or row["event_id"] not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
-        steps = [Step(**step) for step in row["steps"]]
+        try:
+            steps = [Step(**step) for step in row["steps"]]
+        except TypeError as error:
+            raise ValueError(f"{path.name}, {name}: a step is not do, ability and environment ({error})") from None
+        if row.get("planted") not in (None, "", *CONTROLS):
+            raise ValueError(f"{path.name}, {name}: planted knows no {row['planted']!r}; it has {', '.join(CONTROLS)}")
         wrong = [step for step in steps if step.ability not in ABILITIES or step.environment not in ENVIRONMENTS]
         if wrong:
             raise ValueError(f"{path.name}, {name}: step {wrong[0].do!r} has an unknown label")
@@ -124,30 +143,3 @@ def rate_level(steps, cuts=LEVELS):
     n_steps, n_tools = len(steps), count_tools(steps)
     fits = [n_steps <= most and (tools is None or n_tools <= tools) for most, tools in cuts]
     return fits.index(True) + 1 if any(fits) else len(cuts) + 1
-
-
-# --- splits and locked answers ---------------------------------------------------------------------------------------
-
-
-def draw_splits(question_ids, rng, validation=125 / 374):
-    """Return {question_id: "validation" or "test"}, drawn; `validation` is a share (the paper's is 125 of 374)."""
-    names = sorted(question_ids)
-    n_first = round(validation * len(names))
-    drawn = rng.permutation(["validation"] * n_first + ["test"] * (len(names) - n_first)).tolist()
-    return dict(zip(names, drawn, strict=True))
-
-
-def lock_answer(answer, salt):
-    """Return an answer as salt and sha256, so that it can be checked and not read.
-
-    >>> is_answer("Lincoln", lock_answer("Lincoln", "s1")), is_answer("Omaha", lock_answer("Lincoln", "s1"))
-    (True, False)
-    """
-    return f"sha256:{salt}:{hash_text(f'{salt}:{answer.strip().casefold()}')}"
-
-
-def is_answer(reply, stored):
-    """Say whether a reply is the stored answer, locked or plain, but for case and blanks around it."""
-    if not stored.startswith("sha256:"):
-        return reply.strip().casefold() == stored.strip().casefold()
-    return lock_answer(reply, stored.split(":")[1]) == stored

@@ -11,9 +11,9 @@ from helpers import papers
 from helpers.studies.audit import VERDICTS
 
 MATTERS = {
-    "last digit": "Cut off or rounded twice. Nothing follows from it.",
+    "last digit": "Cut off, or rounded twice. Nothing follows from it.",
     "wording": "A label, a date or a pointer names another thing. A reader loses time.",
-    "count": "A total or a number of cases is not what the percentages need. Shares cannot be traced to whole counts.",
+    "count": "Two totals of one thing differ, or a percentage fits no whole number of cases. Which is meant is open.",
     "definition": "Two readings of one rule. Who builds it anew gets other scores, depending on the reading taken.",
     "finding": "A finding, as worded, does not follow from the numbers that are printed.",
 }
@@ -30,7 +30,8 @@ text-align:left;vertical-align:top;overflow-wrap:anywhere}} th{{border-bottom:2p
 SCRIPT = """<script>
 const body=document.querySelector('#claims tbody'),rows=[...body.rows],find=document.querySelector('#find');
 const picks=[...document.querySelectorAll('select')],count=document.querySelector('#count');let last=-1,way=1;
-const compare=(a,b)=>a!==''&&b!==''&&!isNaN(a)&&!isNaN(b)?a-b:a.localeCompare(b);
+const isNumber=a=>a!==''&&!isNaN(a);
+const compare=(a,b)=>isNumber(a)&&isNumber(b)?a-b:isNumber(a)?-1:isNumber(b)?1:a.localeCompare(b);
 document.querySelectorAll('#claims th').forEach((head,n)=>head.onclick=()=>{way=n===last?-way:1;last=n;
 rows.sort((a,b)=>way*compare(a.cells[n].innerText,b.cells[n].innerText));body.append(...rows)});
 const show=()=>{let n=0;const words=find.value.toLowerCase();for(const row of rows){
@@ -44,10 +45,12 @@ find.oninput=show;picks.forEach(p=>p.onchange=show);show();
 def load_matters(ledger, folder=papers.FOLDER):
     """Return why each inconsistent claim matters: id -> a key of MATTERS (data/papers/matters.csv).
 
-    Raises ValueError for an inconsistent claim without one, for one that is not inconsistent, and for an unknown key.
+    Raises ValueError for an inconsistent claim without one or with two, for one that is not inconsistent, and for an
+    unknown key.
     """
     matters = pd.read_csv(folder / "matters.csv", dtype=str).set_index("id")["matters"]
     wrong = set(ledger.loc[ledger["verdict"] == "inconsistent", "id"]) ^ set(matters.index)
+    wrong |= set(matters.index[matters.index.duplicated()])
     if wrong or not set(matters) <= set(MATTERS):
         name = sorted(wrong)[0] if wrong else matters.index[~matters.isin(list(MATTERS))][0]
         raise ValueError(f"matters.csv: {name} must stand there once if it is inconsistent, with a key of MATTERS")
@@ -73,13 +76,15 @@ def write_page(ledger, matters, benchmarks, title="The four papers against thems
     wrong = ledger[ledger["verdict"] == "inconsistent"].assign(matters=ledger["id"].map(matters))
     parts = [HEAD.format(title=escape(title))]
     parts += write_paragraphs(
-        f"{len(ledger)} statements that can be checked against what the papers print were checked by code, each with "
-        f"its place: {verdicts.get('consistent', 0)} hold, {verdicts.get('inconsistent', 0)} do not, "
-        f"{verdicts.get('not recomputable', 0)} cannot be recomputed from what is printed. The text of four papers "
-        "holds many more sentences; those that judge, cite or describe are not statements of this kind.",
-        "An inconsistency is between two places of a paper. It says nothing of the work behind them: the likeliest "
-        "reason is a slip in writing, and the note gives the kindest reading that a second reader found. What cannot "
-        "be recomputed is not doubted either: the paper prints too little to tell.",
+        f"{len(ledger)} statements of four papers, each with its place, were held by code against what the same paper "
+        f"prints elsewhere or against what whole counts allow: {verdicts.get('consistent', 0)} hold, "
+        f"{verdicts.get('inconsistent', 0)} do not, {verdicts.get('not recomputable', 0)} cannot be recomputed from "
+        "what is printed; that says the paper prints too little to tell, and nothing more. Sentences that judge, cite "
+        "or describe are not among them.",
+        "An inconsistency says nothing of the work behind the numbers: the likeliest reason is a slip in writing, and "
+        "the note says what else it may be, where a second reading found something. LiveAgentBench prints no sizes of "
+        "its groups of tasks: what is said of counts in them rests on the sizes that fit most of the same columns.",
+        "; ".join(f"{name}: {papers.load_paper(name)['title']}" for name in sorted(ledger["paper"].unique())) + ".",
     )
     parts += ["<h2>Verdicts by paper</h2>", draw_table(count_verdicts(ledger, "paper").reset_index())]
     parts += ["<h2>What does not hold, and why it matters</h2>"]
@@ -90,14 +95,18 @@ def write_page(ledger, matters, benchmarks, title="The four papers against thems
     rank = {name: -place for place, name in enumerate(MATTERS)}
     parts.append(draw_table(wrong.sort_values("matters", key=lambda m: m.map(rank), kind="stable")[shown]))
     parts += ["<h2>What our runs and the public boards say to it</h2>"]
+    parts += write_paragraphs(
+        "Ours are events of a replay world of autumn 2016 and the boards as published since: they stand beside the "
+        "papers' numbers, and are no replication of them."
+    )
     parts.append(draw_table(ours[["paper", "section", "claim", "published", "ours", "interval", "note"]]))
     parts += ["<h2>What cannot be recomputed</h2>"]
     lost = ledger[ledger["verdict"] == "not recomputable"]
     parts.append(draw_table(lost[["paper", "section", "claim", "published", "note"]]))
     parts += ["<h2>Benchmarks side by side</h2>"]
     parts += write_paragraphs(
-        "From FutureX's Table 1 and LiveAgentBench's Table 1, as printed there, with what the others print of "
-        "themselves. A blank says that no paper states it, and what a paper says of another's is its own reading."
+        "From Table 1 of FutureX and of LiveAgentBench, with what the others print of themselves; each column's places "
+        "stand in its last row. A blank: none of the four states it. What a paper says of another's is its own reading."
     )
     parts.append(f"<div class='wide'>{draw_table(benchmarks.reset_index())}</div>")
     parts += ["<h2>Verdicts by kind of check</h2>", draw_table(count_verdicts(ledger, ["kind", "paper"]).reset_index())]

@@ -7,7 +7,7 @@ the papers without such a table print of themselves, as references to their numb
 import pandas as pd
 
 from helpers import papers
-from helpers.studies.audit import resolve_reference
+from helpers.studies.audit import resolve_reference, show_value
 
 KEYS = ("futurex", "liveagentbench")
 NAMES = {"gaia": "GAIA", "agentbench": "AgentBench", "api_bank": "API-Bank", "liveagentbench": "LiveAgentBench"}
@@ -28,7 +28,7 @@ PROPERTIES = {
 def merge_benchmarks(folder=papers.FOLDER):
     """Return what the four papers print of benchmarks: benchmark, property, value, paper, section, a row a cell.
 
-    Raises ValueError where two papers say different things of the same property of a benchmark.
+    Raises ValueError where a property of a benchmark is stated twice.
     """
     first = papers.load_published("futurex", "table1_benchmarks", folder, dtype=str, keep_default_na=False)
     parts = [first.melt(["benchmark", "section"], list(PROPERTIES), "property").replace({"property": PROPERTIES})]
@@ -42,21 +42,29 @@ def merge_benchmarks(folder=papers.FOLDER):
     twice = table.duplicated(["benchmark", "property"])
     if twice.any():
         row = table[twice].iloc[0]
-        raise ValueError(f"{row['benchmark']}: {row['property']} is printed by two papers; say which one counts")
+        raise ValueError(f"{row['benchmark']}: {row['property']} is stated twice; say which one counts")
     return table[["benchmark", "property", "value", "paper", "section"]]
 
 
 def read_own(folder=papers.FOLDER):
-    """Return what papers print of their own benchmark: the sum of what a reference of benchmarks.csv names."""
+    """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
     rows = []
     for row in pd.read_csv(folder / "benchmarks.csv", dtype=str).to_dict("records"):
-        total = sum(resolve_reference(row["reference"], row["paper"], folder))
-        rows.append(row | {"value": f"{total:g}"})
+        values = resolve_reference(row["reference"], row["paper"], folder)
+        rows.append(row | {"value": show_value(sum(values)) + " (a sum)" * (len(values) > 1)})
     return pd.DataFrame(rows).drop(columns="reference")
 
 
 def spread_benchmarks(table):
-    """Return the merged table with a row a property and a column a benchmark, in the order of print."""
+    """Return the merged table with a row a property and a column a benchmark, in the order of print.
+
+    The last row says where what stands in a column is stated; a blank cell is stated nowhere.
+    """
     order = {name: list(dict.fromkeys(table[name])) for name in ("property", "benchmark")}
     wide = table.pivot(index="property", columns="benchmark", values="value")
-    return wide.loc[order["property"], order["benchmark"]].fillna("")
+    wide = wide.loc[order["property"], order["benchmark"]].fillna("")
+    places = (
+        (table["paper"] + " " + table["section"]).groupby(table["benchmark"]).agg(lambda p: "; ".join(dict.fromkeys(p)))
+    )
+    wide.loc["stated in"] = places
+    return wide

@@ -1,8 +1,10 @@
 """The workflow from users' questions to checked tasks: screening, four controls, a funnel (LiveAgentBench 3.2).
 
-Every control is judged in two ways, by a language model and by labels made in reading (uniqueness and executability by
-programs and the model together, the same in both), so that the model is held against planted faults before anything
-rests on it. Each function that asks a model takes `consult` (`helpers.judges`).
+What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged in two ways, by a
+language model and by labels made in reading, so that the model is held against them and against planted faults. The
+other stages are one for both: whether what a question speaks of came along, whether a task was made of it, a program
+that attempts the task (executability), and blind readers, of whom the model is one (uniqueness). Each function that
+asks a model takes `consult` (`helpers.judges`).
 """
 
 import pandas as pd
@@ -15,12 +17,15 @@ from helpers.questions.spdg import (
     CONTROLS,
     ENVIRONMENTS,
     MAX_MISMATCH,
+    MIN_STEPS,
+    MIN_TOOLS,
     Step,
     compute_mismatch,
     count_tools,
     list_tags,
 )
 from helpers.store import parse_json
+from helpers.studies.fake_estimates import measure_share
 
 RUN_ID = "30_spdg"
 STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
@@ -29,6 +34,8 @@ JUDGES = ("model", "labels")
 N_HITS = 3
 MAX_PASSAGES = 600
 """Characters of what a search found that a model is shown."""
+ANSWERED = ("ok", "unparsable")
+"""States of a request that a model replied to, whether or not its reply holds an answer."""
 ANSWER = {
     "type": "object",
     "properties": {"answer": {"type": "string", "maxLength": 40}},
@@ -56,7 +63,10 @@ STEPS = {
 
 
 def view(question_id, stage, judge, is_kept, note="", status="ok"):
-    """Return a row of views: what a judge says of a question at a stage; `is_kept` None where nothing can be said."""
+    """Return a row of views: what a judge says of a question at a stage; `is_kept` None where nothing can be said.
+
+    `status` is "missing" where the reply is not recorded, else that of a request that failed, else "ok".
+    """
     return {
         "question_id": question_id,
         "stage": stage,
@@ -92,55 +102,61 @@ def find_passages(search, text, as_of):
 
 
 def view_attachment(question):
-    """Return the views on whether a question's files came along; by labels, and by rule in the model's stead."""
-    named = question["attachments"] or []
-    is_missing = bool(named) or question["kind"] == "missing"
-    name, note = question["question_id"], "a file did not come along" if is_missing else ""
-    return [view(name, "attachment", judge, not is_missing, note) for judge in JUDGES]
+    """Return the views on whether what a question speaks of came along, the same for both judges."""
+    lacks = question["lacks"] or []
+    note = "a file did not come along" if lacks else ""
+    return [view(question["question_id"], "attachment", judge, not lacks, note) for judge in JUDGES]
 
 
 def view_need(question, consult):
     """Return the views on whether a question needs a tool: the few-shot annotator's and the label's."""
     name, kind = question["question_id"], question["kind"]
     verdict = consult(read_prompt("spdg_annotator").format(question=question["text"]), NEED)
-    says = verdict.value and (verdict.value["needs_tool"] == "yes")
-    label = kind in ("lookup", "missing", "work") if kind else None
+    says = verdict.value["needs_tool"] == "yes" if verdict.value else None
+    label = kind in ("lookup", "work") if kind else None
+    notes = {True: "", False: "no tool needed", None: "unknown"}
     return [
-        view(name, "tool dependent", "model", says, "" if says else "no tool needed", verdict.status),
-        view(name, "tool dependent", "labels", label, "" if label else "no tool needed"),
+        view(name, "tool dependent", "model", says, notes[says], verdict.status),
+        view(name, "tool dependent", "labels", label, notes[label]),
     ]
 
 
 def view_retrieval(question, truth, consult, search, as_of):
     """Return the views on whether a question is beyond memory and one search.
 
-    The model answers from memory, and if that fails with what one search found; a reply that matches the truth drops
-    the question. Without a known answer the model's view is None.
+    The model answers from memory, and if that fails with what one search found; a reply that equals the truth drops
+    the question, one that holds no answer counts as failed. The model's view is None without a known answer, and
+    where a request failed.
     """
     name, kind = question["question_id"], question["kind"]
     label = kind not in ("knowledge", "lookup") if kind else None
-    rows = [view(name, "not retrievable", "labels", label, "" if label else kind)]
+    rows = [view(name, "not retrievable", "labels", label, "" if label else kind or "unknown")]
     if truth is None:
         return [view(name, "not retrievable", "model", None, "no known answer", "no answer"), *rows]
     for prompt, note in (("spdg_alone", "known by heart"), ("spdg_found", "found by one search")):
         found = find_passages(search, question["text"], as_of) if prompt == "spdg_found" else ""
         status, reply = ask_answer(consult, prompt, question=question["text"], found=found)
-        if status == "missing":
-            return [view(name, "not retrievable", "model", None, "not recorded", status), *rows]
-        if match_answer(reply, truth)["is_match"]:
+        if status not in ANSWERED:
+            return [view(name, "not retrievable", "model", None, "no reply", status), *rows]
+        if match_answer(reply, truth)["is_equal"]:
             return [view(name, "not retrievable", "model", False, note), *rows]
     return [view(name, "not retrievable", "model", True), *rows]
 
 
-def screen_questions(questions, cases, consult, search, as_of):
+def find_truth(question, cases, answers):
+    """Return what is known to answer a question: its answer, that of its `answer_task`, or its case's, else None."""
+    case = cases.get(question["question_id"])
+    return question["answer"] or answers.get(question["answer_task"]) or (case["answer"] if case else None)
+
+
+def screen_questions(questions, cases, answers, consult, search, as_of):
     """Return the views on all questions before anything is constructed, a row a question, stage and judge.
 
-    `search(text, as_of, n)` returns hits; a reply is held against the question's answer or its case's.
+    `answers` maps event_id to a task's answer; `search(text, as_of, n)` returns hits.
     """
     rows = []
     for question in questions.to_dict("records"):
-        name = question["question_id"]
-        truth = question["answer"] or (cases[name]["answer"] if name in cases else None)
+        name, truth = question["question_id"], find_truth(question, cases, answers)
         rows += view_attachment(question) + view_need(question, consult)
         rows += view_retrieval(question, truth, consult, search, as_of)
         note = "" if name in cases else "no closed question was made of it"
@@ -155,13 +171,13 @@ def view_relevance(question, case, asked, closed, status):
     """Return the views on whether the task asks for what the user's question asked (the 50% rule)."""
     name = question["question_id"]
     labels = set((question["abilities"] or []) + (question["environments"] or []))
-    pairs = {"labels": (labels, list_tags(case["steps"]))}
+    pairs = {"labels": (labels, list_tags(case["steps"]))} if labels else {}
     if asked and closed:
         pairs["model"] = list_tags(asked), list_tags(closed)
     rows = []
     for judge in JUDGES:
         if judge not in pairs:
-            rows.append(view(name, "relevance", judge, None, "not recorded", status))
+            rows.append(view(name, "relevance", judge, None, "unknown", status if judge == "model" else "ok"))
             continue
         mismatch = compute_mismatch(*pairs[judge])
         rows.append(view(name, "relevance", judge, mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"))
@@ -173,46 +189,46 @@ def view_complexity(name, case, closed, status):
     rows = []
     for judge, steps in (("model", closed), ("labels", case["steps"])):
         if not steps:
-            rows.append(view(name, "complexity", judge, None, "not recorded", status))
+            rows.append(view(name, "complexity", judge, None, "unknown", status))
             continue
-        is_kept = len(steps) >= 2 and count_tools(steps) >= 1
+        is_kept = len(steps) >= MIN_STEPS and count_tools(steps) >= MIN_TOOLS
         rows.append(view(name, "complexity", judge, is_kept, f"steps {len(steps)}, tools {count_tools(steps)}"))
     return rows
 
 
-def follow_steps(case, places, fetch):
-    """Return a program's run of a case's task (`solvers.solve_task`): another annotator's, in the paper."""
+def attempt_task(case, places, fetch):
+    """Return a program's run of a case's task (`solvers.solve_task`), in place of the paper's other annotator.
+
+    The program takes its own way: whether the labelled steps lead there it does not say.
+    """
     event = case["event"] | {"capabilities": parse_json(case["event"]["capabilities"])}
     return solve_task(KITS[2], event, places, fetch)
 
 
 def answer_blind(consult, case, places, search, repeat=0):
-    """Return (status, answer) of a model that sees the task and its files' text, or what one search found."""
+    """Return (status, answer or None) of a model that sees the task and its files' text, or what one search found."""
     event, files = case["event"], [place for place in places if not isinstance(place, str)]
     if not files:
         found = find_passages(search, event["prompt"], event["as_of"])
         return ask_answer(consult, "spdg_found", repeat, question=event["prompt"], found=found)
     try:
         text = extract_text(event["prompt"], files)
-    except Unread as error:
-        return "failed", str(error)
+    except Unread:
+        return "unreadable", None
     return ask_answer(consult, "taskset_text", repeat, question=event["prompt"], text=text)
 
 
 def settle(first, second, third):
     """Return (answer, note): the one that two blind readers share, else the third's where it is one of theirs, else
-    None. `third()` is asked only when they differ.
+    None.
 
-    >>> settle("12", "12.0", None), settle("12", "7", lambda: "7"), settle("12", "7", lambda: "9")
-    (('12', 'agreed'), ('7', 'settled by a third'), (None, 'three answers'))
+    >>> settle("12", "12.0", None), settle("12", "7", "7"), settle("12", "7", "9")
+    (('12', 'agreed'), ('7', 'settled by a third'), (None, 'no two agree'))
     """
     if is_same(first, second):
         return first, "agreed"
-    again = third()
-    if again is None:
-        return None, "not recorded"
-    shared = [answer for answer in (first, second) if is_same(answer, again)]
-    return (shared[0], "settled by a third") if shared else (None, "three answers")
+    shared = [answer for answer in (first, second) if is_same(answer, third)]
+    return (shared[0], "settled by a third") if shared else (None, "no two agree")
 
 
 def is_same(first, second):
@@ -222,17 +238,22 @@ def is_same(first, second):
 
 
 def view_answers(name, case, run, consult, places, search):
-    """Return the views on whether a task can be executed and has one answer, the same for both judges."""
+    """Return the views on whether a task can be executed and has one answer, the same for both judges.
+
+    The third reader, the model drawn again, is asked only where the program and the model differ.
+    """
     can = run["status"] == "ok" and run["reply"] is not None
-    note = "" if can else run["reason"] or "the steps lead to no answer"
+    note = "" if can else run["reason"] or "the program finds no answer"
     rows = [view(name, "executability", judge, can, note) for judge in JUDGES]
     status, second = answer_blind(consult, case, places, search)
-    if status == "missing":
-        return rows + [view(name, "uniqueness", judge, None, "not recorded", status) for judge in JUDGES]
-    settled, how = settle(run["reply"], second, lambda: answer_blind(consult, case, places, search, 1)[1])
+    third = None
+    if status in ANSWERED and not is_same(run["reply"], second):
+        status, third = answer_blind(consult, case, places, search, 1)
+    if status not in ANSWERED:
+        return rows + [view(name, "uniqueness", judge, None, "no reply", status) for judge in JUDGES]
+    settled, how = settle(run["reply"], second, third)
     is_kept = settled is not None and match_answer(settled, case["answer"])["is_equal"]
     note = how if settled is None or is_kept else f"{how}, against the annotator"
-    is_kept = None if how == "not recorded" else is_kept
     return rows + [view(name, "uniqueness", judge, is_kept, note) for judge in JUDGES]
 
 
@@ -248,7 +269,7 @@ def control_cases(questions, cases, consult, search, places, ways):
         status, closed = ask_steps(consult, event["prompt"])
         rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
         rows += view_complexity(name, case, closed, status)
-        run = follow_steps(case, places[event["event_id"]], ways[event["variant"]])
+        run = attempt_task(case, places[event["event_id"]], ways[event["variant"]])
         rows += view_answers(name, case, run, consult, places[event["event_id"]], search)
     return pd.DataFrame(rows)
 
@@ -273,6 +294,13 @@ def run_funnel(views, stages=STAGES):
             rows.append(row | {"n_unknown": len(left) - len(kept) - len(dropped), "reasons": reasons})
             left = set(kept["question_id"])
     return pd.DataFrame(rows)
+
+
+def count_readers(views):
+    """Return how the blind readers ended: how, n, share, low, high (Wilson, 95%); none, no row."""
+    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])].dropna(subset="is_kept")
+    rows = [{"how": how} | measure_share(part["note"].eq(how)) for how in dict.fromkeys(sorted(part["note"]))]
+    return pd.DataFrame(rows, columns=["how", "n", "share", "low", "high"])
 
 
 def list_kept(views, judge, stages=STAGES):

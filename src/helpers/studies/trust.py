@@ -89,31 +89,37 @@ def rate_judge(scores, calibration, rng, n_boot=2000):
 
 
 def weigh_agreement(first, second):
-    """Return the quadratic weighted kappa of two arrays of scores, NaN when both are one and the same constant.
+    """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
 
     1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
 
     >>> weigh_agreement(np.array([0, 5, 10]), np.array([0, 5, 10])), weigh_agreement(np.array([0, 9]), np.array([9, 0]))
-    (1.0, -1.0)
+    (np.float64(1.0), np.float64(-1.0))
     """
-    apart = np.mean(np.subtract.outer(first, second) ** 2)
-    return float(1 - np.mean((first - second) ** 2) / apart) if apart > 0 else np.nan
+    apart = first.var(axis=-1) + second.var(axis=-1) + (first.mean(axis=-1) - second.mean(axis=-1)) ** 2
+    return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
 
 
 def correlate_ranks(first, second):
-    """Return Spearman's rank correlation, NaN when one side is constant.
+    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
 
     >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
-    (1.0, nan)
+    (np.float64(1.0), np.float64(nan))
     """
-    ranks = stats.rankdata(first), stats.rankdata(second)
-    return float(np.corrcoef(*ranks)[0, 1]) if min(map(np.ptp, ranks)) > 0 else np.nan
+    ranks = [stats.rankdata(scores, axis=-1) for scores in (first, second)]
+    left, right = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)
+    return divide((left * right).sum(axis=-1), np.sqrt((left**2).sum(axis=-1) * (right**2).sum(axis=-1)))
+
+
+def divide(top, bottom):
+    """Return a quotient, NaN where the divisor is 0."""
+    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
 
 
 MEASURES = {
     "kappa": weigh_agreement,
     "spearman": correlate_ranks,
-    "difference": lambda first, second: float(np.mean(second - first)),
+    "difference": lambda first, second: (second - first).mean(axis=-1),
 }
 
 
@@ -127,11 +133,12 @@ def compare_scores(first, second, rng, measures=tuple(MEASURES), n_boot=2000):
     for rubric in first.columns:
         other = second if isinstance(second, pd.Series) else second[rubric]
         both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().to_numpy(float)
-        draws = rng.integers(len(both), size=(n_boot, len(both))) if len(both) else []
         row = {"rubric": rubric, "n": len(both)}
+        left, right = both.T
+        draws = rng.integers(len(both), size=(n_boot, len(both))) if len(both) else None
         for name in measures:
-            row[name] = MEASURES[name](*both.T) if len(both) else np.nan
-            drawn = np.array([MEASURES[name](*both[draw].T) for draw in draws])
+            row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
+            drawn = MEASURES[name](left[draws], right[draws]) if len(both) else np.array([])
             row[f"{name}_low"], row[f"{name}_high"] = take_interval(drawn)
         rows.append(row)
     return pd.DataFrame(rows)

@@ -356,7 +356,7 @@ def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, prov
     events = bench_llm.make_events(list(ENDS) + ["key", "hello"])
     path = tmp_path / "data/runs/ledger.sqlite"
     agents = {"mock": {"forecast": forecast}}
-    options = {"window": "T", "code_version": "c0", "mode": "thread", "workers": 20, "secrets": door.secrets}
+    options = {"window": "T", "code_version": "c0", "mode": "thread", "workers": 6, "secrets": door.secrets}
     run_agents(agents, events, lambda: None, path, **options)
     replies = bench_llm.read_runs(path, "replies").set_index("event_id")
     for i, fault in enumerate(ENDS):

@@ -4,6 +4,7 @@
 VENV ?= .venv
 LAB = .venv-lab
 SLICE = .venv-slice
+OCR = .venv-ocr
 PYTHON ?=
 BIN = $(VENV)/bin
 
@@ -33,7 +34,7 @@ PAIR = case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test run model record again study source lab lint slice lock offline clean check-notebooks FORCE
+.PHONY: help figures public test run model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
@@ -85,12 +86,16 @@ slice: $(SLICE)/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also 
 	@env -u TQDM_DISABLE $(SLICE)/bin/python -m helpers.world.slice $(if $(LOCAL),--local) $(ARGS)
 	@$(SLICE)/bin/python -m helpers.questions.market
 
+ocr: $(OCR)/.ready ## read the task set's pictures again with a character recogniser (an environment of its own)
+	@env -u TQDM_DISABLE $(OCR)/bin/python -m helpers.agents.pictures
+
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-annotate --no-header $(if $(UPGRADE),--upgrade)
 lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)
 	$(COMPILE) --extra setup --extra test -o requirements.lock
 	$(COMPILE) --extra setup --extra lab -c requirements.lock -o requirements-lab.lock
 	$(COMPILE) --extra setup --extra slice -c requirements.lock -o requirements-slice.lock
+	$(COMPILE) --extra setup --extra ocr -c requirements.lock -o requirements-ocr.lock
 
 offline: $(VENV)/.ready ## prove it: figures from a clean copy of the tracked files, without a network, byte for byte
 	@.ci/offline $(VENV)
@@ -105,6 +110,8 @@ $(LAB)/.ready: FORCE
 	@.ci/setup $(LAB) requirements-lab.lock
 $(SLICE)/.ready: FORCE
 	@.ci/setup $(SLICE) requirements-slice.lock
+$(OCR)/.ready: FORCE
+	@.ci/setup $(OCR) requirements-ocr.lock
 FORCE:
 
 # --- What depends on what; tests/test_make.py holds every line against the code and prints the line it expects ----------
@@ -142,8 +149,8 @@ questions.pose := questions.pose $(world.sources) $(world.render) $(world.crawl)
 questions.market := questions.market $(store) $(world.sources) $(world.crawl) $(questions.targets) $(questions.pose)
 questions.filters := questions.filters
 questions.events := questions.events $(store) $(world.sources) $(world.gateway) $(world.crawl) $(questions.tiers) $(questions.pose) $(questions.filters)
-questions.screening := questions.screening $(store) $(world.sources) $(world.archive) $(world.gateway) $(world.crawl)
-questions.curation := questions.curation $(store) $(world.crawl)
+questions.screening := questions.screening $(store) $(judges) $(world.sources) $(world.archive) $(world.gateway) $(world.crawl)
+questions.curation := questions.curation $(store) $(judges) $(world.crawl) $(questions.screening)
 questions.taskset := questions.taskset $(store) $(world.sources)
 questions.taskset_files := questions.taskset_files $(store) $(world.sources) $(world.render) $(world.archive) $(questions.taskset)
 questions.spdg := questions.spdg $(store) $(papers) $(questions.taskset)
@@ -160,7 +167,8 @@ agents.deep_research := agents.deep_research $(failures) $(polling) $(agents.pro
 agents.registry := agents.registry $(store) $(llm) $(local_model) $(agents.forecasters) $(agents.prompts) $(agents.prompted) $(agents.searching) $(agents.research) $(agents.deep_research)
 agents.arms := agents.arms $(store) $(llm) $(world.sources) $(agents.runs) $(agents.registry)
 agents.visiting := agents.visiting $(store) $(world.gateway) $(questions.targets) $(agents.forecasters) $(agents.prompts) $(agents.prompted) $(agents.tools)
-agents.solvers := agents.solvers $(world.gateway) $(questions.taskset)
+agents.pictures := agents.pictures $(store) $(world.sources) $(questions.taskset) $(questions.taskset_files)
+agents.solvers := agents.solvers $(world.gateway) $(questions.taskset) $(agents.pictures)
 outcomes.boxes := outcomes.boxes
 outcomes.letters := outcomes.letters $(outcomes.boxes)
 outcomes.quantities := outcomes.quantities $(outcomes.boxes)
@@ -173,28 +181,28 @@ studies.series := studies.series $(world.sources) $(questions.tiers) $(outcomes.
 studies.tiers := studies.tiers $(papers) $(outcomes.scores)
 studies.trust := studies.trust $(studies.tiers)
 studies.checks := studies.checks
-studies.audit := studies.audit $(papers) $(studies.checks)
+studies.audit := studies.audit $(papers) $(studies.tiers) $(studies.checks)
 studies.benchmarks := studies.benchmarks $(papers) $(studies.audit)
 studies.audit_page := studies.audit_page $(papers) $(studies.audit)
 studies.reconstruction := studies.reconstruction
 studies.collection := studies.collection $(store) $(papers) $(world.sources) $(questions.events) $(outcomes.answers)
 studies.missing := studies.missing $(studies.tiers)
 studies.factors := studies.factors $(studies.tiers)
-studies.planning := studies.planning $(papers) $(agents.prompts) $(agents.research) $(studies.tiers) $(studies.factors)
+studies.planning := studies.planning $(papers) $(judges) $(agents.prompts) $(agents.research) $(studies.tiers) $(studies.factors)
 studies.compare := studies.compare $(outcomes.scores) $(studies.tiers) $(studies.factors)
 studies.domains := studies.domains $(papers) $(studies.tiers)
 studies.delay := studies.delay $(world.sources) $(questions.events) $(agents.registry) $(outcomes.answers) $(outcomes.scores) $(studies.tiers)
 studies.models := studies.models $(store) $(agents.workers) $(studies.tiers)
-studies.fake_sites := studies.fake_sites $(store) $(papers) $(recordings) $(llm) $(local_model) $(judges) $(world.sources) $(questions.targets) $(agents.forecasters) $(agents.prompts) $(agents.prompted) $(agents.visiting) $(outcomes.predictions)
+studies.fake_sites := studies.fake_sites $(store) $(papers) $(judges) $(world.sources) $(questions.targets) $(agents.forecasters) $(agents.prompts) $(agents.prompted) $(agents.visiting) $(outcomes.predictions)
 studies.fake_estimates := studies.fake_estimates $(store) $(papers) $(agents.visiting) $(outcomes.scores) $(studies.tiers) $(studies.models) $(studies.fake_sites)
-studies.experts := studies.experts $(store) $(world.sources) $(agents.prompts) $(studies.tiers)
+studies.experts := studies.experts $(store) $(judges) $(world.sources) $(agents.prompts) $(studies.tiers) $(studies.trust)
 studies.games := studies.games $(studies.tiers) $(studies.models)
-studies.real_time := studies.real_time $(world.sources) $(world.gateway) $(world.crawl) $(agents.prompts) $(studies.tiers)
+studies.real_time := studies.real_time $(judges) $(world.sources) $(world.gateway) $(world.crawl) $(agents.prompts) $(studies.tiers)
 studies.claims := studies.claims $(store)
-studies.reasons := studies.reasons $(store) $(agents.prompts) $(studies.tiers) $(studies.claims)
+studies.reasons := studies.reasons $(store) $(judges) $(agents.prompts) $(studies.tiers) $(studies.claims)
 studies.curation := studies.curation $(store) $(world.crawl) $(questions.filters) $(questions.screening) $(questions.curation) $(studies.tiers)
-studies.taskset := studies.taskset $(store) $(questions.taskset) $(agents.prompts) $(agents.solvers) $(outcomes.matching) $(studies.tiers) $(studies.fake_estimates)
-studies.spdg := studies.spdg $(store) $(questions.spdg) $(agents.prompts) $(agents.solvers) $(outcomes.matching) $(studies.fake_estimates)
+studies.taskset := studies.taskset $(store) $(judges) $(questions.taskset) $(agents.prompts) $(agents.solvers) $(outcomes.matching) $(studies.tiers)
+studies.spdg := studies.spdg $(store) $(judges) $(questions.spdg) $(agents.prompts) $(agents.solvers) $(outcomes.matching) $(studies.tiers) $(studies.taskset)
 studies.boards := studies.boards $(papers) $(studies.tiers) $(studies.factors)
 studies.boards_forecastbench := studies.boards_forecastbench
 studies.boards_findings := studies.boards_findings $(papers) $(studies.tiers) $(studies.boards) $(studies.boards_forecastbench)
@@ -212,8 +220,8 @@ data.world.slice := data/replay/wheels.lock
 data.world.public := data/public.toml
 data.world.sources := $(wildcard data/sources/*.toml data/replay/*.csv)
 data.agents.prompts := $(wildcard data/prompts/*.md)
+data.agents.pictures := data/taskset/pictures.csv
 data.questions.screening := $(wildcard data/prompts/*.md)
-data.questions.curation := $(wildcard data/prompts/*.md)
 data.agents.registry := data/agents.toml
 data.agents.arms := data/arms.toml $(wildcard data/runs/*/run.json data/runs/*/requests.jsonl.gz)
 

@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import pickle
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -14,26 +13,13 @@ from helpers.llm import load_litellm, open_door
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.predictions import parse_prediction
 from helpers.questions.events import collect_events
-from helpers.world.archive import Misbehaviour, build_server
+from helpers.world.archive import Misbehaviour, build_server, run_server
 from helpers.world.crawl import Crawler, open_world
 from helpers.world.gateway import Gateway
 from helpers.world.sources import load_sources
 
 KEEP_BINARY = 36 / 193
 KEY = "sk-canary+7/Zq==9f3a"
-
-
-@contextlib.contextmanager
-def run_server(server):
-    """Run a server in a thread of this process; yields its address."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextlib.contextmanager

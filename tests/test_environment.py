@@ -67,6 +67,7 @@ def test_environment_yml_and_pyproject_name_the_same_packages_and_bounds():
         ("requirements.lock", ("test", "setup")),
         ("requirements-lab.lock", ("lab", "setup")),
         ("requirements-slice.lock", ("slice", "setup")),
+        ("requirements-ocr.lock", ("ocr", "setup")),
     ],
 )
 def test_a_lock_satisfies_pyproject_with_hashes(lock, extras):

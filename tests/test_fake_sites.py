@@ -33,7 +33,6 @@ from helpers.studies.fake_estimates import (
     mark_trials,
     measure_arms,
     measure_rounds,
-    measure_share,
     score_controls,
     weigh_defences,
 )
@@ -48,6 +47,7 @@ from helpers.studies.fake_sites import (
     write_template,
     write_with_model,
 )
+from helpers.studies.tiers import measure_share
 from helpers.world.crawl import Crawler
 from helpers.world.fake_pages import FakeWorld, build_fake_server, open_fake_site
 from helpers.world.gateway import GatewayError

@@ -3,6 +3,7 @@ import json
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+import seaborn as sns
 from PIL import Image
 
 from helpers import figures
@@ -65,6 +66,16 @@ def test_the_image_names_what_it_rests_on_and_no_software(room):
         "dates": "2016-10-10 to 2016-10-24",
         "status": "real",
     }
+
+
+def test_an_image_keeps_the_bars_colour_in_few_colours(room):
+    draw()
+    with Image.open(room / "a_fig3.png") as picture:
+        assert picture.mode == "P"
+        counts = {colour: n for n, colour in picture.convert("RGB").getcolors()}
+    palette = [tuple(round(255 * part) for part in colour) for colour in sns.color_palette("colorblind")]
+    bars = max((n, colour) for colour, n in counts.items() if colour != (255, 255, 255))[1]
+    assert max(abs(a - b) for a, b in zip(bars, palette[0], strict=True)) <= 2
 
 
 def test_every_figure_carries_its_line(room, monkeypatch):

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import bench_llm
 import pytest
-from conftest import KEY, run_server
+from conftest import KEY
 from mock_provider import CONTENT, Server
 
 from helpers.agents.runs import run_agents
@@ -23,6 +23,7 @@ from helpers.agents.workers import fail
 from helpers.failures import LlmError, call_within
 from helpers.llm import ask, open_door
 from helpers.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
+from helpers.world.archive import run_server
 
 MODEL = "openai/mock-1"
 PRICED = "openai/gpt-4o-mini"

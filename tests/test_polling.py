@@ -5,7 +5,6 @@ import time
 from functools import partial
 
 import pytest
-from conftest import run_server
 from mock_provider import CONTENT, Provider, Server
 from test_llm import PRICED, scan
 
@@ -13,6 +12,7 @@ from helpers.failures import LlmError
 from helpers.llm import ask, open_door
 from helpers.polling import GROWTH, ask_in_background, bound_job
 from helpers.recordings import pack_recordings
+from helpers.world.archive import run_server
 
 MODEL = "openai/mock-1"
 DEEP = "openai/o4-mini-deep-research"

@@ -8,7 +8,6 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from conftest import run_server
 from mock_provider import Server
 from test_local_model import match, needs_model, needs_server
 
@@ -25,6 +24,7 @@ from helpers.agents.workers import make_rows
 from helpers.llm import open_door
 from helpers.local_model import FOLDER, MODELS, serve_model
 from helpers.outcomes.predictions import parse_prediction
+from helpers.world.archive import run_server
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 

@@ -231,3 +231,31 @@ def test_the_funnel_counts_each_question_once():
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
     assert study.list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
+
+
+def test_a_kept_test_task_is_stored_locked_and_levelled_by_its_own_steps(made):
+    tasks, cases, _ = made
+    names = sorted(name for name, case in cases.items() if not case["planted"])
+    events, answers = study.build_tables(names, cases, tasks.columns, 30)
+    stored = answers.set_index("event_id")["value"]
+    splits = events.set_index("event_id")["split"]
+    assert events.columns.tolist() == tasks.columns.tolist() and set(splits) == {"validation", "test"}
+    for name in names:
+        steps, answer = cases[name]["steps"], cases[name]["answer"]
+        assert (stored[name] == answer) is (splits[name] == "validation")
+        assert splits[name] == "validation" or match_locked(f"Answer: {answer}", stored[name])
+        assert events.set_index("event_id").loc[name, "level"] == rate_level(steps)
+    assert answers.equals(study.build_tables(names, cases, tasks.columns, 30)[1])
+    assert not answers.equals(study.build_tables(names, cases, tasks.columns, 31)[1])
+
+
+def test_screenings_hold_what_was_said_and_only_cases_without_a_fault_are_read():
+    said = [("a", True), ("b", False), ("c", None), ("planted", True)]
+    views = pd.DataFrame([study.view(name, "uniqueness", judge, kept) for name, kept in said for judge in study.JUDGES])
+    cases = {name: {"planted": "uniqueness" if name == "planted" else None} for name, _ in said}
+    reading = study.measure_reading(views, cases)
+    assert (reading["n"], reading["share"]) == (2, 0.5)
+    rows = study.build_screenings(views)
+    assert rows["event_id"].tolist() == ["a", "a", "b", "b", "planted", "planted"]
+    assert rows["is_dropped"].tolist() == [False, False, True, True, False, False]
+    assert set(rows["filter"]) == {"uniqueness, model", "uniqueness, labels"}

@@ -7,6 +7,7 @@ and asks the running server. It imports nothing of the package but what starts a
 import bisect
 import dataclasses
 import http.client
+import itertools
 import json
 import re
 import tomllib
@@ -18,10 +19,9 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
-from conftest import run_server
 from lxml import html
 
-from helpers.world.archive import build_server
+from helpers.world.archive import build_server, run_server
 
 ROOT = Path(__file__).parents[1]
 REGISTRY = {
@@ -180,16 +180,19 @@ class RowCheck:
     """Checks pages of dated rows; a line of a page that was found published once is not read again."""
 
     def __init__(self, entry, facts):
-        self.entry, self.dates, self.shown = entry, {}, set()
-        self.occurrences = sorted(zip(facts["moment"], facts["occurred_at"], strict=True))
+        self.entry, self.dates, self.frames, self.shown = entry, {}, set(), set()
+        published = sorted(zip(facts["moment"], facts["occurred_at"], strict=True))
+        self.moments = [moment for moment, _ in published]
+        self.latest = list(itertools.accumulate((occurred for _, occurred in published), max))
         self.rows = {(row["occurred_at"], row["entity"]): row for row in facts.to_dict("records")}
 
     def __call__(self, text, clock):
         text, coming = self.split_fixtures(text)
         yield from self.check_fixtures(coming)
         lines = text.split("\n")
-        unread = [line for line in lines if line not in self.dates]
-        frame = [line for line in lines if line in unread or re.search("<table|<th>|</table>", line)]
+        unread = {line for line in lines if line not in self.dates}
+        self.frames |= {line for line in unread if re.search("<table|<th>|</table>", line)}
+        frame = [line for line in lines if line in unread or line in self.frames]
         is_json = self.entry["extract"]["kind"] == "json"
         cells = set(read_cells(self.entry, text if is_json else "\n".join(frame)))
         for cell in sorted(cells - self.shown, key=str):
@@ -198,8 +201,8 @@ class RowCheck:
                 yield fault
         self.shown |= cells
         self.dates |= {line: find_latest_date(line) for line in unread}
-        last_date = max(self.dates[line] for line in lines)
-        latest = max(occurred for moment, occurred in self.occurrences if moment <= clock)
+        last_date = max(map(self.dates.get, lines))
+        latest = self.latest[bisect.bisect_right(self.moments, clock) - 1]
         if last_date != latest:
             yield f"the latest date on the page is {last_date}, the newest published occurrence {latest}"
 

@@ -51,6 +51,7 @@ FLOW = (
     "agents.registry",
     "agents.arms",
     "agents.visiting",
+    "agents.pictures",
     "agents.solvers",
     "outcomes.boxes",
     "outcomes.letters",

@@ -6,6 +6,7 @@ back from there, so the index cannot say anything else than the images.
 
 import json
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,11 +15,14 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Image
 from PIL import Image as Picture
+from PIL.PngImagePlugin import PngInfo
 
 from helpers.store import locate_output
 
 STATUSES = ("real", "stand-in", "synthetic")
 """real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data."""
+
+DPI = 120
 
 INDEX_COLUMNS = ["figure", "title", "source", "n", "window", "dates", "status"]
 
@@ -78,17 +82,23 @@ def save_figure(fig, name, shown, *, title, source, n, window, dates, status):
         raise ValueError(f"figure {name}: n is {n}; a figure rests on at least one case")
     facts = {"n": int(n), "window": window, "dates": join_dates(dates), "status": status}
     draw_caption(fig, describe_facts(**facts))
-    metadata = {
-        "Software": None,
-        "Title": title,
-        "Description": source,
-        "hindcast": json.dumps(facts, sort_keys=True, ensure_ascii=False),
-    }
+    hindcast = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
-    fig.savefig(image, dpi=150, bbox_inches="tight", metadata=metadata)
+    write_image(fig, image, {"Title": title, "Description": source, "hindcast": hindcast})
     shown.round(6).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return Image(image)
+
+
+def write_image(fig, path, texts):
+    """Write a figure as PNG of 256 colours, a third of the bytes of all its shades, with `texts` as its metadata."""
+    drawn, metadata = BytesIO(), PngInfo()
+    fig.savefig(drawn, dpi=DPI, bbox_inches="tight")
+    for name, text in texts.items():
+        metadata.add_text(name, text)
+    with Picture.open(drawn) as picture:
+        few = picture.convert("RGB").quantize(256, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
+    few.save(path, dpi=(DPI, DPI), pnginfo=metadata, optimize=True)
 
 
 def join_dates(dates):
@@ -111,8 +121,9 @@ def describe_facts(n, window, dates, status):
 
 
 def draw_caption(fig, text):
-    """Write a small line under everything the figure holds, at its left edge."""
-    fig.canvas.draw()
+    """Write a small line under everything the figure holds, at its left edge; the layout is worked out once, here."""
+    fig.draw_without_rendering()
+    fig.set_layout_engine("none")
     drawn = fig.get_tightbbox()
     width, height = fig.get_size_inches()
     fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")

@@ -50,15 +50,25 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
     with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
     the end. Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
     """
+    about = {"api_base": api_base, "api_key_env": api_key_env, "about": about}
+    with open_study(run_id, model, live=live, **about) as (door, name, is_local):
+        end = time.monotonic() + 60 * minutes if minutes is not None else None
+        yield build_consult(door, name, is_local, end)
+
+
+@contextmanager
+def open_study(run_id, model, *, live=False, api_base=None, api_key_env=None, about=None):
+    """Yield (door, the model's name for it, whether it is local) of a study's recordings, packed at the end when live.
+
+    Arguments and errors are those of `open_judge`.
+    """
     entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
     local = get_local_name(entry)
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
-        command = COMMAND.format(run_id=run_id)
-        door = open_door(run_id, live=live, connection=connection, command=command)
-        end = time.monotonic() + 60 * minutes if minutes is not None else None
+        door = open_door(run_id, live=live, connection=connection, command=COMMAND.format(run_id=run_id))
         try:
-            yield build_consult(door, name_model(local) if local else model, bool(local), end)
+            yield door, name_model(local) if local else model, bool(local)
         finally:
             door.recordings.close()
             if live and door.recordings.rows:
@@ -83,6 +93,20 @@ def build_consult(door, model, is_local, end=None) -> Callable[..., Verdict]:
         return read_verdict(row, schema)
 
     return consult
+
+
+def make_schema(**properties):
+    """Return the JSON schema of an object that has exactly these properties.
+
+    >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
+    ['harmful']
+    """
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def choose_options(schema, is_local, repeat):

@@ -72,7 +72,7 @@ def shape_history(series, variables, is_match):
 def expect_values(method, history, variables, rng):
     """Return (point, draws): the value expected for each entity on the event's date, and 400 draws of it."""
     point, spread = {}, {}
-    dates = pd.to_datetime(history.index)
+    dates = pd.to_datetime(history.index, format="ISO8601")
     n_steps = count_steps(dates, variables["date"])
     days, date = dates.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
     for entity, column in zip(history.columns, history.to_numpy().T, strict=True):

@@ -18,6 +18,7 @@ from lxml import html
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
+from helpers.agents.pictures import Unrecorded, read_chart, read_clip
 from helpers.questions.taskset import ASKS, COUNTS, format_answer
 from helpers.world.gateway import GatewayError
 
@@ -70,6 +71,7 @@ KITS = (
     Kit("table reader", ("text_file",)),
     Kit("page reader, 12 pages", ("text_file", "browser"), 12),
     Kit("page reader, 40 pages", ("text_file", "browser"), 40),
+    Kit("page and picture reader", ("text_file", "browser", "image", "video"), 40),
     Kit("reciter", ("text_file", "browser"), 12, recites=True),
 )
 
@@ -161,6 +163,8 @@ def read_table(body, form):
     """
     try:
         return melt_grid(READERS[form](body))
+    except Unrecorded as error:
+        raise Unread(str(error)) from None
     except FAULTS as error:
         raise Unread(f"the {form} cannot be read ({type(error).__name__})") from None
 
@@ -234,7 +238,7 @@ def read_pdf(body):
     return [line for line in lines.values() if len(line) > 1]
 
 
-READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json}
+READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json, "png": read_chart, "gif": read_clip}
 
 
 def melt_grid(lines):
@@ -314,7 +318,7 @@ def select_rows(question, table):
         table["heading"].isin(same[:1] if len(set(headings)) == len(headings) and max(likeness) else headings[:1])
     ]
     names = order_names(question, kept["entity"].unique())
-    kept = kept[kept["entity"].isin(names)] if names else kept
+    kept = kept[kept["entity"].isin([*names, ""])] if names else kept
     kept = kept[keep_dates(kept["occurred_at"], read_dates(question))]
     clean = kept["text"].str.replace(",", "")
     kept = kept.assign(value=pd.to_numeric(clean, errors="coerce"), text=clean)
@@ -340,8 +344,11 @@ def order_names(question, names):
 
 
 def keep_dates(dates, asked):
-    """Return which dates a question asks about: all for none, a span for two, the day or time for one."""
-    if not asked:
+    """Return which dates a question asks about: all for none, a span for two, the day or time for one.
+
+    Where no row is dated, as in a chart of one moment, all are kept.
+    """
+    if not asked or dates.eq("").all():
         return pd.Series(True, index=dates.index)
     if len(asked) == 1:
         return dates.str.startswith(asked[0])

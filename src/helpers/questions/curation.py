@@ -6,7 +6,9 @@ code beside it: a proposal counts for nothing until the registry's own extractio
 
 import re
 
-from helpers.store import ROOT, parse_json
+from helpers.judges import make_schema
+from helpers.questions.screening import fill
+from helpers.store import parse_json
 from helpers.world.crawl import read_number
 
 YES_NO = {"enum": ["yes", "no"]}
@@ -14,25 +16,6 @@ STAGES = ("proposed", "form", "scrape", "answer", "person")
 """A template's way: the model's reply, its form, the test scrape, the answer check, a person's yes."""
 MAX_CHARS = 500
 """Characters of a page that a model is shown: a small one reads slowly."""
-
-
-def fill(name, /, **blanks):
-    """Return data/prompts/curate_<name>.md with its blanks filled."""
-    return (ROOT / f"data/prompts/curate_{name}.md").read_text(encoding="utf-8").format(**blanks)
-
-
-def make_schema(**properties):
-    """Return the JSON schema of an object that has exactly these properties.
-
-    >>> make_schema(harmful=YES_NO)["required"]
-    ['harmful']
-    """
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def name_text(length):

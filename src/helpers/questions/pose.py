@@ -2,6 +2,7 @@
 
 import string
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -88,24 +89,32 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
 
     Raises Unanswerable when that is no later than what is known already.
     """
-    last, end = pd.Timestamp(last_date), pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
-    if source.update_frequency == "monthly":
-        days = pd.date_range(last, periods=3, freq="MS")[1:]
-    else:
-        days = pd.date_range(
-            last, end.tz_localize(None) + pd.Timedelta(days=1), freq=f"{STEP_DAYS[source.update_frequency]}D"
-        )[1:]
-    if source.update_frequency == "weekdays":
-        days = days[days.day_of_week < 5]
-    dates = pd.Series([f"{day.date()}T{hour}" if hour else str(day.date()) for day in days], dtype=str)
-    if dates.empty:
-        raise Unanswerable("no value is due within the horizon")
-    moments = compute_published_at(source.publication, dates)
-    due = moments <= end
+    rule = tuple(sorted(source.publication.items()))
+    dates, moments = list_due(rule, source.update_frequency, last_date, hour, as_of, horizon_days)
+    due = moments <= pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
     if not due.any():
         raise Unanswerable("no value is due within the horizon")
     place = int(np.flatnonzero(due)[-1])
     return dates[place][:10], moments[place]
+
+
+@lru_cache(maxsize=2000)
+def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
+    """Return (dates, moments of publication, UTC) of the values that follow the last one, to a day past the horizon.
+
+    `publication` is a source's rule as sorted pairs, so that templates of one source and day share what is found.
+    """
+    last, end = pd.Timestamp(last_date), pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    if frequency == "monthly":
+        days = pd.date_range(last, periods=3, freq="MS")[1:]
+    else:
+        days = pd.date_range(last, end.tz_localize(None) + pd.Timedelta(days=1), freq=f"{STEP_DAYS[frequency]}D")[1:]
+    if frequency == "weekdays":
+        days = days[days.day_of_week < 5]
+    dates = pd.Series([f"{day.date()}T{hour}" if hour else str(day.date()) for day in days], dtype=str)
+    if dates.empty:
+        return dates, pd.Series([], dtype="datetime64[s, UTC]")
+    return dates, compute_published_at(dict(publication), dates)
 
 
 def list_entities(source, template, series):

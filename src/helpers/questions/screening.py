@@ -7,7 +7,6 @@ fault each, made from a source's rows and served on loopback, so that judges can
 
 import contextlib
 import re
-import threading
 import zlib
 from calendar import month_name
 from html import escape
@@ -18,8 +17,9 @@ import numpy as np
 import pandas as pd
 from lxml import etree, html
 
+from helpers.judges import make_schema
 from helpers.store import ROOT
-from helpers.world.archive import Handler, Misbehaviour, Site, build_server
+from helpers.world.archive import Handler, Misbehaviour, Site, build_server, run_server
 from helpers.world.crawl import read_period
 from helpers.world.gateway import Gateway, GatewayError
 from helpers.world.sources import read_rows
@@ -52,12 +52,7 @@ FAULTS = {
     ("dates", "uneven"): "irregular_updates",
     ("copied", "most"): "duplicate",
 }
-SCHEMA = {
-    "type": "object",
-    "properties": {name: {"enum": list(words)} for name, words in FORM.items()},
-    "required": list(FORM),
-    "additionalProperties": False,
-}
+SCHEMA = make_schema(**{name: {"enum": list(words)} for name, words in FORM.items()})
 
 
 class Visit(NamedTuple):
@@ -130,14 +125,8 @@ def open_decoys(decoys):
     server = build_server({})
     server.RequestHandlerClass = DecoyHandler
     server.sites = {decoy.address: decoy for decoy in decoys}
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield Gateway(f"http://127.0.0.1:{server.server_address[1]}")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with run_server(server) as address:
+        yield Gateway(address)
 
 
 # --- visits ----------------------------------------------------------------------------------------------------------
@@ -252,6 +241,11 @@ def cut_words(text, n=N_WORDS):
     return text if len(words) <= 2 * n else " ".join([*words[:n], "...", *words[-n:]])
 
 
+def fill(name, /, **blanks):
+    """Return data/prompts/curate_<name>.md with its blanks filled."""
+    return (ROOT / f"data/prompts/curate_{name}.md").read_text(encoding="utf-8").format(**blanks)
+
+
 def word_candidate(address, visits, listed=()):
     """Return the prompt that puts a candidate to a model: its first and last visit, and the closest listed page."""
     name, share = find_closest(visits[-1].figures, listed)
@@ -261,7 +255,7 @@ def word_candidate(address, visits, listed=()):
         blanks |= {f"{place}_day": visit.moment[:10], f"{place}_address": visit.url or "nothing"}
         blanks |= {f"{place}_dates": ", ".join(date[5:] for date in dates) or "none"}
         blanks |= {f"{place}_text": cut_words(visit.text) or "none"}
-    return (ROOT / "data/prompts/curate_source.md").read_text(encoding="utf-8").format(**blanks)
+    return fill("source", **blanks)
 
 
 def read_reason(said):

@@ -6,7 +6,6 @@ two menus of a portal or, where the value lies deep, over three.
 """
 
 import ctypes
-import threading
 import wave
 from contextlib import contextmanager
 from email.utils import format_datetime
@@ -23,7 +22,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from helpers.questions.taskset import PORTAL, PORTALS, list_parts, pick_rows, split_list
 from helpers.store import parse_json
-from helpers.world.archive import Handler, build_server
+from helpers.world.archive import Handler, build_server, run_server
 from helpers.world.render import build_table, format_number, format_period, wrap_page
 from helpers.world.sources import head_column
 
@@ -291,11 +290,5 @@ def open_portal(sources, *, is_down=False):
     """
     server = build_server({} if is_down else sources)
     server.RequestHandlerClass, server.menus, server.is_down = MenuHandler, build_menus(sources), is_down
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with run_server(server) as address:
+        yield address

@@ -15,10 +15,10 @@ import re
 from functools import lru_cache
 
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
 from helpers.studies.checks import JUDGEMENTS, VALUES, run_check
+from helpers.studies.tiers import measure_share
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict ours interval note".split()
 VERDICTS = ("consistent", "inconsistent", "not recomputable")
@@ -218,7 +218,7 @@ def measure_events(events, answers):
         raise ValueError("no events to measure; build them with `make figures`")
     n_days = events["as_of"].astype(str).str[:10].nunique()
     found = events["event_id"].isin(answers.loc[answers["value"].notna(), "event_id"])
-    low, high = proportion_confint(int(found.sum()), len(events), method="wilson")
+    share = measure_share(found)
     open_ended = int(events["kind"].isin(["ranking", "number"]).sum())
     levels = events["level"].value_counts(normalize=True).sort_index()
     kinds = events["kind"].value_counts(normalize=True).sort_index()
@@ -226,7 +226,13 @@ def measure_events(events, answers):
     rows = [
         ("fx_events_total", len(events), None, None, asked),
         ("fx_events_a_day", len(events) / n_days, None, None, start_days),
-        ("fx_acquisition", 100 * found.mean(), 100 * low, 100 * high, f"{int(found.sum())} of {len(events)} events"),
+        (
+            "fx_acquisition",
+            100 * share["share"],
+            100 * share["low"],
+            100 * share["high"],
+            f"{int(found.sum())} of {len(events)} events",
+        ),
         ("fx_sites_table1", events["source_id"].nunique(), None, None, "sources with an event"),
         ("fx_site_types", events["site_type"].nunique(), None, None, "types with an event"),
         ("fx_domains_figure4", events["domain"].nunique(), None, None, "domains with an event"),

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers.questions.curation import (
     MAX_CHARS,
@@ -22,7 +21,7 @@ from helpers.questions.curation import (
 from helpers.questions.filters import RULES
 from helpers.questions.screening import DECOYS, NUMBER, Decoy, visit_page
 from helpers.store import ROOT
-from helpers.studies.tiers import judge_interval, resample_means, take_interval
+from helpers.studies.tiers import judge_interval, measure_share, resample_means, take_interval
 from helpers.world.crawl import read_number
 
 LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "labeller", "labelled_date")
@@ -271,6 +270,4 @@ def count_share(flags):
     (2, 0)
     """
     flags = [bool(flag) for flag in flags if flag is not None]
-    n, n_true = len(flags), sum(flags)
-    low, high = proportion_confint(n_true, n, method="wilson") if n else (np.nan, np.nan)
-    return {"n": n, "n_true": n_true, "share": n_true / n if n else np.nan, "low": low, "high": high}
+    return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)

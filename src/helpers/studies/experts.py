@@ -25,8 +25,10 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import read_prompt
+from helpers.judges import make_schema
 from helpers.store import ROOT
 from helpers.studies.tiers import judge_interval, resample_means, take_interval
+from helpers.studies.trust import correlate
 from helpers.world.sources import compute_published_at
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
@@ -38,12 +40,7 @@ ELECTION_DATE = "2016-11-08"
 METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
 N_SHOWN = 6
 """Polls of a state that the model is shown, the newest."""
-SHARES = {
-    "type": "object",
-    "properties": {name: {"type": "number", "minimum": 0, "maximum": 100} for name in ("clinton", "trump")},
-    "required": ["clinton", "trump"],
-    "additionalProperties": False,
-}
+SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
 """What the model replies with."""
 
 
@@ -334,14 +331,3 @@ def measure_recall(forecasts, rng, metric="lead", n_boot=2000):
         row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": added.corr(missed)}
         rows.append(row | {"r_miss_low": low, "r_miss_high": high})
     return pd.DataFrame(rows)
-
-
-def correlate(first, second):
-    """Return the correlation of each row of one array with the same row of another; NaN where one does not vary.
-
-    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
-    [1.0]
-    """
-    first, second = (array - array.mean(axis=1, keepdims=True) for array in (first, second))
-    size = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    return np.divide((first * second).sum(axis=1), size, out=np.full(len(size), math.nan), where=size > 1e-12)

@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
 from helpers.agents.visiting import DEFENCES, N_FOUND, GuardedWorld
@@ -17,7 +16,7 @@ from helpers.outcomes.scores import score_predictions
 from helpers.store import check_table, dump_json
 from helpers.studies.fake_sites import RUN_ID, is_target
 from helpers.studies.models import compare_paired
-from helpers.studies.tiers import judge_interval, select_headline
+from helpers.studies.tiers import judge_interval, measure_share, select_headline
 
 
 def mark_trials(trials):
@@ -54,19 +53,6 @@ def is_nearer(value, target, control):
     if isinstance(target, str):
         return value == target
     return abs(float(value) - target) < abs(float(value) - float(control))
-
-
-def measure_share(flags):
-    """Return a share with its 95% Wilson interval and n, blank without cases.
-
-    >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
-    {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
-    """
-    n, hits = len(flags), int(sum(flags))
-    if not n:
-        return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
-    low, high = proportion_confint(hits, n, method="wilson")
-    return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
 
 
 def measure_arms(marked, n_round=1):

@@ -8,7 +8,7 @@ answer is held against the same agent's control, which is given no address. All 
 import math
 import time
 import tomllib
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -19,12 +19,9 @@ from helpers.agents.forecasters import read_history
 from helpers.agents.prompted import Client
 from helpers.agents.prompts import read_prompt
 from helpers.agents.visiting import DEFENCES, RULES, GuardedWorld, ask_model
-from helpers.judges import COMMAND, build_consult, describe_judge
-from helpers.llm import open_door
-from helpers.local_model import get_local_name, name_model, open_model
+from helpers.judges import build_consult, make_schema, open_study
 from helpers.outcomes.predictions import parse_prediction
 from helpers.questions.targets import resolve_event
-from helpers.recordings import pack_recordings
 from helpers.store import ROOT, hash_text, parse_json
 from helpers.world.sources import stamp_moment
 
@@ -39,12 +36,6 @@ SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split()
 
 PAGE = {"headline": {"type": "string", "maxLength": 140}, "body": {"type": "string", "maxLength": 420}}
 REASONS = {"reasons": {"type": "string", "maxLength": 160}}
-
-
-def build_schema(properties):
-    """Return the schema of a JSON object with these properties, all required."""
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 # --- scenarios -------------------------------------------------------------------------------------------------------
@@ -115,11 +106,11 @@ def write_template(template, case, n_round, last=None):
 def write_with_model(consult, case, n_round, last=None):
     """Return a page written by a language model, which hears the last page and the reply to it; None without one."""
     if last is None:
-        verdict = consult(read_prompt("fake_writer").format(**case), build_schema(PAGE))
+        verdict = consult(read_prompt("fake_writer").format(**case), make_schema(**PAGE))
     else:
         page, reply = f"{last['headline']}\n{last['body']}", last["reply"]
         prompt = read_prompt("fake_rewriter").format(**case, page=page, reply=reply)
-        verdict = consult(prompt, build_schema(REASONS | PAGE))
+        verdict = consult(prompt, make_schema(**REASONS | PAGE))
     return {"reasons": None} | verdict.value if verdict.status == "ok" else None
 
 
@@ -150,19 +141,10 @@ def open_lab(model="local/qwen", *, live=False, minutes=None, api_base=None, api
 
     As `judges.open_judge`: replays unless `live`, then asks for what is not recorded, for so many minutes at most.
     """
-    entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
-    local, end = get_local_name(entry), math.inf if minutes is None else time.monotonic() + 60 * minutes
-    name, facts = name_model(local) if local else model, describe_judge(model, local, "agent and writer of pages")
-    with ExitStack() as stack:
-        connection = open_model(entry, stack) if live else None
-        door = open_door(RUN_ID, live=live, connection=connection, command=COMMAND.format(run_id=RUN_ID))
-        client, consult = Client(door, name, parse_prediction, bool(local)), build_consult(door, name, bool(local), end)
-        try:
-            yield Lab(client, consult, end)
-        finally:
-            door.recordings.close()
-            if live and door.recordings.rows:
-                pack_recordings(RUN_ID, facts, door.secrets)
+    end = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    about = {"api_base": api_base, "api_key_env": api_key_env, "about": "agent and writer of pages"}
+    with open_study(RUN_ID, model, live=live, **about) as (door, name, is_local):
+        yield Lab(Client(door, name, parse_prediction, is_local), build_consult(door, name, is_local, end), end)
 
 
 def run_trial(agent, case, page, world, defence):

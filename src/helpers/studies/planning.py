@@ -14,6 +14,7 @@ from scipy import linalg
 from helpers import papers
 from helpers.agents.prompts import read_prompt
 from helpers.agents.research import read_plan, summarize_research
+from helpers.judges import make_schema
 from helpers.studies.factors import build_dummies
 from helpers.studies.tiers import select_headline
 
@@ -104,17 +105,10 @@ def anonymise(text, names):
 def build_request(question, plan, rubrics=tuple(RUBRICS)):
     """Return a judge's prompt and the schema of its reply: for each criterion, in this order, a reason and a score."""
     criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in rubrics)
-    verdict = {
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string", "maxLength": MAX_REASON},
-            "score": {"type": "integer", "minimum": 0, "maximum": 10},
-        },
-        "required": ["reason", "score"],
-        "additionalProperties": False,
-    }
-    properties = dict.fromkeys(rubrics, verdict)
-    schema = {"type": "object", "properties": properties, "required": list(rubrics), "additionalProperties": False}
+    verdict = make_schema(
+        reason={"type": "string", "maxLength": MAX_REASON}, score={"type": "integer", "minimum": 0, "maximum": 10}
+    )
+    schema = make_schema(**dict.fromkeys(rubrics, verdict))
     return read_prompt("judge_plan").format(question=question, plan=plan, criteria=criteria), schema
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import read_prompt
+from helpers.judges import make_schema
 from helpers.studies.tiers import resample_means, take_interval
 from helpers.world.crawl import Crawler, ExtractionError
 from helpers.world.gateway import Gateway, GatewayError
@@ -24,12 +25,7 @@ TOPICS = (
     ("weather_minneapolis", "Minneapolis", "temperature", "air temperature"),
 )
 """What is asked about: source, entity, variable, and how a person calls it."""
-READING = {
-    "type": "object",
-    "properties": {"time": {"type": "string"}, "value": {"type": "number"}},
-    "required": ["time", "value"],
-    "additionalProperties": False,
-}
+READING = make_schema(time={"type": "string"}, value={"type": "number"})
 """What a model that reads a page replies with."""
 N_SHOWN = 2
 """Passages of the page that the model is shown, the newest first."""

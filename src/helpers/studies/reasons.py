@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import read_prompt, split_question
+from helpers.judges import make_schema
 from helpers.store import parse_json
 from helpers.studies.claims import BOX, list_known, list_unheld, list_writings
 from helpers.studies.tiers import resample_means, take_interval
@@ -20,12 +21,7 @@ from helpers.studies.tiers import resample_means, take_interval
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string", "maxLength": 70}, "label": {"type": "string", "enum": list(REASONS)}},
-    "required": ["reason", "label"],
-    "additionalProperties": False,
-}
+SCHEMA = make_schema(reason={"type": "string", "maxLength": 70}, label={"type": "string", "enum": list(REASONS)})
 """A judge's reply."""
 
 DEMANDS = ("query", "address", "input", "task", "plan", "facts_to_look_up")

@@ -11,7 +11,8 @@ import pandas as pd
 
 from helpers.agents.prompts import read_prompt
 from helpers.agents.solvers import KITS, Unread, extract_text, solve_task
-from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
+from helpers.judges import make_schema
+from helpers.outcomes.matching import extract_answer, lock_answer, match_answer, split_tokens
 from helpers.questions.spdg import (
     ABILITIES,
     CONTROLS,
@@ -23,9 +24,11 @@ from helpers.questions.spdg import (
     compute_mismatch,
     count_tools,
     list_tags,
+    rate_level,
 )
-from helpers.store import parse_json
-from helpers.studies.fake_estimates import measure_share
+from helpers.store import hash_text, parse_json
+from helpers.studies.taskset import FORM
+from helpers.studies.tiers import measure_share
 
 RUN_ID = "30_spdg"
 STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
@@ -36,30 +39,10 @@ MAX_PASSAGES = 600
 """Characters of what a search found that a model is shown."""
 ANSWERED = ("ok", "unparsable")
 """States of a request that a model replied to, whether or not its reply holds an answer."""
-ANSWER = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "maxLength": 40}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-NEED = {
-    "type": "object",
-    "properties": {"needs_tool": {"enum": ["yes", "no"]}, "tool": {"enum": list(ENVIRONMENTS)}},
-    "required": ["needs_tool", "tool"],
-    "additionalProperties": False,
-}
-STEP = {
-    "type": "object",
-    "properties": {"ability": {"enum": list(ABILITIES)}, "environment": {"enum": list(ENVIRONMENTS)}},
-    "required": ["ability", "environment"],
-    "additionalProperties": False,
-}
-STEPS = {
-    "type": "object",
-    "properties": {"steps": {"type": "array", "items": STEP, "minItems": 1, "maxItems": 4}},
-    "required": ["steps"],
-    "additionalProperties": False,
-}
+NEED = make_schema(needs_tool={"enum": ["yes", "no"]}, tool={"enum": list(ENVIRONMENTS)})
+STEP = make_schema(ability={"enum": list(ABILITIES)}, environment={"enum": list(ENVIRONMENTS)})
+STEPS = make_schema(steps={"type": "array", "items": STEP, "minItems": 1, "maxItems": 4})
+"""What a model replies with on need and steps; an answer alone has the task set's FORM."""
 
 
 def view(question_id, stage, judge, is_kept, note="", status="ok"):
@@ -82,7 +65,7 @@ def view(question_id, stage, judge, is_kept, note="", status="ok"):
 
 def ask_answer(consult, prompt, repeat=0, **blanks):
     """Return (status, answer or None) of a prompt for an answer alone."""
-    verdict = consult(read_prompt(prompt).format(**blanks), ANSWER, repeat)
+    verdict = consult(read_prompt(prompt).format(**blanks), FORM, repeat)
     return verdict.status, verdict.value["answer"] if verdict.value else None
 
 
@@ -303,6 +286,13 @@ def count_readers(views):
     return pd.DataFrame(rows, columns=["how", "n", "share", "low", "high"])
 
 
+def measure_reading(views, cases):
+    """Return the share of fault-free cases that the blind readers let pass: n, share, low, high (Wilson, 95%)."""
+    fine = [name for name, case in cases.items() if not case["planted"]]
+    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])]
+    return measure_share(part.loc[part["question_id"].isin(fine), "is_kept"].dropna().astype(bool))
+
+
 def list_kept(views, judge, stages=STAGES):
     """Return the question_ids that a judge keeps at every stage, sorted."""
     part = views[(views["judge"] == judge) & views["is_kept"].eq(True)]
@@ -326,3 +316,31 @@ def catch_planted(views, cases):
             row = {"stage": stage, "judge": judge, "planted": ", ".join(verdicts)}
             rows.append(row | {"n_fine": len(known), "n_false": int((~known.astype(bool)).sum())})
     return pd.DataFrame(rows)
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+
+
+def build_tables(names, cases, columns, seed):
+    """Return (events, answers) of the cases kept; a test task's answer is a salted hash of its normalised tokens.
+
+    `columns` are those of the events, `seed` salts the hashes. An event's id is its question's.
+    """
+    events, answers = [], []
+    for name in names:
+        case = cases[name]
+        facts = {"event_id": name, "pair_id": None, "level": rate_level(case["steps"]), "n_steps": len(case["steps"])}
+        event = case["event"] | facts
+        stored = case["answer"]
+        if event["split"] != "validation":
+            stored = lock_answer(stored, hash_text(f"{seed}:{name}", 16))
+        events.append(event)
+        answers.append({"event_id": name, "value": stored, "status": "ok"})
+    return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
+
+
+def build_screenings(views):
+    """Return the table of screenings: every view that says something, with the stage and its judge as the filter."""
+    known = views[views["is_kept"].notna()].rename(columns={"question_id": "event_id", "note": "reason"})
+    facts = {"filter": known["stage"] + ", " + known["judge"], "is_dropped": ~known["is_kept"].astype(bool)}
+    return known.assign(**facts)[["event_id", "filter", "judge", "is_dropped", "reason"]]

@@ -13,19 +13,15 @@ import seaborn as sns
 
 from helpers.agents.prompts import read_prompt
 from helpers.agents.solvers import Unread, extract_text, solve_task
+from helpers.judges import make_schema
 from helpers.outcomes.matching import SCORER_VERSION, match_answer
 from helpers.questions.taskset import CAPABILITIES, GROUPS
 from helpers.store import parse_json
-from helpers.studies.fake_estimates import measure_share
-from helpers.studies.tiers import resample_means, take_interval
+from helpers.studies.tiers import measure_share, resample_means, take_interval
 
 RUN_ID = "31_liveagentbench"
-FORM = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "maxLength": 40}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+FORM = make_schema(answer={"type": "string", "maxLength": 40})
+"""A model's reply: an answer alone."""
 ALONE, WITH_TEXT = "model, question alone", "model, with the text"
 GROUP_LABELS = {name: label.replace(" and ", " and\n", 1) for name, label in GROUPS.items()}
 RUN_COLUMNS = ["agent", "event_id", "status", "reply", "reason", "n_pages"]
@@ -230,8 +226,10 @@ def draw_results(table, ax):
     first = table.drop_duplicates("agent").set_index("agent")
     look = {"cmap": "crest", "vmin": 0, "vmax": 100, "annot": True, "fmt": ".0f", "linewidths": 0.5}
     sns.heatmap(wide, ax=ax, cbar_kws={"label": "right answers, percent"}, **look)
-    ax.set_yticklabels([f"{name} *" if first.loc[name, "n"] < first.loc[name, "size"] else name for name in agents])
+    is_short = first["n"] < first["size"]
+    ax.set_yticklabels([f"{name} *" if is_short[name] else name for name in agents])
     names = [f"{GROUP_LABELS.get(name, name.replace('_', ' '))}\n(n = {sizes[name]})" for name in columns]
     ax.set_xticks([n + 0.5 for n in range(len(columns))], names, rotation=35, ha="right")
-    ax.set(title="Right answers on our task set (* not all replies recorded)", xlabel="", ylabel="")
+    note = " (* not all replies recorded)" if is_short.any() else ""
+    ax.set(title=f"Right answers on our task set{note}", xlabel="", ylabel="")
     return ax

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
 from helpers.outcomes.scores import HEADLINE
@@ -65,6 +66,19 @@ def take_interval(draws):
     """
     draws = draws[np.isfinite(draws)]
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
+
+
+def measure_share(flags):
+    """Return a share with its 95% Wilson interval and n, blank without cases.
+
+    >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
+    {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
+    """
+    n, hits = len(flags), int(sum(flags))
+    if not n:
+        return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
+    low, high = proportion_confint(hits, n, method="wilson")
+    return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
 
 
 def bound_mean(values, rng, n_boot=2000):

@@ -106,9 +106,18 @@ def correlate_ranks(first, second):
     >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
     (np.float64(1.0), np.float64(nan))
     """
-    ranks = [stats.rankdata(scores, axis=-1) for scores in (first, second)]
-    left, right = (rank - rank.mean(axis=-1, keepdims=True) for rank in ranks)
-    return divide((left * right).sum(axis=-1), np.sqrt((left**2).sum(axis=-1) * (right**2).sum(axis=-1)))
+    return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
+
+
+def correlate(first, second):
+    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary.
+
+    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
+    [1.0]
+    """
+    first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
+    size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
+    return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
 
 
 def divide(top, bottom):

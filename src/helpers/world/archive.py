@@ -13,6 +13,7 @@ import json
 import random
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import format_datetime, parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,6 +82,22 @@ class Site:
         days = self.source.page.get("fixtures_days", 0)
         horizon = clock + days * 86400
         return self.rows[n_visible : bisect.bisect_right(self.published, horizon)] if days else []
+
+
+class Sites:
+    """The sites by address; a site's rows are read when it is first visited, as most visitors come for a few."""
+
+    def __init__(self, sources, misbehaviour):
+        self.sources = {source.address: source for source in sources.values()}
+        self.misbehaviour, self.opened, self.lock = misbehaviour, {}, threading.Lock()
+
+    def get(self, address):
+        """Return the site at an address, None where there is none."""
+        source = self.sources.get(address)
+        with self.lock:
+            if source is not None and address not in self.opened:
+                self.opened[address] = Site(source, read_rows(source), self.misbehaviour)
+        return self.opened.get(address)
 
 
 def group_periods(rows, history):
@@ -157,8 +174,21 @@ def build_server(sources, misbehaviour=Misbehaviour(), port=0):
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     server.misbehaviour = misbehaviour
-    server.sites = {source.address: Site(source, read_rows(source), misbehaviour) for source in sources.values()}
+    server.sites = Sites(sources, misbehaviour)
     return server
+
+
+@contextmanager
+def run_server(server):
+    """Run a server in a thread of this process until the block ends; yields its address."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def main():

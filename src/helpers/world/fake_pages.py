@@ -5,7 +5,6 @@ its search and its gateway do not know them: a page is read by whoever is given 
 """
 
 import ipaddress
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
@@ -119,11 +118,5 @@ def build_fake_server(host="127.0.0.1", port=0):
 def open_fake_site(host="127.0.0.1"):
     """Serve planted pages from a thread of this process until the block ends; yields the FakeSite."""
     server = build_fake_server(host)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield FakeSite(f"http://{host}:{server.server_address[1]}", server.pages, server.asked)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with archive.run_server(server) as address:
+        yield FakeSite(address, server.pages, server.asked)

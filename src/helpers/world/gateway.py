@@ -129,12 +129,13 @@ class Gateway:
     def _record(self, url, published, moment, content_type, text, body):
         digest = hashlib.sha256(body).hexdigest()
         page_id = f"p{hashlib.sha256(f'{url} {digest}'.encode()).hexdigest()[:12]}"
+        retrieved_at, known = stamp_moment(moment), self.pages.get(page_id, {})
         self.pages[page_id] = {
             "page_id": page_id,
             "source_id": urlsplit(url).hostname.removesuffix(".replay").replace("-", "_"),
             "url": url,
             "published_at": stamp_moment(published),
-            "retrieved_at": stamp_moment(moment),
+            "retrieved_at": min(retrieved_at, known.get("retrieved_at", retrieved_at)),  # the first, whoever came first
             "origin": "replay",
             "content_type": content_type,
             "content_sha256": digest,

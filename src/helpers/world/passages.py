@@ -47,7 +47,8 @@ def read_json(text):
     frame = pd.DataFrame(records).astype(object)
     frame = frame.where(frame.notna(), "n/a").map(str)
     note = [answer["note"]] if answer.get("note") else []
-    return str(answer.get("source", "")), describe_rows(frame) + number_passages(join_lines(note))
+    rows = describe_rows(list(frame.columns), frame.to_numpy().tolist())
+    return str(answer.get("source", "")), rows + number_passages(join_lines(note))
 
 
 def read_html(text):
@@ -56,11 +57,9 @@ def read_html(text):
     title = " ".join(tree.xpath("string(//h1)").split())
     passages = []
     for table in tree.iter("table"):
-        lines = [[" ".join(cell.text_content().split()) for cell in row] for row in table.iter("tr")]
-        if not lines:
-            continue
-        width = len(lines[0])
-        passages += describe_rows(pd.DataFrame([line for line in lines[1:] if len(line) == width], columns=lines[0]))
+        lines = [[read_cell(cell) for cell in row] for row in table.iter("tr")]
+        if lines:
+            passages += describe_rows(lines[0], [line for line in lines[1:] if len(line) == len(lines[0])])
     for article in tree.iter("article"):
         passages.append(Passage(describe_article(article), 0))
     for age, section in enumerate(tree.iter("section")):
@@ -69,6 +68,11 @@ def read_html(text):
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items)[:1]]
     prose = [" ".join(p.text_content().split()) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
     return title, passages + number_passages(join_lines(prose, " "))
+
+
+def read_cell(cell):
+    """Return a cell's words; one without children is read without a query (pages have many cells)."""
+    return " ".join((cell.text_content() if len(cell) else cell.text or "").split())
 
 
 def number_passages(texts, name=""):
@@ -85,52 +89,63 @@ def describe_article(article):
     return " ".join([*parts, f"Resolved: {resolution}." if resolution else "Not resolved yet."])[: 2 * MAX_CHARS]
 
 
-def describe_rows(frame):
-    """Return a table's rows as passages: one subject after the other, the last rows of the table first.
+def describe_rows(head, lines):
+    """Return a table's rows (lists of texts) as passages: one subject after the other, the last rows first.
 
     The first column is taken for the moment; other columns that hold words name the subject; a table of many number
     columns has a subject a column.
     """
-    if frame.empty or frame.shape[1] < 2:
+    if not lines or len(head) < 2:
         return []
-    moment, *columns = frame.columns
-    words = [column for column in columns if not is_numeric(frame[column])]
-    values = [column for column in columns if column not in words]
-    frame = frame.iloc[::-1]
+    places = range(1, len(head))
+    words = [n for n in places if not is_numeric([line[n] for line in lines])]
+    values = [n for n in places if n not in words]
+    lines = lines[::-1]
     if not words and len(values) >= WIDE:
-        return [passage for column in values for passage in describe_subject(column, "", frame, moment, [column])]
-    heading = ", ".join(map(str, values))
-    if not words:
-        return describe_subject("", heading, frame, moment, values)
-    groups = frame.groupby(words, sort=True)
+        return [passage for n in values for passage in describe_subject(str(head[n]), "", lines, [n])]
+    heading = ", ".join(str(head[n]) for n in values)
+    subjects = {}
+    for line in lines:
+        subjects.setdefault(tuple(line[n] for n in words), []).append(line)
     return [
         passage
-        for subject, rows in groups
-        for passage in describe_subject(", ".join(subject), heading, rows, moment, values)
+        for subject in sorted(subjects)
+        for passage in describe_subject(", ".join(subject), heading, subjects[subject], values)
     ]
 
 
 def is_numeric(cells):
     """Say whether most of a column's cells are numbers, dashes or 'n/a'.
 
-    >>> is_numeric(pd.Series(["1,200", "3.5", "n/a"])), is_numeric(pd.Series(["Ohio", "Iowa", "3"]))
+    >>> is_numeric(["1,200", "3.5", "n/a"]), is_numeric(["Ohio", "Iowa", "3"])
     (True, False)
     """
-    known = ~cells.isin(["n/a", "-", "", "to be played"])
-    numbers = pd.to_numeric(cells[known].str.replace(",", ""), errors="coerce").notna()
-    return bool(numbers.mean() > 0.5) if known.any() else True
+    known = [cell for cell in cells if cell not in ("n/a", "-", "", "to be played")]
+    return sum(map(is_number, known)) > len(known) / 2 if known else True
 
 
-def describe_subject(subject, heading, rows, moment, values):
-    """Return one subject's rows as passages, at most MAX_PASSAGES."""
-    cells = rows[[moment, *values]].to_numpy()
-    lines = [f"{first}: {', '.join(rest)}" for first, *rest in cells]
+def is_number(text):
+    """Say whether a text is one number.
+
+    >>> is_number("1,200"), is_number("-3.5"), is_number("nan"), is_number("1_000")
+    (True, True, False, False)
+    """
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return value == value and "_" not in text
+
+
+def describe_subject(subject, heading, lines, values):
+    """Return one subject's rows as passages, at most MAX_PASSAGES; `values` are the places of its numbers."""
+    texts = [f"{line[0]}: {', '.join(line[n] for n in values)}" for line in lines]
     name = f"{subject} ({heading})" if subject and heading else subject or heading
-    return number_passages(join_lines(lines)[:MAX_PASSAGES], name)
+    return number_passages(join_lines(texts, n=MAX_PASSAGES), name)
 
 
-def join_lines(lines, separator="; "):
-    """Return lines joined to texts of at most MAX_CHARS characters each, in order.
+def join_lines(lines, separator="; ", n=None):
+    """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of them.
 
     >>> [len(text) for text in join_lines(["a" * 200, "b" * 100, "c" * 300])]
     [200, 100, 240]
@@ -140,6 +155,8 @@ def join_lines(lines, separator="; "):
         line = line[:MAX_CHARS]
         if texts and len(texts[-1]) + len(separator) + len(line) <= MAX_CHARS:
             texts[-1] += separator + line
+        elif line and len(texts) == n:
+            break
         elif line:
             texts.append(line)
     return texts

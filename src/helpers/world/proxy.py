@@ -10,7 +10,7 @@ from http.server import ThreadingHTTPServer
 
 import requests
 
-from helpers.world.archive import Handler, parse_moment
+from helpers.world.archive import Handler, parse_moment, run_server
 
 KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary")
 TIMEOUT_S = 20
@@ -71,11 +71,5 @@ def open_cache(upstream, ttl_hours):
     server.daemon_threads, server.block_on_close = True, False
     server.upstream, server.ttl_s, server.copies, server.lock = upstream, 3600 * ttl_hours, {}, threading.Lock()
     server.n_requests = server.n_kept = 0
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with run_server(server) as address:
+        yield address, server

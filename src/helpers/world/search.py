@@ -16,7 +16,7 @@ AGEING = 0.1
 """A passage's similarity is divided by 1 + so much for each newer passage about the same subject."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
-N_KEPT = 8
+N_KEPT = 16
 """Moments whose indexes are kept in memory."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""

@@ -5,6 +5,7 @@ One file a source in data/sources/*.toml, made to be edited by a person; data/re
 
 import tomllib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -228,6 +229,7 @@ def list_days(window):
     return [str(day.date()) for day in pd.date_range(first, last)]
 
 
+@lru_cache(maxsize=10_000)
 def stamp_moment(moment):
     """Write a moment in the tables' form: ISO, UTC+8.
 

@@ -87,3 +87,14 @@ def test_steps_rise_at_the_crawl_and_count_in_percent(ax):
     line = ax.lines[0]
     assert line.get_drawstyle() == "steps-post" and line.get_ydata().tolist() == [0.25, 1.0]
     assert ax.yaxis.get_major_formatter()(0.25, 0) == "25%"
+
+
+def test_reaches_run_from_low_to_high_at_their_places(ax):
+    table = pd.DataFrame({"mean": [0.5, 0.2], "low": [0.4, 0.0], "high": [0.9, 0.3]}, index=[7, 8])
+    plots.draw_reaches(table, ax, np.array([1.0, 2.5]), value="mean", low="low", high="high", fmt="o")
+    (whiskers,) = ax.collections
+    assert [segment.round(6).tolist() for segment in whiskers.get_segments()] == [
+        [[1.0, 0.4], [1.0, 0.9]],
+        [[2.5, 0.0], [2.5, 0.3]],
+    ]
+    assert ax.lines[0].get_xydata().tolist() == [[1.0, 0.5], [2.5, 0.2]]

@@ -85,6 +85,13 @@ def draw_points(table, ax, *, label, value, low, high, series=None, colours=COLO
     return ax
 
 
+def draw_reaches(table, ax, places, *, value, low, high, **look):
+    """Draw values at some places, each with its interval upright through it; `look` is what `ax.errorbar` takes."""
+    reach = np.abs(table[[low, high]].to_numpy().T - table[value].to_numpy())
+    ax.errorbar(places, table[value], reach, **look)
+    return ax
+
+
 def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 

@@ -78,6 +78,14 @@ def test_an_image_keeps_the_bars_colour_in_few_colours(room):
     assert max(abs(a - b) for a, b in zip(bars, palette[0], strict=True)) <= 2
 
 
+def test_without_dates_the_windows_stand_under_a_figure(room):
+    draw()
+    draw("derived", dates=None)
+    assert (room / "derived.png").read_bytes() == (room / "a_fig3.png").read_bytes()
+    with pytest.raises(ValueError, match="window '' is unknown"):
+        draw("neither", dates=None, window="")
+
+
 def test_every_figure_carries_its_line(room, monkeypatch):
     fig, ax = plt.subplots()
     ax.set_xlabel("a label\nof three\nlines")

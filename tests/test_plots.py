@@ -98,3 +98,20 @@ def test_reaches_run_from_low_to_high_at_their_places(ax):
         [[2.5, 0.0], [2.5, 0.3]],
     ]
     assert ax.lines[0].get_xydata().tolist() == [[1.0, 0.5], [2.5, 0.2]]
+
+
+def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
+    pairs = pd.DataFrame({"agent_a": ["x", "x", "y"], "agent_b": ["y", "z", "z"]})
+    pairs = pairs.assign(difference=[0.1, 0.3, -0.2], n_more=[0, 61_900, np.inf])
+    plots.draw_pairs(pairs, ["x", "y", "z"], ax)
+    assert [text.get_text() for text in ax.texts] == ["-0.100\n0", "-0.300\n62k", "+0.200\nnever"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["y", "z"]
+
+
+def test_effects_have_the_first_on_top_and_both_sets_of_stars(ax):
+    effects = pd.DataFrame({"category": ["a", "b"], "effect": [0.2, -0.1], "plain_stars": ["***", ""]})
+    effects = effects.assign(plain_low=0.1, plain_high=0.3, clustered_low=0.0, clustered_high=0.4, clustered_stars="")
+    plots.draw_effects(effects, ax)
+    assert [text.get_text() for text in ax.texts] == ["– (***)", "– (–)"]
+    assert ax.get_ylim() == (1.5, -0.5)
+    assert [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections] == [[0.1, 0.3], [0.0, 0.4]]

@@ -18,6 +18,7 @@ from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
 from helpers.store import locate_output
+from helpers.world.sources import list_days
 
 STATUSES = ("real", "stand-in", "synthetic")
 """real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data."""
@@ -60,15 +61,16 @@ def use_style():
     mpl.rcParams["font.family"] = ["DejaVu Sans"]
 
 
-def save_figure(fig, name, shown, *, title, source, n, window, dates, status):
+def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None):
     """Write figures/<name>.png and, as figures/<name>.csv, the numbers it shows; return the image for the notebook.
 
     `n` counts what the figure rests on (events, predictions); `window` is a key such as "A", or "" where there is none;
-    `dates` is a pair of ISO dates (first, last) or a text; `status` is one of `STATUSES`. These stand in a line under
-    the figure, in the image's metadata and in figures/index.csv. `shown` is rounded to 6 decimals. Closes the figure;
-    the same figure gives the same bytes.
+    `dates` is a pair of ISO dates (first, last) or a text, by default the window's first and last start day; `status`
+    is one of `STATUSES`. These stand in a line under the figure, in the image's metadata and in figures/index.csv.
+    `shown` is rounded to 6 decimals. Closes the figure; the same figure gives the same bytes.
 
-    Raises ValueError when `shown` is empty or has labels in its index, when n is below 1, when the status is unknown.
+    Raises ValueError when `shown` is empty or has labels in its index, when n is below 1, when the status is unknown,
+    when neither dates nor a known window is given.
     """
     if status not in STATUSES:
         raise ValueError(f"figure {name}: status {status!r} is none of {', '.join(STATUSES)}")
@@ -80,6 +82,9 @@ def save_figure(fig, name, shown, *, title, source, n, window, dates, status):
         )
     if int(n) < 1:
         raise ValueError(f"figure {name}: n is {n}; a figure rests on at least one case")
+    if dates is None:
+        first, *_, last = list_days(window)
+        dates = first, last
     facts = {"n": int(n), "window": window, "dates": join_dates(dates), "status": status}
     draw_caption(fig, describe_facts(**facts))
     hindcast = json.dumps(facts, sort_keys=True, ensure_ascii=False)

@@ -50,8 +50,8 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
     with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
     the end. Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
     """
-    about = {"api_base": api_base, "api_key_env": api_key_env, "about": about}
-    with open_study(run_id, model, live=live, **about) as (door, name, is_local):
+    study = open_study(run_id, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
+    with study as (door, name, is_local):
         end = time.monotonic() + 60 * minutes if minutes is not None else None
         yield build_consult(door, name, is_local, end)
 

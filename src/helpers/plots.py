@@ -4,6 +4,7 @@ Nothing is saved here (`figures.save_figure` does that) and nothing is computed 
 """
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator, PercentFormatter
@@ -41,6 +42,27 @@ def pick_ink(colour):
     """
     red, green, blue = to_rgb(colour)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
+
+
+def name_rows(names, counts, form="{} (n = {})"):
+    """Return labels of names, underscores as spaces, each with its n.
+
+    >>> name_rows(["qwen_react", "random"], [20, 1013])
+    ['qwen react (n = 20)', 'random (n = 1013)']
+    """
+    return [form.format(name.replace("_", " "), n) for name, n in zip(names, counts, strict=True)]
+
+
+def write_short(n):
+    """Return a count in few characters.
+
+    >>> [write_short(n) for n in (278, 61_900, 2_100_000, float("inf"))]
+    ['278', '62k', '2M', 'never']
+    """
+    if np.isinf(n):
+        return "never"
+    unit, sign = next((unit, sign) for low, unit, sign in ((1e6, 1e6, "M"), (1e4, 1e3, "k"), (0, 1, "")) if n >= low)
+    return f"{n / unit:,.0f}{sign}"
 
 
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
@@ -89,6 +111,53 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
     """Draw values at some places, each with its interval upright through it; `look` is what `ax.errorbar` takes."""
     reach = np.abs(table[[low, high]].to_numpy().T - table[value].to_numpy())
     ax.errorbar(places, table[value], reach, **look)
+    return ax
+
+
+def draw_effects(effects, ax):
+    """Draw a factor's effects, the first row at the top, with plain and clustered 95% intervals and both sets of stars.
+
+    Columns: category, effect, and low, high and stars with the prefixes plain_ and clustered_.
+    """
+    places = np.arange(len(effects))
+    ax.axvline(0, color="0.3", lw=1)
+    for kind, label, look in (
+        ("plain", "95%, plain", {"color": lighten(COLOURS[1], 0.35), "lw": 6}),
+        ("clustered", "95%, by event", {"color": COLOURS[0], "lw": 1.6}),
+    ):
+        ax.hlines(places, effects[f"{kind}_low"], effects[f"{kind}_high"], label=label, **look)
+    ax.plot(effects["effect"], places, "o", color=COLOURS[0], ms=5)
+    for place, row in zip(places, effects.itertuples(), strict=True):
+        words = f"{row.clustered_stars or '–'} ({row.plain_stars or '–'})"
+        ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=8)
+    ax.set_yticks(places, effects["category"])
+    ax.set_ylim(len(effects) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+    return ax
+
+
+def draw_pairs(pairs, names, ax, *, is_written=True):
+    """Draw differences between agents as half a matrix: the row's mean minus the column's, and the events still needed.
+
+    Columns: agent_a, agent_b, difference (of a minus b), n_more; `names` in the order of the rows; without
+    `is_written` there are colours only.
+    """
+    turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})
+    both = pd.concat([pairs, turned.assign(difference=-pairs["difference"])])
+    both["text"] = both["n_more"].map(write_short)
+    wide, texts = (
+        both.pivot(index="agent_a", columns="agent_b", values=value).loc[names, names]
+        for value in ("difference", "text")
+    )
+    words = wide.map(lambda d: "" if np.isnan(d) else f"{d:+.3f}\n") + texts.fillna("")
+    bound = 1.6 * wide.abs().max().max()
+    look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
+    hidden = ~np.tri(len(names), k=-1, dtype=bool)[1:, :-1]
+    bar, notes = {"label": "row's mean score minus column's"}, words.iloc[1:, :-1] if is_written else False
+    sns.heatmap(wide.iloc[1:, :-1], mask=hidden, annot=notes, ax=ax, cbar_kws=bar, **look)
+    ax.set(xlabel="", ylabel="")
+    ax.set_xticks(np.arange(len(names) - 1) + 0.5, wide.columns[:-1], rotation=30, ha="right")
+    ax.grid(visible=False)
     return ax
 
 

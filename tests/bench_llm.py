@@ -19,8 +19,8 @@ import pandas as pd
 
 from helpers.agents.ledger import read_runs
 from helpers.agents.runs import run_agents
-from helpers.llm import ask, load_litellm, open_door
-from helpers.recordings import read_rows
+from helpers.models.llm import ask, load_litellm, open_door
+from helpers.models.recordings import read_rows
 
 MODEL = "openai/mock-1"
 

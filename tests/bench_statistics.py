@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
 
-from helpers.studies import factors, missing
+from helpers.estimates import missing
+from helpers.estimates import regression as factors
 
 N_AGENTS, N_EVENTS, N_TRIALS, RATES = 25, 1272, 20_000, range(1, 21)
 

@@ -9,10 +9,10 @@ import pytest
 from mock_provider import Server
 
 from helpers.agents.prompted import Client
-from helpers.llm import load_litellm, open_door
+from helpers.models.llm import load_litellm, open_door
 from helpers.outcomes.answers import acquire_answers
-from helpers.outcomes.predictions import parse_prediction
 from helpers.questions.events import collect_events
+from helpers.replies.predictions import parse_prediction
 from helpers.world.archive import Misbehaviour, build_server, run_server
 from helpers.world.crawl import Crawler, open_world
 from helpers.world.gateway import Gateway

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.studies import audit
+from helpers.audit import ledger as audit
 
 NEW_FINDINGS = (
     "fx_futurebench_source",

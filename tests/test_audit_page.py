@@ -8,9 +8,9 @@ import pytest
 from lxml import html
 
 from helpers import papers
-from helpers.studies.audit import build_ledger
-from helpers.studies.audit_page import MATTERS, count_matters, count_verdicts, load_matters, write_page
-from helpers.studies.benchmarks import merge_benchmarks, spread_benchmarks
+from helpers.audit.benchmarks import merge_benchmarks, spread_benchmarks
+from helpers.audit.ledger import build_ledger
+from helpers.audit.page import MATTERS, count_matters, count_verdicts, load_matters, write_page
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from helpers.studies import boards, boards_findings, boards_forecastbench
-from helpers.studies.boards import COUNTS, SCORES
-from helpers.world import public
+from helpers.boards import files as public
+from helpers.boards import findings as boards_findings
+from helpers.boards import forecastbench as boards_forecastbench
+from helpers.boards import futurex as boards
+from helpers.boards.futurex import COUNTS, SCORES
 
 FIRST_WEEKS = ["2025-07-W4", "2025-08-W1", "2025-08-W2"]
 needs_mirror = pytest.mark.skipif(

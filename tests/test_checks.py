@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from helpers.studies import checks
+from helpers.audit import checks
 
 CASES = [
     ("sum", 25, [[8], [7, 8], [2]], 0, 25, True),

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from helpers.studies import collection
+from helpers.futurex import collection
 from helpers.world.sources import load_sources
 
 

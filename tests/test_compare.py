@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.studies.compare import compare, score
+from helpers.estimates.pairs import compare, score
 
 EVENTS = pd.DataFrame(
     {

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from conftest import open_sites
 
-from helpers.judges import Verdict
-from helpers.questions.curation import (
+from helpers.futurex.curation.model import (
     apply_reviews,
     build_form,
     build_judge,
@@ -21,8 +20,7 @@ from helpers.questions.curation import (
     propose_distractors,
     propose_template,
 )
-from helpers.questions.filters import judge_harmful, screen_event
-from helpers.questions.screening import (
+from helpers.futurex.curation.pages import (
     DECOYS,
     FAULTS,
     FORM,
@@ -33,9 +31,8 @@ from helpers.questions.screening import (
     open_decoys,
     screen_pages,
 )
-from helpers.questions.screening import visit_page as visit
-from helpers.store import ROOT
-from helpers.studies.curation import (
+from helpers.futurex.curation.pages import visit_page as visit
+from helpers.futurex.curation.rates import (
     LABELS,
     collect_proposals,
     combine_views,
@@ -54,6 +51,9 @@ from helpers.studies.curation import (
     view_questions,
     visit_candidates,
 )
+from helpers.models.judges import Verdict
+from helpers.questions.filters import judge_harmful, screen_event
+from helpers.store import ROOT
 
 MOMENTS = [f"2016-10-{day}T00:00:00+08:00" for day in (10, 17, 24, 31)]
 PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]

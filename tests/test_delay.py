@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from helpers.studies import delay
+from helpers.futurex import delay
 from helpers.world.crawl import open_world
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.futurex import domains
 from helpers.plots import draw_radar
-from helpers.studies import domains
 
 
 def make_rng():

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.judges import Verdict
-from helpers.studies import experts
-from helpers.studies.experts import (
+from helpers.futurex import experts
+from helpers.futurex.experts import (
     COLUMNS,
     apply_rules,
     ask_states,
@@ -21,6 +20,7 @@ from helpers.studies.experts import (
     share_undecided,
     summarize_agents,
 )
+from helpers.models.judges import Verdict
 
 EVE = "2016-11-08T00:00:00+08:00"
 TIES = {"eps": 0.01, "revenue": 0.005}

@@ -8,7 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 from statsmodels.stats.power import TTestPower
 
-from helpers.studies import factors
+from helpers.estimates import regression as factors
 
 AGENTS = {"a": 0.0, "b": 0.1, "c": -0.2}
 DOMAINS = {"Health": 0.0, "Space": 0.15, "Weather": -0.1}

@@ -11,7 +11,8 @@ from test_prompted import reply_with
 
 from helpers import store
 from helpers.agents.prompts import read_prompt
-from helpers.agents.visiting import (
+from helpers.futurex.fake_sites import trials as fake_sites
+from helpers.futurex.fake_sites.agents import (
     BLANK,
     DEFENCES,
     RULES,
@@ -23,10 +24,7 @@ from helpers.agents.visiting import (
     list_figures,
     read_claim,
 )
-from helpers.judges import Verdict
-from helpers.local_model import build_grammar
-from helpers.studies import fake_sites
-from helpers.studies.fake_estimates import (
+from helpers.futurex.fake_sites.estimates import (
     build_traces,
     count_set_aside,
     judge_study,
@@ -36,7 +34,8 @@ from helpers.studies.fake_estimates import (
     score_controls,
     weigh_defences,
 )
-from helpers.studies.fake_sites import (
+from helpers.futurex.fake_sites.server import FakeWorld, build_fake_server, open_fake_site
+from helpers.futurex.fake_sites.trials import (
     Lab,
     check_target,
     load_scenarios,
@@ -47,9 +46,10 @@ from helpers.studies.fake_sites import (
     write_template,
     write_with_model,
 )
-from helpers.studies.tiers import measure_share
+from helpers.futurex.levels import measure_share
+from helpers.models.judges import Verdict
+from helpers.models.local import build_grammar
 from helpers.world.crawl import Crawler
-from helpers.world.fake_pages import FakeWorld, build_fake_server, open_fake_site
 from helpers.world.gateway import GatewayError
 from helpers.world.search import Hit
 

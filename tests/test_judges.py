@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.judges import build_consult, choose_options, open_judge
+from helpers.models.judges import build_consult, choose_options, open_judge
 
 FORM = {
     "type": "object",

@@ -20,9 +20,9 @@ from mock_provider import CONTENT, Server
 
 from helpers.agents.runs import run_agents
 from helpers.agents.workers import fail
-from helpers.failures import LlmError, call_within
-from helpers.llm import ask, open_door
-from helpers.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
+from helpers.models.failures import LlmError, call_within
+from helpers.models.llm import ask, open_door
+from helpers.models.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
 from helpers.world.archive import run_server
 
 MODEL = "openai/mock-1"
@@ -237,7 +237,7 @@ def test_recordings_go_on_after_packing_and_after_a_kill_in_the_middle_of_a_line
 def test_what_a_killed_process_had_recorded_is_there(provider, tmp_path):
     code = f"""
 import os, signal
-from helpers.llm import ask, open_door
+from helpers.models.llm import ask, open_door
 door = open_door("killed", live=True, connection={{"api_base": {provider.address!r}}})
 for i in range(3):
     ask(door, {MODEL!r}, [{{"role": "user", "content": f"q{{i}}"}}])
@@ -253,7 +253,7 @@ def test_replay_needs_no_litellm(reach, tmp_path):
     ask(reach(), MODEL, say("hello"))
     code = f"""
 import sys
-from helpers.llm import ask, open_door
+from helpers.models.llm import ask, open_door
 print(ask(open_door("mock"), {MODEL!r}, [{{"role": "user", "content": "hello"}}])["content"])
 assert "litellm" not in sys.modules and "httpx" not in sys.modules
 """

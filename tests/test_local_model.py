@@ -11,9 +11,9 @@ import zipfile
 
 import pytest
 
-from helpers import local_model
-from helpers.llm import ask, open_door
-from helpers.local_model import MODELS, STEP_GRAMMAR, build_grammar, fetch_model, has_server, serve_model
+from helpers.models import local as local_model
+from helpers.models.llm import ask, open_door
+from helpers.models.local import MODELS, STEP_GRAMMAR, build_grammar, fetch_model, has_server, serve_model
 
 SMALL = local_model.FOLDER / MODELS["smollm2"]["file"]
 needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
@@ -174,7 +174,7 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, mon
 def test_the_server_ends_with_its_parent():
     code = f"""
 import os, signal
-from helpers.local_model import serve_model
+from helpers.models.local import serve_model
 with serve_model({str(SMALL)!r}, n_context=256) as served:
     print(served.base_url, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.studies import audit, missing
+from helpers.audit import ledger as audit
+from helpers.estimates import missing
 
 
 def make_scores(by_agent):

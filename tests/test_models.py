@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.studies.models import (
+from helpers.futurex.lookups import (
     check_pages_read,
     compare_leads,
     compare_memory,

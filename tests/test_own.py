@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import own
-from helpers.outcomes.folder import Problems, read_folder
+from helpers.commands import own
+from helpers.formats.folder import Problems, read_folder
 from helpers.store import locate_output
 
 LETTERS = "ABCDE"

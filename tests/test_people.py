@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.outcomes.folder import read_folder
-from helpers.own import draw_folder
-from helpers.people import (
+from helpers.commands.own import draw_folder
+from helpers.formats.folder import read_folder
+from helpers.futurex.people import (
     Incomplete,
     find_missing,
     measure_index,

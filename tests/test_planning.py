@@ -7,9 +7,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from helpers.judges import Verdict, open_judge
-from helpers.store import ROOT
-from helpers.studies.planning import (
+from helpers.futurex.planning import (
     FACTORS,
     RUBRICS,
     anonymise,
@@ -24,7 +22,7 @@ from helpers.studies.planning import (
     simulate_plans,
     write_plan,
 )
-from helpers.studies.trust import (
+from helpers.futurex.trust import (
     average_scores,
     balance_lengths,
     compare_scores,
@@ -33,6 +31,8 @@ from helpers.studies.trust import (
     spread_scores,
     weigh_agreement,
 )
+from helpers.models.judges import Verdict, open_judge
+from helpers.store import ROOT
 
 CALIBRATION = pd.read_csv(ROOT / "data/calibration/plans.csv").assign(target_type="calibration", weight=1.0)
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}

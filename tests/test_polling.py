@@ -8,10 +8,10 @@ import pytest
 from mock_provider import CONTENT, Provider, Server
 from test_llm import PRICED, scan
 
-from helpers.failures import LlmError
-from helpers.llm import ask, open_door
-from helpers.polling import GROWTH, ask_in_background, bound_job
-from helpers.recordings import pack_recordings
+from helpers.models.failures import LlmError
+from helpers.models.llm import ask, open_door
+from helpers.models.polling import GROWTH, ask_in_background, bound_job
+from helpers.models.recordings import pack_recordings
 from helpers.world.archive import run_server
 
 MODEL = "openai/mock-1"
@@ -208,7 +208,7 @@ def test_an_interrupted_wait_cancels_the_job(reach, provider, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("helpers.polling.time.sleep", interrupt)
+    monkeypatch.setattr("helpers.models.polling.time.sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         ask_in_background(reach(), MODEL, "this never ends")
     assert provider.counts["cancel this never ends"] == 1

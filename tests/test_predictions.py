@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.outcomes.predictions import KINDS, parse_prediction
-from helpers.outcomes.quantities import read_digits, read_number
+from helpers.replies.predictions import KINDS, parse_prediction
+from helpers.replies.quantities import read_digits, read_number
 
 CORPUS = Path(__file__).parent / "data" / "replies.jsonl"
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

@@ -7,7 +7,7 @@ import re
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from helpers.outcomes.predictions import KINDS, parse_prediction
+from helpers.replies.predictions import KINDS, parse_prediction
 
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=100, database=None)
 settings.load_profile("same")

@@ -21,7 +21,7 @@ from helpers.agents.prompted import (
 )
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents
-from helpers.failures import LlmError
+from helpers.models.failures import LlmError
 from helpers.store import list_columns, parse_json
 
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from helpers.world import public
+from helpers.boards import files as public
 
 TEXT = b"team,score\nA,1\n"
 DIGEST = hashlib.sha256(TEXT).hexdigest()

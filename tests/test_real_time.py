@@ -8,9 +8,9 @@ import pytest
 import requests
 from conftest import open_sites, serve
 
-from helpers.judges import Verdict
-from helpers.studies import real_time
-from helpers.studies.real_time import (
+from helpers.futurex import real_time
+from helpers.futurex.cache import open_cache
+from helpers.futurex.real_time import (
     READING,
     answer_page,
     ask_reader,
@@ -25,9 +25,9 @@ from helpers.studies.real_time import (
     score_answers,
     summarize_agents,
 )
+from helpers.models.judges import Verdict
 from helpers.world import archive
 from helpers.world import sources as registry
-from helpers.world.proxy import open_cache
 
 TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
 DAY = "2016-10-12"

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from helpers.judges import Verdict
-from helpers.studies.claims import find_unheld, list_known, list_unheld, list_writings, read_shown
-from helpers.studies.reasons import (
+from helpers.futurex.claims import find_unheld, list_known, list_unheld, list_writings, read_shown
+from helpers.futurex.reasons import (
     REASONS,
     SCHEMA,
     apply_rule,
@@ -23,6 +22,7 @@ from helpers.studies.reasons import (
     tabulate_confusion,
     write_case,
 )
+from helpers.models.judges import Verdict
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (

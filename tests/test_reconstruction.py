@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.studies.reconstruction import check_totals, choose_sizes, count_cells, find_counts, fit_sizes
+from helpers.liveagentbench.counts import check_totals, choose_sizes, count_cells, find_counts, fit_sizes
 
 
 def make_table(sizes, n_rows, rng, cut=False):

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from helpers import record
 from helpers.agents.arms import list_recorded, read_run, select_events
-from helpers.local_model import FOLDER, MODELS, has_server
-from helpers.recordings import PACKED, Recordings
+from helpers.commands import record
+from helpers.models.local import FOLDER, MODELS, has_server
+from helpers.models.recordings import PACKED, Recordings
 from helpers.store import read_table
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}

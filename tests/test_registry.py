@@ -8,7 +8,7 @@ from test_prompts import make_event
 from helpers.agents import registry
 from helpers.agents.prompts import hash_prompts
 from helpers.agents.registry import PROMPTED, check_entry, connect_agent, is_prompted, load_agents, load_entries
-from helpers.local_model import MODELS
+from helpers.models.local import MODELS
 from helpers.store import ROOT, list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}

@@ -21,9 +21,9 @@ from helpers.agents.research import (
     summarize_research,
 )
 from helpers.agents.workers import make_rows
-from helpers.llm import open_door
-from helpers.local_model import FOLDER, MODELS, serve_model
-from helpers.outcomes.predictions import parse_prediction
+from helpers.models.llm import open_door
+from helpers.models.local import FOLDER, MODELS, serve_model
+from helpers.replies.predictions import parse_prediction
 from helpers.world.archive import run_server
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")

@@ -4,9 +4,9 @@ import pytest
 
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_entries
+from helpers.commands.run import choose_agents, main, summarize_agents
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
-from helpers.run import choose_agents, main, summarize_agents
 from helpers.store import write_table
 from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
@@ -96,9 +96,9 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
     mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
-    monkeypatch.setattr("helpers.run.load_entries", lambda: load_entries() | {"mine": mine})
-    monkeypatch.setattr("helpers.local_model.FOLDER", tmp_path / "models")
-    monkeypatch.setattr("helpers.local_model.has_server", lambda: True)
+    monkeypatch.setattr("helpers.commands.run.load_entries", lambda: load_entries() | {"mine": mine})
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
     with pytest.raises(SystemExit, match=f"^make run: {sentence}"):
         main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
     assert not (tmp_path / LEDGER).exists(), "no question counts as missing because of a wrong setting"
@@ -108,7 +108,7 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
 
 def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
-    monkeypatch.setattr("helpers.local_model.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
     main(["--agent", "qwen_zero_shot", "--limit", "8"])
     shown = capsys.readouterr().out
     assert " qwen_zero_shot  8 " in shown and " last_value  8 " in shown

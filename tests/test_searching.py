@@ -20,7 +20,7 @@ from helpers.agents.searching import (
     read_step,
 )
 from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit
-from helpers.local_model import STEP_GRAMMAR
+from helpers.models.local import STEP_GRAMMAR
 from helpers.store import list_columns
 from helpers.world.gateway import GatewayError
 from helpers.world.search import Hit

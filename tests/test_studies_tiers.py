@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.studies import tiers
+from helpers.futurex import levels as tiers
 
 KINDS = {1: ("single", "accuracy"), 2: ("multi", "f1"), 3: ("ranking", "ranking"), 4: ("number", "number")}
 

@@ -14,15 +14,16 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from helpers.agents import solvers
-from helpers.agents.solvers import KITS, Kit, Unread, answer_question, melt_grid, read_table, solve_task
 from helpers.figures import use_style
-from helpers.judges import Verdict
-from helpers.questions import taskset, taskset_files
-from helpers.questions.taskset import PORTAL, build_taskset, collect_rows, compute_answer, list_parts, read_shown
-from helpers.questions.taskset_files import JUNK, WRITERS, build_files, build_menus, open_portal, share_rows
+from helpers.liveagentbench import files as taskset_files
+from helpers.liveagentbench import scores as study
+from helpers.liveagentbench import solvers
+from helpers.liveagentbench import tasks as taskset
+from helpers.liveagentbench.files import JUNK, WRITERS, build_files, build_menus, open_portal, share_rows
+from helpers.liveagentbench.solvers import KITS, Kit, Unread, answer_question, melt_grid, read_table, solve_task
+from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, compute_answer, list_parts, read_shown
+from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
-from helpers.studies import taskset as study
 from helpers.world.gateway import Gateway, GatewayError
 
 READER = Kit("reader", ("text_file", "browser"), 12)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
-from helpers.llm import open_door
+from helpers.models.llm import open_door
 from helpers.store import ROOT, locate_input
 from helpers.world.sources import stamp_moment
 

@@ -1,12 +1,12 @@
 """Closed deep research: a provider's own agent plans, searches and writes; the question goes in, a report comes out.
 
-The last of FutureX's categories (3.2.3). The job runs at the provider for minutes (helpers.polling) and searches the
+The last of FutureX's categories (3.2.3). The job runs at the provider for minutes (helpers.models.polling) and searches the
 web as it is today, not as of the event's start day: only for events that are still open is its forecast one.
 """
 
 from helpers.agents.prompts import fill_prompt
-from helpers.failures import LlmError
-from helpers.polling import ask_in_background
+from helpers.models.failures import LlmError
+from helpers.models.polling import ask_in_background
 
 TOOLS = [{"type": "web_search_preview"}]
 """What a deep-research model is given, unless an agent's options name other tools."""

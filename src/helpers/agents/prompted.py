@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.workers import fail
-from helpers.failures import LlmError
-from helpers.llm import Door, ask
-from helpers.local_model import build_grammar
+from helpers.models.failures import LlmError
+from helpers.models.llm import Door, ask
+from helpers.models.local import build_grammar
 from helpers.store import parse_json
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s")
@@ -53,7 +53,7 @@ class Transcript:
         self.steps.append({"step_type": step_type} | columns)
 
     def ask(self, messages, *, actor=None, is_continued=False, grammar=None, **options):
-        """Return the recording of a request, added as a step; see `helpers.llm.ask` for what it raises.
+        """Return the recording of a request, added as a step; see `helpers.models.llm.ask` for what it raises.
 
         `grammar` and `is_continued` (the prompt cache may serve the turns before) count for local models only.
         """

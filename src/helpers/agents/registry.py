@@ -12,8 +12,8 @@ from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.prompts import hash_prompts
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
-from helpers.llm import OURS, check_model, check_options
-from helpers.local_model import LOCAL, MODELS, get_local_name, name_model
+from helpers.models.llm import OURS, check_model, check_options
+from helpers.models.local import LOCAL, MODELS, get_local_name, name_model
 from helpers.store import ROOT, dump_json
 
 CATEGORIES = (

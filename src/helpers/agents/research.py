@@ -14,7 +14,7 @@ from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
 from helpers.agents.searching import read_arguments
 from helpers.agents.tools import call_tool, write_schema
-from helpers.local_model import join_alternatives, quote_literal
+from helpers.models.local import join_alternatives, quote_literal
 from helpers.store import dump_json
 
 N_CALLS = 3

@@ -8,7 +8,7 @@ import json
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
 from helpers.agents.tools import SCHEMAS, call_tool, search_web
-from helpers.local_model import STEP_GRAMMAR
+from helpers.models.local import STEP_GRAMMAR
 
 N_CALLS = 3
 """Look-ups a question, at most."""

@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 
 import pebble
 
-from helpers.recordings import redact
+from helpers.models.recordings import redact
 from helpers.store import dump_json, hash_text, list_columns
 
 STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported")

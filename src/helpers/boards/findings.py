@@ -1,0 +1,147 @@
+"""Findings 1 to 5 of FutureX (4.2) put to the public leaderboards, as statements with interval and verdict.
+
+Findings 1 to 3 take weeks as the unit, since each week brings new events: a value a week, a t interval over weeks.
+Finding 4 takes the pooled board and the largest deviation its numbers of events allow. Finding 5 needs people, whom
+FutureX's board does not list; ForecastBench's boards do. Values are in points, 0 to 100, unless a statement says so.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from helpers import papers
+from helpers.boards.forecastbench import compare_people
+from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
+from helpers.futurex.levels import SEARCH_CATEGORIES, judge_interval
+
+COLUMNS = "id finding statement value low high n verdict note".split()
+WORDS = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
+DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
+"""The two agents that Finding 4 names."""
+
+
+def state_finding(name, finding, statement, estimate, note, bound=0.0):
+    """Return a row of findings; `estimate` is (value, low, high, n), the finding says that the value is above `bound`.
+
+    >>> state_finding("a", 1, "it falls", (2.0, 1.0, 3.0, 7), "7 weeks")["verdict"]
+    'agrees'
+    """
+    value, low, high, n = estimate
+    verdict = WORDS[judge_interval(low, high, bound)]
+    row = (f"fx_public_{name}", finding, statement, value, low, high, n, verdict, f"public board: {verdict}; {note}")
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def average_by_week(table, categories, levels):
+    """Return by week the mean over categories' agents of the mean of `levels`, of agents that have all of these."""
+    scores = [SCORES[level - 1] for level in levels]
+    rows = table[(table["week"] != "overall") & table["category"].isin(categories)].dropna(subset=scores)
+    return rows.assign(score=rows[scores].mean(axis=1)).groupby("week")["score"].mean()
+
+
+def pair_models(table, levels):
+    """Return by week the mean over models of score with search minus score without, and the number of such models."""
+    scores = [SCORES[level - 1] for level in levels]
+    rows = table[table["week"] != "overall"].dropna(subset=scores)
+    rows = rows.assign(score=rows[scores].mean(axis=1), base=rows["agent_id"].str.split(" | ", regex=False).str[0])
+    wide = rows.pivot_table(index=["week", "base"], columns="category", values="score", aggfunc="mean")
+    pairs = (wide["think_search"] - wide["base_model"]).dropna()
+    return pairs.groupby("week").mean(), pairs.index.get_level_values("base").nunique()
+
+
+def judge_decline(table):
+    """Return Finding 1's rows: the score falls from each level to the next, on average over agents with all levels."""
+    rows = table[table["week"] != "overall"].dropna(subset=SCORES)
+    for level in LEVELS[:-1]:
+        drop = (rows[f"level{level}"] - rows[f"level{level + 1}"]).groupby(rows["week"]).mean()
+        statement = f"level {level} minus level {level + 1}, mean over agents"
+        yield state_finding(f"fall_{level}_{level + 1}", 1, statement, average_weeks(drop), f"{len(drop)} weeks")
+
+
+def judge_base(table):
+    """Return Finding 2's rows: base models reach about 60% on levels 1-2; the one named beats both deep researchers."""
+    bar = 100 * papers.get_constant("futurex", "levels12_base_score")
+    weekly = average_by_week(table, ["base_model"], (1, 2))
+    statement = f"base models score about {bar:g} or more on levels 1-2"
+    yield state_finding("base_easy", 2, statement, average_weeks(weekly), f"{len(weekly)} weeks", bar)
+    statement = "Doubao-Seed1.6-Thinking minus the better deep research agent, levels 1-2"
+    yield _state_lead("doubao_deep", 2, statement, table, DOUBAO, ["closed_deep_research"], (1, 2))
+
+
+def judge_search(table):
+    """Return Finding 3's rows: tools help on levels 3-4, and more so than on levels 1-2 (in points, as a ratio)."""
+    tools, base = (
+        {levels: average_by_week(table, categories, levels) for levels in ((1, 2), (3, 4))}
+        for categories in (SEARCH_CATEGORIES, ["base_model"])
+    )
+    gaps = {levels: (tools[levels] - base[levels]).dropna() for levels in tools}
+    ratios = {levels: np.log(tools[levels] / base[levels]).dropna() for levels in tools}
+    weekly = gaps[3, 4]
+    statement = "agents with tools minus base models, levels 3-4"
+    yield state_finding("tools_hard", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
+    weekly, n_models = pair_models(table, (3, 4))
+    statement = "the same model with search minus without, levels 3-4"
+    yield state_finding("search_same", 3, statement, average_weeks(weekly), f"{n_models} models, {len(weekly)} weeks")
+    weekly = (gaps[3, 4] - gaps[1, 2]).dropna()
+    statement = "the gap in points is larger on levels 3-4 than on levels 1-2"
+    yield state_finding("tools_growth_points", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
+    weekly = (ratios[3, 4] - ratios[1, 2]).dropna()
+    statement = "the ratio is larger on levels 3-4 than on levels 1-2 (difference of logarithms)"
+    yield state_finding("tools_growth_ratio", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
+
+
+def judge_best(table):
+    """Return Finding 4's rows: the base model named leads base models on levels 1-2, Grok-4 leads everyone on 3-4."""
+    statement = "Doubao-Seed1.6-Thinking minus the next base model, levels 1-2"
+    yield _state_lead("doubao_base", 4, statement, table, DOUBAO, ["base_model"], (1, 2))
+    statement = "Doubao-Seed1.6-Thinking minus the best agent with tools, levels 1-2"
+    yield _state_lead("doubao_tools", 4, statement, table, DOUBAO, SEARCH_CATEGORIES, (1, 2))
+    statement = "Grok-4 minus the next agent, levels 3-4"
+    yield _state_lead("grok_all", 4, statement, table, GROK, ["base_model", *SEARCH_CATEGORIES], (3, 4))
+
+
+def measure_lead(table, agent, categories, levels):
+    """Return an agent's lead over the best other of some categories on the pooled board: lead, low, high, n, the other.
+
+    The mean of the levels' scores; the interval takes the binomial bound as each score's deviation and the two agents
+    as independent, so it is wider than the truth. `n` counts the agent's events in the levels. Raises LookupError when
+    the agent is not on the board.
+    """
+    board = table[table["week"] == "overall"].set_index("agent_id")
+    if agent not in board.index:
+        raise LookupError(f"{agent} is not on the pooled leaderboard")
+    scores, counts = [f"level{level}" for level in levels], [f"n_level{level}" for level in levels]
+    mean = board[scores].mean(axis=1)
+    variance = (bound_deviation(board[scores], board[counts]) ** 2).sum(axis=1) / len(levels) ** 2
+    variance = pd.Series(variance, index=board.index)
+    other = mean[board["category"].isin(categories) & (board.index != agent)].idxmax()
+    lead, half = float(mean[agent] - mean[other]), 1.96 * math.sqrt(variance[agent] + variance[other])
+    return lead, lead - half, lead + half, int(board.loc[agent, counts].sum()), other
+
+
+def _state_lead(name, finding, statement, table, agent, categories, levels):
+    *estimate, other = measure_lead(table, agent, categories, levels)
+    names = table.loc[(table["week"] == "overall") & (table["agent_id"] == other), ["model", "framework"]].iloc[0]
+    return state_finding(name, finding, statement, estimate, f"against {names['model']} ({names['framework']})")
+
+
+def judge_people(boards):
+    """Return Finding 5's rows from ForecastBench's boards (name -> tidy table): superforecasters minus the best model.
+
+    FutureX's own board lists no people, so a row says that it cannot tell.
+    """
+    estimate = (math.nan, math.nan, math.nan, 0)
+    yield state_finding("people", 5, "people minus the best agent on FutureX's board", estimate, "it lists no people")
+    for name, board in boards.items():
+        found = compare_people(board)
+        estimate = (found["gap"], found["low"], found["high"], found["n_people"])
+        statement = f"superforecasters minus the best model, ForecastBench {name} board (Brier index)"
+        note = f"against {found['best_model']}, other questions than FutureX's"
+        yield state_finding(f"people_{name}", 5, statement, estimate, note)
+
+
+def judge_boards(table, boards):
+    """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note."""
+    rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
+    return pd.DataFrame(rows, columns=COLUMNS)

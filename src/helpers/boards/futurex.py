@@ -1,0 +1,278 @@
+"""FutureX's public leaderboard: what its numbers are made of, how sure they are, and what moves them (FutureX 4.1-4.4).
+
+Scores are in points, 0 to 100, as the site prints them. The unit of analysis is a row: an agent (model and framework
+under one name) in one week, or pooled over weeks ("overall"); `melt_levels` makes a row of each level.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, t
+
+from helpers import papers
+from helpers.estimates.regression import fit_factors
+from helpers.futurex.levels import LEVELS, take_interval
+
+SCORES = [f"level{level}" for level in LEVELS]
+COUNTS = [f"n_level{level}" for level in LEVELS]
+CATEGORIES = ("base_model", "think_search", "open_deep_research", "closed_deep_research", "unclassified")
+FIELDS = {
+    "modelName": "model",
+    "agentFramework": "framework",
+    "organization": "organization",
+    "overallScore": "overall",
+}
+FIELDS |= {"numberOfEvents": "n_events"}
+FIELDS |= {f"level{level}Score": f"level{level}" for level in LEVELS}
+FIELDS |= {f"level_{level}_num_events": f"n_level{level}" for level in LEVELS}
+
+
+def flatten_board(board, frameworks):
+    """Return the site's leaderboard as a table, a row an agent in a week; the pooled rows have the week "overall".
+
+    `board` is the JSON as loaded, `frameworks` gives the category of a framework's name; others are "unclassified".
+    Columns: week, agent_id, model, framework, category, organization, overall, level1-4, n_events, n_level1-4 (blank
+    where the site gives none). Raises ValueError when a field is absent. An agent may be entered twice in a week.
+    """
+    rows = [{"week": "overall", **row} for row in board["overall"]]
+    rows += [{"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]]
+    table = pd.DataFrame(rows).rename(columns=FIELDS)
+    absent = [name for name in FIELDS.values() if name not in table and name not in COUNTS]
+    if absent or table["overall"].isna().any():
+        raise ValueError(f"the leaderboard lacks {absent[0] if absent else 'an overall score'}; is it another version?")
+    numbers = ["overall", *SCORES, "n_events", *COUNTS]
+    table = table.reindex(columns=["week", *FIELDS.values()])
+    table[numbers] = table[numbers].astype(float)
+    table["n_events"] = table["n_events"].astype(int)
+    table["category"] = table["framework"].map(frameworks).fillna("unclassified")
+    table["agent_id"] = [name_agent(*names) for names in zip(table["model"], table["framework"], strict=True)]
+    return table[["week", "agent_id", "model", "framework", "category", "organization", *numbers]]
+
+
+def name_agent(model, framework):
+    """Return one name for the spellings of a model and framework: lower case, without spaces, hyphens, underscores.
+
+    >>> name_agent("Gemini-2.5-Pro", "LLM") == name_agent("gemini 2.5_pro", "LLM")
+    True
+    """
+    return " | ".join("".join(c for c in part.casefold() if c not in " -_") for part in (model, framework))
+
+
+def rebuild_overall(table, weights=None, tolerance=0.02):
+    """Return the rows with `rebuilt` (levels weighted 0.1, 0.2, 0.3, 0.4), `difference` and `status` (FutureX 4.1).
+
+    A level without a score gives its weight to the others. Status: "direct" (all levels, within `tolerance` points),
+    "renormalised" (a level absent, within), "disagrees".
+
+    >>> rows = pd.DataFrame([[30.0, 10, 20, 30, 40], [36.67, None, 20, 30, 50]], columns=["overall", *SCORES])
+    >>> rebuild_overall(rows)["status"].tolist()
+    ['direct', 'renormalised']
+    """
+    weights = np.array(papers.get_constant("futurex", "level_weights") if weights is None else weights)
+    scores = table[SCORES].to_numpy(float)
+    there = np.isfinite(scores)
+    if not there.any(axis=1).all():
+        raise ValueError(f"row {int((~there.any(axis=1)).argmax()) + 1} of the leaderboard has no score in any level")
+    rebuilt = (np.where(there, scores, 0.0) @ weights) / (there @ weights)
+    difference = table["overall"] - rebuilt
+    status = np.where(there.all(axis=1), "direct", "renormalised")
+    status = np.where(difference.abs() <= tolerance, status, "disagrees")
+    return table.assign(rebuilt=rebuilt, difference=difference, status=status)
+
+
+def check_small_levels(table, min_events=None):
+    """Return by level: cells with a count, how many print no score, and how many keep the rule of `min_events` events.
+
+    The rule: no score is printed exactly where a level has fewer events. `largest_without` and `smallest_with` are the
+    counts nearest to it on both sides.
+    """
+    min_events = papers.get_constant("futurex", "min_events_per_level") if min_events is None else min_events
+    rows = []
+    for level, score, count in zip(LEVELS, SCORES, COUNTS, strict=True):
+        cells = table.loc[table[count].notna(), [score, count]]
+        absent = cells[score].isna()
+        keeps = absent == (cells[count] < min_events)
+        extremes = cells.loc[absent, count].max(), cells.loc[~absent, count].min()
+        rows.append((level, len(cells), int(absent.sum()), int(keeps.sum()), *extremes))
+    columns = ["level", "n_cells", "n_without_score", "n_keeping_rule", "largest_without", "smallest_with"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pool_weeks(table, weeks, tolerance=0.01):
+    """Compare each overall row with the weekly rows of the same names, pooled by their numbers of events.
+
+    Columns: agent, n_weeks found, whether the four level counts add up (`is_counted`), the largest difference of a
+    level score that can be pooled, and the range of the scores that weeks without one must have had
+    (`hidden_low`, `hidden_high`). `is_pooled`: all weeks found, counts equal, differences within `tolerance` points,
+    hidden scores between 0 and 100.
+    """
+    rows = []
+    for _, whole in table[table["week"] == "overall"].iterrows():
+        same = (table["model"] == whole["model"]) & (table["framework"] == whole["framework"])
+        parts = table[same & table["week"].isin(weeks)]
+        differences, hidden = _pool_levels(whole, parts)
+        counted = bool((parts[COUNTS].sum() == whole[COUNTS].astype(float)).all())
+        worst, low, high = max(differences, default=0.0), min(hidden, default=math.nan), max(hidden, default=math.nan)
+        fits = len(parts) == len(weeks) and counted and worst <= tolerance
+        is_pooled = fits and all(-tolerance <= score <= 100 + tolerance for score in hidden)
+        rows.append((whole["model"], whole["framework"], len(parts), counted, worst, low, high, is_pooled))
+    columns = "model framework n_weeks is_counted largest_difference hidden_low hidden_high is_pooled".split()
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _pool_levels(whole, parts):
+    """Differences of pooled levels from the printed ones, and the scores hidden weeks must have had."""
+    differences, hidden = [], []
+    for score, count in zip(SCORES, COUNTS, strict=True):
+        shown = parts[score].notna()
+        total = float((parts.loc[shown, score] * parts.loc[shown, count]).sum())
+        n_hidden = float(parts.loc[~shown, count].sum())
+        if n_hidden:
+            hidden.append((whole[score] * whole[count] - total) / n_hidden)
+        elif len(parts):
+            differences.append(abs(total / parts[count].sum() - whole[score]))
+    return differences, hidden
+
+
+def melt_levels(table):
+    """Return a row for each printed level score: what names the row, level, score, n (blank if not given)."""
+    names = ["week", "agent_id", "model", "framework", "category"]
+    parts = [
+        table[names].assign(level=level, score=table[score], n=table[count])
+        for level, score, count in zip(LEVELS, SCORES, COUNTS, strict=True)
+    ]
+    return pd.concat(parts, ignore_index=True).dropna(subset="score").reset_index(drop=True)
+
+
+def average_weeks(values, confidence=0.95):
+    """Return mean, low, high and n of one value a week, by Student's t: each week brings new events.
+
+    Raises ValueError for fewer than three weeks, which give no interval worth the name.
+
+    >>> average_weeks([1.0, 2.0, 3.0])[0], [round(x, 2) for x in average_weeks([1.0, 2.0, 3.0])[1:3]]
+    (2.0, [-0.48, 4.48])
+    """
+    values = np.asarray(values, dtype=float)
+    values = values[np.isfinite(values)]
+    if len(values) < 3:
+        raise ValueError(f"{len(values)} weeks give no interval; take at least 3")
+    half = t.ppf((1 + confidence) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
+    return float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values)
+
+
+def summarize_categories(cells):
+    """Return mean score by category and level over weekly rows, with a t interval over weeks and numbers of rows.
+
+    A week counts once, with the mean over its agents of the category; groups of fewer than three weeks are left out.
+    """
+    rows = []
+    for (category, level), part in cells[cells["week"] != "overall"].groupby(["category", "level"]):
+        weekly = part.groupby("week")["score"].mean()
+        if len(weekly) >= 3:
+            rows.append((category, level, *average_weeks(weekly), len(part), part["agent_id"].nunique()))
+    table = pd.DataFrame(rows, columns=["category", "level", "mean", "low", "high", "n_weeks", "n_rows", "n_agents"])
+    order = {name: at for at, name in enumerate(CATEGORIES)}
+    return table.sort_values(["category", "level"], key=lambda c: c.map(order) if c.name == "category" else c)
+
+
+def compare_weeks(table, rng, n_boot=500, min_agents=5):
+    """Return Kendall's tau-b of the overall scores of agents that stand in two neighbouring weeks, with intervals.
+
+    Columns: week, next_week, n_agents, tau, low, high (95% percentile interval of a bootstrap over agents). Pairs of
+    weeks with fewer than `min_agents` shared agents have a blank tau. An agent entered twice in a week counts with the
+    mean of its scores.
+    """
+    weekly = table[table["week"] != "overall"]
+    scores = weekly.pivot_table(index="agent_id", columns="week", values="overall", aggfunc="mean").sort_index()
+    rows = []
+    for week, following in zip(scores.columns, scores.columns[1:], strict=False):
+        pair = scores[[week, following]].dropna().to_numpy()
+        row = (week, following, len(pair), math.nan, math.nan, math.nan)
+        if len(pair) >= min_agents:
+            draws = [kendalltau(*pair[rng.integers(len(pair), size=len(pair))].T).statistic for _ in range(n_boot)]
+            row = (week, following, len(pair), float(kendalltau(*pair.T).statistic), *take_interval(np.array(draws)))
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["week", "next_week", "n_agents", "tau", "low", "high"])
+
+
+def bound_deviation(score, n):
+    """Return the largest standard deviation, in points, that a mean of n scores in [0, 100] can have: sqrt(s(1-s)/n).
+
+    It is reached by scores of 0 and 100 only; scores in between vary less.
+
+    >>> round(float(bound_deviation(50.0, 100)), 6)
+    5.0
+    """
+    share = np.asarray(score, dtype=float) / 100
+    return 100 * np.sqrt(share * (1 - share) / np.asarray(n, dtype=float))
+
+
+def draw_scores(table, rng, n_draws=10_000):
+    """Return draws (n_draws x agents x 4 levels) of the level scores, normal with the binomial bound as deviation.
+
+    Raises ValueError when a row lacks a level's score or count.
+    """
+    if table[[*SCORES, *COUNTS]].isna().any(axis=None):
+        raise ValueError("a row lacks the score or the number of events of a level; take rows that have both")
+    means = table[SCORES].to_numpy(float)
+    deviations = bound_deviation(means, table[COUNTS])
+    return means + deviations * rng.standard_normal((n_draws, *means.shape))
+
+
+def simulate_ranks(table, rng, n_draws=10_000, weights=None):
+    """Return rank by overall score with the interval that the numbers of events imply (an upper bound, 4.1).
+
+    Each agent's levels are drawn anew around the printed scores, on their own; agents answered the same events, so true
+    differences vary less. Columns: model, framework, category, overall, deviation, rank, rank_low, rank_high (2.5th and
+    97.5th percentile), top_share (how often it is first). Sorted by rank.
+    """
+    weights = np.array(papers.get_constant("futurex", "level_weights") if weights is None else weights)
+    draws = draw_scores(table, rng, n_draws) @ weights
+    ranks = (-draws).argsort(axis=1).argsort(axis=1) + 1
+    low, high = np.percentile(ranks, [2.5, 97.5], axis=0, method="closest_observation")
+    out = table[["model", "framework", "category", "overall"]].assign(
+        deviation=draws.std(axis=0),
+        rank=table["overall"].rank(ascending=False, method="min").astype(int),
+        rank_low=low.astype(int),
+        rank_high=high.astype(int),
+        top_share=(ranks == 1).mean(axis=0),
+    )
+    return out.sort_values(["rank", "model"], ignore_index=True)
+
+
+def pool_rare(labels, weeks, min_weeks):
+    """Return labels with those seen in fewer than `min_weeks` weeks replaced by "other".
+
+    >>> pool_rare(pd.Series(["a", "a", "b"]), pd.Series([1, 2, 1]), 2).tolist()
+    ['a', 'a', 'other']
+    """
+    return labels.where(weeks.groupby(labels).transform("nunique") >= min_weeks, "other")
+
+
+def explain_scores(cells, factors, clusters=("week", "agent_id")):
+    """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by each column.
+
+    The most frequent category of a factor is its base. Returns the effects (factor, category, base, n_rows, effect, se,
+    and se_<cluster> for each, blank for the cluster's own effects) and the fit's R2 beside the R2 without each factor
+    (factors, r2, drop). Raises ValueError where categories cannot be told apart.
+    """
+    counts = {
+        name: cells[name].value_counts().sort_index().sort_values(ascending=False, kind="stable") for name in factors
+    }
+    bases = {name: count.index[0] for name, count in counts.items()}
+    fits = {column: fit_factors(cells, factors, bases=bases, cluster=column) for column in clusters}
+    fit = fits[clusters[0]]
+    table = fit.terms.assign(effect=fit.effects, se=np.sqrt(np.diag(fit.plain)))
+    for column in clusters:
+        error = np.sqrt(np.maximum(np.diag(fits[column].clustered), 0))
+        table[f"se_{column}"] = np.where(table["factor"] == column, np.nan, error)
+    table = table[table["factor"] != "intercept"].reset_index(drop=True)
+    table.insert(2, "base", table["factor"].map(bases))
+    table.insert(3, "n_rows", [int(counts[name][category]) for name, category in table[["factor", "category"]].values])
+    rows = [("all", fit.r2)]
+    for name in factors:
+        rest = [other for other in factors if other != name]
+        rows.append((f"without {name}", fit_factors(cells, rest, cluster=None).r2))
+    r2 = pd.DataFrame(rows, columns=["factors", "r2"])
+    return table[table["category"] != table["base"]].reset_index(drop=True), r2.assign(drop=fit.r2 - r2["r2"])

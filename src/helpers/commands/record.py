@@ -1,0 +1,142 @@
+"""`make record ARM=name`: put local models to the events of data/arms.toml and keep what they reply.
+
+What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
+"""
+
+import argparse
+import importlib.metadata
+import math
+import time
+from contextlib import ExitStack
+
+from tqdm import tqdm
+
+from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
+from helpers.agents.registry import connect_agent, load_entries
+from helpers.models.llm import open_door, record
+from helpers.models.local import MODELS, PACKAGE, get_local_name, open_model
+from helpers.models.recordings import Recordings, pack_recordings
+from helpers.replies.predictions import parse_prediction
+from helpers.store import hash_text, read_table
+from helpers.world.crawl import open_world
+
+COMMAND = "make record ARM="
+
+
+def describe_arm(arm_id, arm, entry, seconds, whole):
+    """Return the facts that run.json keeps beside the totals."""
+    local = get_local_name(entry)
+    return {
+        "arm": arm_id,
+        "agent": arm["agent"],
+        "window": arm["window"],
+        "about": arm.get("about"),
+        "model": entry["model"],
+        "model_sha256": MODELS[local]["sha256"] if local else None,
+        "server": f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None,
+        "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
+        "n_events": len(seconds),
+        "seconds": seconds,
+    }
+
+
+def record_arm(arm_id, arm, end=math.inf):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
+    entry = load_entries()[arm["agent"]]
+    whole = read_table("events", arm["window"])
+    events = select_events(arm, whole)
+    done = list_recorded(arm_id)
+    left = [event for event in events.to_dict("records") if event["event_id"] not in done]
+    if not left or time.monotonic() > end:
+        return len(done)
+    with ExitStack() as stack:
+        connection = open_model(entry, stack)
+        crawler = stack.enter_context(open_world())()
+        door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
+        stack.callback(door.recordings.close)
+        agent = connect_agent(entry, door, parse_prediction)
+        try:
+            for event in tqdm(left, desc=arm_id, unit="event", initial=len(done), total=len(events)):
+                if time.monotonic() > end:
+                    break
+                outcome = agent["forecast"](event, crawler)
+                if outcome.get("status") == "error":
+                    raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
+                done[event["event_id"]] = sum_seconds(outcome["trace"])
+        finally:
+            door.recordings.close()
+            if done:
+                pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole), door.secrets)
+    return len(done)
+
+
+def sum_seconds(trace):
+    """Return the seconds that a question's requests took when they were asked.
+
+    >>> sum_seconds([{"step_type": "prompt"}, {"step_type": "model", "duration_s": 9.87}])
+    9.9
+    """
+    return round(sum(step.get("duration_s") or 0 for step in trace), 1)
+
+
+def ask_again(arm_id, arm, n):
+    """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
+
+    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
+    LookupError when nothing is recorded, RuntimeError when a request fails.
+    """
+    entry = load_entries()[arm["agent"]]
+    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
+    chosen = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n]
+    if not chosen:
+        raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
+    compared = []
+    with ExitStack() as stack:
+        door = open_door("again", live=True, connection=open_model(entry, stack))
+        for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
+            now = record(door, row["key"], row["request"], None)
+            if now["status"] != "ok":
+                raise RuntimeError(f"{arm_id}: request {row['key']} failed now ({now['status']}): {now['reason']}")
+            compared.append({"key": row["key"], "recorded": row["content"], "now": now["content"]})
+    return compared
+
+
+def is_alone(request):
+    """Say whether a request was asked without the cache of an earlier one."""
+    return not request["options"].get("extra_body", {}).get("cache_prompt")
+
+
+def show_again(arm_id, compared):
+    """Print which replies differ and the share that agrees."""
+    for row in compared:
+        if row["recorded"] != row["now"]:
+            print(f"{row['key']}: recorded {row['recorded']!r}, now {row['now']!r}")
+    n_same = sum(row["recorded"] == row["now"] for row in compared)
+    print(f"{arm_id}: {n_same} of {len(compared)} replies are the recorded ones")
+
+
+def main(arguments=None):
+    """Read the command line and record; a wrong setting ends in one sentence that says what to do."""
+    parser = argparse.ArgumentParser(prog="make record", description=__doc__)
+    parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
+    parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
+    given = parser.parse_args(arguments)
+    end = time.monotonic() + 60 * (given.minutes or math.inf)
+    try:
+        arms = load_arms()
+        for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
+            if arm_id not in arms:
+                raise LookupError(f"no arm is called {arm_id!r}; there are {', '.join(arms)}")
+            if given.again:
+                show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
+                continue
+            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
+    except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
+        raise SystemExit(f"make record: {problem}") from None
+    except KeyboardInterrupt:
+        raise SystemExit("\nstopped; what was recorded is kept, and the same command goes on from there") from None
+
+
+if __name__ == "__main__":
+    main()

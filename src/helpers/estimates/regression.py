@@ -1,0 +1,378 @@
+"""Which factors move a score: agent, domain and level in one linear regression (FutureX 4.4, Figure 11).
+
+The fit works on sufficient statistics: rows that share all their categories count as one cell, and the normal equations
+are sums over cells; statsmodels gives the same numbers and is the reference in the tests. Scores of one event are not
+independent of each other, so every coefficient has a second error, clustered by event (CR1: with the usual factor
+G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from scipy import stats
+from statsmodels.miscmodels.ordinal_model import OrderedModel
+from statsmodels.stats.multitest import multipletests
+
+from helpers.futurex.levels import build_matrix, select_headline
+
+FACTORS = ("agent_id", "domain", "level")
+CODINGS = ("base", "sum")
+
+
+class Fit(NamedTuple):
+    """A fitted regression: one effect for the intercept and every category, with covariances and what they rest on."""
+
+    terms: pd.DataFrame
+    effects: np.ndarray
+    plain: np.ndarray
+    clustered: np.ndarray
+    r2: float
+    n: int
+    n_clusters: int
+    n_free: int
+
+
+def select_rows(scores, events):
+    """Return a row for each event an agent predicted: event_id, agent_id, domain, level, kind, score (headline metric).
+
+    Several samples or runs of an agent count as one, by their mean. Missing predictions are left out.
+    """
+    rows = select_headline(scores, events).dropna(subset="score")
+    mean = rows.groupby(["event_id", "agent_id"], as_index=False)["score"].mean()
+    known = events[["event_id", "domain", "level", "kind"]].astype({"level": int})
+    return mean.merge(known, on="event_id", validate="many_to_one")
+
+
+def encode_factor(values, factor, categories=None):
+    """Return the codes of a factor's values and its categories, sorted.
+
+    Raises ValueError for a blank, for a single category, for an expected category that no row has, or one not expected.
+
+    >>> encode_factor(["b", "a", "b"], "agent_id")[0].tolist()
+    [1, 0, 1]
+    """
+    codes, found = pd.factorize(np.asarray(values), sort=True)
+    if (codes < 0).any():
+        raise ValueError(f"{int((codes < 0).sum())} rows have no {factor}; fill it in or leave them out")
+    found = found.tolist()
+    if categories is not None:
+        odd = sorted(set(found) ^ set(categories), key=str)
+        if odd:
+            raise ValueError(
+                f"{factor} {odd[0]} is {'not expected' if odd[0] in found else 'in no row'}; mend categories"
+            )
+        order = np.array([list(categories).index(category) for category in found])
+        codes, found = order[codes], list(categories)
+    if len(found) < 2:
+        raise ValueError(f"all rows have the same {factor}, {found[0]}; leave this factor out")
+    return codes, found
+
+
+def code_categories(sizes, bases, coding):
+    """Return the matrix from coefficients to effects: the intercept, then the categories of each factor.
+
+    `base`: the effect of a factor's base category (its position in `bases`) is 0. `sum`: effects add up to 0.
+
+    >>> code_categories([2], [0], "sum").tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+    >>> code_categories([2], [0], "base").tolist()
+    [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+    """
+    if coding not in CODINGS:
+        raise ValueError(f"no coding {coding!r}; there are {', '.join(CODINGS)}")
+    matrix = np.zeros((1 + sum(sizes), 1 + sum(sizes) - len(sizes)))
+    matrix[0, 0] = row = column = 1
+    for size, base in zip(sizes, bases, strict=True):
+        if coding == "base":
+            block = np.delete(np.eye(size), base, axis=1)
+        else:
+            block = np.vstack([np.eye(size - 1), -np.ones(size - 1)])
+        matrix[row : row + size, column : column + size - 1] = block
+        row, column = row + size, column + size - 1
+    return matrix
+
+
+def fit_factors(rows, factors=FACTORS, coding="base", bases=None, categories=None, outcome="score", cluster="event_id"):
+    """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
+
+    `bases` names a factor's base category (default: the first), `categories` those a factor must have. `cluster` None
+    leaves the clustered covariance out. Raises ValueError when an outcome is blank, a category is absent or unexpected,
+    categories cannot be told apart, or there are fewer than two clusters.
+    """
+    if rows[outcome].isna().any():
+        raise ValueError(f"{int(rows[outcome].isna().sum())} rows have no {outcome}; leave missing predictions out")
+    encoded = [encode_factor(rows[factor], factor, (categories or {}).get(factor)) for factor in factors]
+    chosen = {factor: names[0] for factor, (_, names) in zip(factors, encoded, strict=True)} | (bases or {})
+    for factor, (_, names) in zip(factors, encoded, strict=True):
+        if chosen[factor] not in names:
+            raise ValueError(
+                f"the base {chosen[factor]!r} of {factor} is in no row; there are {', '.join(map(str, names))}"
+            )
+    positions = [names.index(chosen[factor]) for factor, (_, names) in zip(factors, encoded, strict=True)]
+    coding_matrix = code_categories([len(names) for _, names in encoded], positions, coding)
+    groups = None if cluster is None else pd.factorize(rows[cluster])[0]
+    terms = [("intercept", "")] + [(f, c) for f, (_, names) in zip(factors, encoded, strict=True) for c in names]
+    terms = pd.DataFrame(terms, columns=["factor", "category"])
+    return solve_factors(terms, [codes for codes, _ in encoded], rows[outcome].to_numpy(float), groups, coding_matrix)
+
+
+def solve_factors(terms, codes, outcome, groups, coding_matrix):
+    """Return the `Fit` for encoded factors: `codes` is an array for each factor, `groups` the cluster of each row."""
+    n, n_coefs = len(outcome), coding_matrix.shape[1]
+    if n <= n_coefs:
+        raise ValueError(f"{n} rows cannot carry {n_coefs} coefficients; merge categories or add events")
+    sizes = terms.groupby("factor", sort=False).size().tolist()
+    codes = [np.zeros(len(outcome), dtype=int), *codes]
+    cells, n_cell, sum_cell, cell_of_row = _count_cells(codes, sizes, outcome)
+    gram = coding_matrix.T @ _cross_categories(cells, sizes, n_cell) @ coding_matrix
+    totals = [np.bincount(c, sum_cell, size) for c, size in zip(cells, sizes, strict=True)]
+    _check_rank(gram, coding_matrix, terms)
+    inverse = np.linalg.inv(gram)
+    effects = coding_matrix @ (inverse @ (coding_matrix.T @ np.concatenate(totals)))
+    fitted = sum(part[c] for part, c in zip(np.split(effects, np.cumsum(sizes)[:-1]), cells, strict=True))
+    residuals = outcome - fitted[cell_of_row]
+    squares, around_mean = residuals @ residuals, outcome - outcome.mean()
+    around_mean = around_mean @ around_mean
+    plain = inverse * (squares / (n - n_coefs))
+    clustered, n_groups = np.full_like(inverse, np.nan), 0
+    if groups is not None:
+        clustered, n_groups = _cluster_covariance(codes, sizes, residuals, groups, coding_matrix @ inverse)
+    return Fit(
+        terms,
+        effects,
+        coding_matrix @ plain @ coding_matrix.T,
+        coding_matrix @ clustered @ coding_matrix.T,
+        float(1 - squares / around_mean) if around_mean > 0 else np.nan,
+        n,
+        n_groups,
+        n - n_coefs,
+    )
+
+
+def _count_cells(codes, sizes, outcome):
+    """Codes of the cells that have rows, with their number of rows and sum of outcomes, and each row's cell."""
+    key = np.ravel_multi_index(codes, sizes)
+    n = np.bincount(key)
+    present = np.flatnonzero(n)
+    position = np.empty(len(n), dtype=int)
+    position[present] = np.arange(len(present))
+    return np.unravel_index(present, sizes), n[present], np.bincount(key, outcome)[present], position[key]
+
+
+def _cross_categories(cells, sizes, n_cell):
+    """Number of rows that two categories share, for all pairs: the Gram matrix of all dummies."""
+    blocks = [
+        [np.bincount(a * m + b, n_cell, k * m).reshape(k, m) for b, m in zip(cells, sizes, strict=True)]
+        for a, k in zip(cells, sizes, strict=True)
+    ]
+    return np.block(blocks)
+
+
+def _check_rank(gram, coding_matrix, terms):
+    scale = np.sqrt(np.diag(gram))
+    values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
+    if values[0] < 1e-10:
+        free = vectors[:, values < 1e-10] / scale[:, None]
+        weights = np.linalg.norm(coding_matrix @ free, axis=1)
+        mixed = terms[(weights > 0.1 * weights.max()) & (terms["factor"] != "intercept")]
+        names = ", ".join(f"{factor} {category}" for factor, category in mixed.head(8).itertuples(index=False))
+        raise ValueError(f"the rows cannot tell these apart: {names}; merge categories or leave a factor out")
+
+
+def _cluster_covariance(codes, sizes, residuals, groups, bread):
+    """CR1 covariance of the coefficients and the number of clusters; `bread` is coding matrix times inverse Gram."""
+    n_groups = int(groups.max()) + 1
+    if n_groups < 2:
+        raise ValueError("clustered errors need two events or more; a single event says nothing about others")
+    sums = [
+        np.bincount(groups * size + c, residuals, n_groups * size).reshape(n_groups, size)
+        for c, size in zip(codes, sizes, strict=True)
+    ]
+    scores = np.hstack(sums) @ bread
+    n, n_coefs = len(residuals), bread.shape[1]
+    return scores.T @ scores * (n_groups / (n_groups - 1) * (n - 1) / (n - n_coefs)), n_groups
+
+
+def tabulate_effects(fit, alpha=0.005):
+    """Return a fit's effects as a table: factor, category, effect; for each kind of error se, p, 95% interval, stars.
+
+    Two-sided t-tests: plain errors with N - K degrees of freedom, clustered ones with G - 1. `stars` is *** at
+    p < `alpha` (FutureX 4.4). A base category has effect 0 and blanks.
+    """
+    table = fit.terms.assign(effect=fit.effects)
+    for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
+        error = np.sqrt(np.maximum(np.diag(covariance), 0))
+        error[error == 0] = np.nan
+        table[f"{name}_se"], table[f"{name}_p"] = error, 2 * stats.t.sf(np.abs(fit.effects) / error, free)
+        half = stats.t.ppf(0.975, free) * error
+        table[f"{name}_low"], table[f"{name}_high"] = fit.effects - half, fit.effects + half
+        table[f"{name}_stars"] = np.where(table[f"{name}_p"] < alpha, "***", "")
+    return table
+
+
+def judge_factors(fit):
+    """Return for each factor an F-test, with clustered covariance, that all its categories are equal.
+
+    Columns: factor, range (largest minus smallest effect), f, df, df_rest, p. Any coding gives the same.
+    """
+    rows = []
+    for factor in fit.terms["factor"].unique()[1:]:
+        at = np.flatnonzero(fit.terms["factor"] == factor)
+        centre = np.eye(len(at)) - 1 / len(at)
+        covariance = centre @ fit.clustered[np.ix_(at, at)] @ centre
+        test = _test_jointly(centre @ fit.effects[at], covariance, len(at) - 1, fit.n_clusters - 1)
+        rows.append({"factor": factor, "range": float(np.ptp(fit.effects[at])), **test})
+    return pd.DataFrame(rows)
+
+
+def _test_jointly(effects, covariance, df, df_rest):
+    """F-test that effects, of which `df` are independent, are all zero."""
+    f = float(effects @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effects / df)
+    return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
+
+
+def measure_interactions(rows, first="agent_id", second="level", others=("domain",), alpha=0.005):
+    """Return how far each pair of categories lies off what its two categories add up to, and a joint test of all pairs.
+
+    Effects of all pairs are fitted beside `others`; an interaction is what is left after the row and column means are
+    taken out (sum coding). The table has `first`, `second`, n, interaction, clustered se, p, low, high, stars; the test
+    is an F-test with clustered covariance: statistic, degrees of freedom, p. Categories of `first` that lack a category
+    of `second` are left out and named in the third value returned.
+    """
+    counts = pd.crosstab(rows[first], rows[second])
+    whole = counts.index[(counts > 0).all(axis=1)]
+    if len(whole) < 2:
+        raise ValueError(f"fewer than two of {first} have every {second}; interactions need two")
+    pairs = list(itertools.product(whole.tolist(), counts.columns.tolist()))
+    part = rows[rows[first].isin(whole)].reset_index(drop=True)
+    position = {pair: at for at, pair in enumerate(pairs)}
+    part["_pair"] = [position[pair] for pair in zip(part[first], part[second], strict=True)]
+    fit = fit_factors(part, ("_pair", *others))
+    size, free = counts.loc[whole].shape, fit.n_clusters - 1
+    centre = np.kron(*(np.eye(k) - 1 / k for k in size))
+    effects = centre @ fit.effects[1 : 1 + len(pairs)]
+    covariance = centre @ fit.clustered[1 : 1 + len(pairs), 1 : 1 + len(pairs)] @ centre.T
+    table = pd.DataFrame(pairs, columns=[first, second]).assign(n=counts.loc[whole].to_numpy().ravel())
+    error = np.sqrt(np.diag(covariance))
+    half = stats.t.ppf(0.975, free) * error
+    table = table.assign(interaction=effects, se=error, p=2 * stats.t.sf(np.abs(effects) / error, free))
+    table = table.assign(low=effects - half, high=effects + half, stars=np.where(table["p"] < alpha, "***", ""))
+    test = _test_jointly(effects, covariance, (size[0] - 1) * (size[1] - 1), free)
+    return table, test, sorted(set(counts.index) - set(whole))
+
+
+def count_needed(difference, deviation, power=0.8, alpha=0.05):
+    """Return how many paired events show a difference with this power in a two-sided test: (z + z)^2 (sd / d)^2.
+
+    Infinite when there is no difference.
+
+    >>> count_needed(0.05, 0.5)  # (1.960 + 0.842)^2 * 100 = 784.9
+    785.0
+    >>> count_needed(0.0, 0.5)
+    inf
+    """
+    if difference == 0:
+        return np.inf
+    reach = stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)
+    return float(max(2, np.ceil((reach * deviation / difference) ** 2)))
+
+
+def compare_agents(rows, power=0.8, alpha=0.05):
+    """Return for each pair of agents the mean difference of their scores on the events both predicted.
+
+    Differences of one event are one observation, so the t-interval is clustered by event. Columns: agent_a, agent_b,
+    n, difference (a - b), sd, low, high, p, p_holm (over all pairs), n_needed (events for `power`), n_more (beyond n).
+    Pairs with fewer than two common events have blanks.
+    """
+    agents = sorted(rows["agent_id"].unique())
+    matrix = build_matrix(rows, agents)
+    table = pd.DataFrame([_compare_pair(matrix, a, b) for a, b in itertools.combinations(agents, 2)])
+    if table.empty:
+        raise ValueError(f"a comparison needs two agents; there is only {', '.join(agents)}")
+    tested = table["p"].notna()
+    table.loc[tested, "p_holm"] = multipletests(table.loc[tested, "p"], method="holm")[1] if tested.any() else np.nan
+    table["n_needed"] = [
+        count_needed(d, s, power, alpha) if np.isfinite(s) else np.nan
+        for d, s in zip(table["difference"], table["sd"], strict=True)
+    ]
+    table["n_more"] = (table["n_needed"] - table["n"]).clip(lower=0)
+    return table
+
+
+def _compare_pair(matrix, a, b):
+    paired = (matrix[a] - matrix[b]).dropna().to_numpy()
+    row = {"agent_a": a, "agent_b": b, "n": len(paired), "difference": np.nan, "sd": np.nan, "low": np.nan}
+    row |= {"high": np.nan, "p": np.nan}
+    if len(paired) < 2:
+        return row
+    mean, deviation = paired.mean(), paired.std(ddof=1)
+    error = deviation / np.sqrt(len(paired))
+    half = stats.t.ppf(0.975, len(paired) - 1) * error
+    p = 2 * stats.t.sf(abs(mean) / error, len(paired) - 1) if error > 0 else float(mean == 0)
+    return row | {"difference": mean, "sd": deviation, "low": mean - half, "high": mean + half, "p": p}
+
+
+def build_dummies(rows, factors=FACTORS, bases=None):
+    """Return the 0/1 columns of each factor's categories but its base, named "factor category"."""
+    parts = []
+    for factor in factors:
+        _, names = encode_factor(rows[factor], factor)
+        base = (bases or {}).get(factor, names[0])
+        parts += [(rows[factor] == c).astype(float).rename(f"{factor} {c}") for c in names if c != base]
+    return pd.concat(parts, axis=1)
+
+
+def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5)):
+    """Return each category's effect against its base by four models: linear, fractional logit, ordered logit, ranks.
+
+    The fractional logit is a binomial GLM of the score, errors clustered by event; `logit_effect` is its mean effect on
+    the score over the rows, comparable with the linear one. The ordered logit speaks of the score's bins, cut at `cuts`
+    (0 itself is the lowest bin), and `rank` is the linear effect on a score's rank (a share of all rows): in these only
+    the order counts. Columns: factor, category, linear, linear_p, logit, logit_p, logit_effect, ordered, rank.
+    """
+    table = _take_effects(rows, factors, bases, "score")
+    dummies = build_dummies(rows, factors, bases)
+    logit = sm.GLM(rows["score"], sm.add_constant(dummies), family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["event_id"])[0]}
+    )
+    names = table["factor"] + " " + table["category"].astype(str)
+    table["logit"], table["logit_p"] = logit.params[names].to_numpy(), logit.pvalues[names].to_numpy()
+    table["logit_effect"] = _average_effects(logit, dummies, table["factor"], names)
+    table["ordered"] = _fit_ordered(rows["score"], dummies, logit.params[dummies.columns], cuts)[names].to_numpy()
+    ranks = _take_effects(rows.assign(rank=rows["score"].rank(pct=True)), factors, bases, "rank")
+    return table.assign(rank=ranks["linear"])
+
+
+def _take_effects(rows, factors, bases, outcome):
+    table = tabulate_effects(fit_factors(rows, factors, bases=bases, outcome=outcome))
+    table = table[(table["factor"] != "intercept") & table["clustered_p"].notna()]
+    table = table[["factor", "category", "effect", "clustered_p"]].reset_index(drop=True)
+    return table.rename(columns={"effect": "linear", "clustered_p": "linear_p"})
+
+
+def _fit_ordered(score, dummies, start, cuts):
+    """Coefficients of an ordered logit; started at the logit's, and without errors, which take most of the time."""
+    model = OrderedModel(np.searchsorted(cuts, score, side="left"), dummies, distr="logit")
+    start = np.concatenate([start, model.start_params[len(start) :]])
+    fit = model.fit(method="lbfgs", start_params=start, maxiter=500, disp=False, skip_hessian=True)
+    if not fit.mle_retvals["converged"]:
+        raise RuntimeError("the ordered logit did not converge; merge categories with few events")
+    return pd.Series(fit.params, index=[*dummies.columns, *fit.model.exog_names[len(dummies.columns) :]])
+
+
+def _average_effects(logit, dummies, factors, names):
+    """Mean change of the fitted score when every row moves from the base of a factor to a category of it."""
+    index = logit.params["const"] + dummies @ logit.params[dummies.columns]
+    effects = []
+    for factor, name in zip(factors, names, strict=True):
+        own = [column for column, f in zip(names, factors, strict=True) if f == factor]
+        base = index - dummies[own] @ logit.params[own]
+        effects.append(float(np.mean(_expit(base + logit.params[name]) - _expit(base))))
+    return effects
+
+
+def _expit(value):
+    return 1 / (1 + np.exp(-value))

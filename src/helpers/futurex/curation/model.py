@@ -1,0 +1,196 @@
+"""What a language model does in curation: judge questions, propose templates, add options, read answers (FutureX 3.2).
+
+Each function that asks a model takes `consult` (`helpers.models.judges.open_judge` yields one) and leaves checking to plain
+code beside it: a proposal counts for nothing until the registry's own extraction has confirmed it.
+"""
+
+import re
+
+from helpers.futurex.curation.pages import fill
+from helpers.models.judges import make_schema
+from helpers.store import parse_json
+from helpers.world.crawl import read_number
+
+YES_NO = {"enum": ["yes", "no"]}
+STAGES = ("proposed", "form", "scrape", "answer", "person")
+"""A template's way: the model's reply, its form, the test scrape, the answer check, a person's yes."""
+MAX_CHARS = 500
+"""Characters of a page that a model is shown: a small one reads slowly."""
+
+
+def name_text(length):
+    """Return the schema of a short text."""
+    return {"type": "string", "maxLength": length}
+
+
+# --- judges of questions ---------------------------------------------------------------------------------------------
+
+
+def build_judge(consult, prompt, name):
+    """Return a judge of questions for `helpers.questions.filters`: event -> (is_flagged, reason).
+
+    `prompt` names the wording ("question" or "question_again"), `name` what is judged ("harmful" or "subjective"); one
+    request answers both. Without a valid reply the flag is None, and the reason says why.
+    """
+    schema = make_schema(harmful=YES_NO, subjective=YES_NO)
+
+    def judge(event):
+        verdict = consult(fill(prompt, question=event["prompt"].splitlines()[0]), schema)
+        if verdict.value is None:
+            return None, f"no verdict: {verdict.status}"
+        is_flagged = verdict.value[name] == "yes"
+        return is_flagged, f"the model says {name}" if is_flagged else ""
+
+    return judge
+
+
+# --- templates -------------------------------------------------------------------------------------------------------
+
+
+def propose_template(consult, source, text):
+    """Ask for a template on a page's text; returns the verdict (quantity, entity, question, date, value)."""
+    schema = make_schema(
+        quantity=name_text(60),
+        entity=name_text(60),
+        question=name_text(200),
+        date=name_text(10),
+        value=name_text(20),
+    )
+    return consult(fill("template", name=source.name, text=text[:MAX_CHARS]), schema)
+
+
+def check_template(proposal, source, observations):
+    """Return the checks that a proposal passes: form, scrape, answer (True or False), and a note on the first failure.
+
+    form: one sentence with the blank {date} once; scrape: the registry's extraction (`observations`) has a value of
+    that quantity and entity on the proposal's date; answer: the model's value for that date is the extracted one.
+    """
+    passed = {"form": False, "scrape": False, "answer": False, "note": ""}
+    question = proposal["question"].strip()
+    if question.count("{date}") != 1 or not question.endswith("?"):
+        return passed | {"note": "the question needs the blank {date} once, and a question mark"}
+    passed["form"] = True
+    labels = {variable["label"]: name for name, variable in source.variables.items()}
+    variable = labels.get(match_name(proposal["quantity"], labels))
+    entity = match_name(proposal["entity"], set(observations["entity"]))
+    rows = observations[(observations["variable"] == variable) & (observations["entity"] == entity)]
+    rows = rows[rows["occurred_at"].str[:10] == proposal["date"]].dropna(subset="value")
+    if rows.empty:
+        return passed | {"note": f"no extracted value of {variable} for {entity} on {proposal['date']}"}
+    passed["scrape"] = True
+    passed["answer"] = read_number(proposal["value"]) in rows["value"].tolist()
+    return passed | {
+        "note": "" if passed["answer"] else f"said {proposal['value']}, extracted {rows['value'].iloc[-1]:g}"
+    }
+
+
+def match_name(said, names):
+    """Return the name that a text means: the only one, the same one, or the one that shares most words; else None.
+
+    >>> match_name("the maximum temperature in °F", ["Maximum temperature", "Minimum temperature"])
+    'Maximum temperature'
+    >>> match_name("snow", ["Maximum temperature", "Minimum temperature"]) is None
+    True
+    """
+    names = sorted(names)
+    if len(names) == 1:
+        return names[0]
+    words = set(re.findall(r"\w+", said.casefold()))
+    shares = [len(words & (own := set(re.findall(r"\w+", name.casefold())))) / max(len(own), 1) for name in names]
+    best = max(shares, default=0)
+    return names[shares.index(best)] if best >= 0.5 and shares.count(best) == 1 else None
+
+
+def apply_reviews(proposals, decisions):
+    """Return proposals with a person's decision: column `person` is True, False, or None where nobody has decided.
+
+    `decisions`: source_id -> yes or no. Raises ValueError for another word, and for a decision on a proposal that is
+    not there or has not passed the answer check: a person sees only those.
+    """
+    open_ids = set(proposals.loc[proposals["answer"].astype(bool), "source_id"])
+    for source_id, word in decisions.items():
+        if word not in ("yes", "no"):
+            raise ValueError(f"{source_id}: a review is yes or no, not {word!r}")
+        if source_id not in open_ids:
+            raise ValueError(f"{source_id}: no proposal that has passed the checks; nothing to review")
+    said = [{"yes": True, "no": False}.get(decisions.get(source_id)) for source_id in proposals["source_id"]]
+    return proposals.assign(person=said)
+
+
+def build_form(proposals, decisions):
+    """Return a form for a notebook: a yes and a no button a proposal that passed; clicks write into `decisions`."""
+    import ipywidgets  # only a person at a notebook needs it
+
+    lines = []
+    for row in proposals[proposals["answer"].astype(bool)].itertuples():
+        choice = ipywidgets.ToggleButtons(options=["open", "yes", "no"], value="open")
+
+        def note(change, source_id=row.source_id):
+            decisions.pop(source_id, None)
+            decisions.update({source_id: change["new"]} if change["new"] != "open" else {})
+
+        choice.observe(note, names="value")
+        lines.append(ipywidgets.HBox([ipywidgets.Label(row.question), choice]))
+    return ipywidgets.VBox(lines)
+
+
+# --- distractors -----------------------------------------------------------------------------------------------------
+
+
+def propose_distractors(consult, event):
+    """Ask for two wrong options for an event that has options; returns the verdict (first, second)."""
+    options = parse_json(event["options"])
+    shown = "; ".join(options.values())
+    return consult(
+        fill("distractors", question=event["prompt"].splitlines()[0], options=shown),
+        make_schema(first=name_text(40), second=name_text(40)),
+    )
+
+
+def check_distractor(text, event, known):
+    """Return "ok", or why an option must not be added: empty, repeats an option, could be right, another form.
+
+    `known` are the names on the source's page; one of them could turn out right. The right answer is among the options,
+    so an option that repeats none of them is not the answer.
+    """
+    options = list(parse_json(event["options"]).values())
+    if not text.strip():
+        return "empty"
+    if text.strip().casefold() in {option.casefold() for option in options}:
+        return "repeats an option"
+    if text.strip().casefold() in {name.casefold() for name in known}:
+        return "could be right"
+    return "ok" if describe_form(text) in {describe_form(option) for option in options} else "another form"
+
+
+def describe_form(text):
+    """Return the form of an option: number, time, code (capitals and digits) or words.
+
+    >>> [describe_form(text) for text in ("4,709", "07:00", "BHMEURBRD01", "Broad Street")]
+    ['number', 'time', 'code', 'words']
+    """
+    text = text.strip()
+    for form, pattern in (("number", r"-?[\d,.]+ ?%?"), ("time", r"\d{1,2}:\d{2}"), ("code", r"[A-Z0-9]{2,}")):
+        if re.fullmatch(pattern, text):
+            return form
+    return "words"
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def extract_answer(consult, event, text):
+    """Ask for an event's answer on its resolution page's text; returns the verdict (found, value)."""
+    date = parse_json(event["variables"])["date"]
+    blanks = {"question": event["prompt"].splitlines()[0], "date": date, "text": text[:MAX_CHARS]}
+    return consult(fill("answer", **blanks), make_schema(found=YES_NO, value=name_text(20)))
+
+
+def compare_answer(said, answer):
+    """Tell whether an extracted value ({"found", "value"}) is the rule's number.
+
+    >>> compare_answer({"found": "yes", "value": "1,250 views"}, 1250.0)
+    True
+    """
+    number = re.search(r"-?\d[\d,]*(?:\.\d+)?", said["value"])
+    return said["found"] == "yes" and number is not None and read_number(number.group(0)) == answer

@@ -1,0 +1,287 @@
+"""Screen candidate pages for sources of questions: by rule, and by a language model (FutureX 3.2.1, appendix C.1).
+
+A candidate is visited at several moments. It is fine when it stays at its address, shows dated figures in its text,
+brings new dates at even steps, and is no copy of a page listed before it. Decoys are synthetic pages with one known
+fault each, made from a source's rows and served on loopback, so that judges can be held against the truth.
+"""
+
+import contextlib
+import re
+import zlib
+from calendar import month_name
+from html import escape
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from lxml import etree, html
+
+from helpers.models.judges import make_schema
+from helpers.store import ROOT
+from helpers.world.archive import Handler, Misbehaviour, Site, build_server, run_server
+from helpers.world.crawl import read_period
+from helpers.world.gateway import Gateway, GatewayError
+from helpers.world.sources import read_rows
+
+REASONS = ("fine", "moving_address", "hidden_content", "no_figures", "irregular_updates", "duplicate")
+"""What a judge may say of a page: fine, or the first fault found, in the order in which the rule looks for them."""
+DECOYS = REASONS[1:]
+"""The decoys' kinds: each has the fault of its name."""
+DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}} (?:{'|'.join(month_name[1:])}) \d{{4}}"
+NUMBER = r"(?<![\w.-])-?\d[\d,]*(?:\.\d+)?(?![\w-])"
+MAX_GAP_DAYS = 8
+"""Longest step between dates that is always even; longer ones are where they are below twice the usual step."""
+SAME_SHARE = 0.8
+"""Share of a page's dated figures that stand on another page, from which it counts as a copy of it."""
+N_WORDS = 10
+"""Words shown to a model of a page's beginning, and as many of its end."""
+N_DATES = 6
+"""Dates of the last visit shown to a model, the newest."""
+FORM = {
+    "address": ("same", "moves"),
+    "figures": ("shown", "hidden", "none"),
+    "dates": ("even", "uneven"),
+    "copied": ("none", "most"),
+}
+"""What a model says of a page, the good word first: a small one fills a form better than it weighs a list of faults."""
+FAULTS = {
+    ("address", "moves"): "moving_address",
+    ("figures", "hidden"): "hidden_content",
+    ("figures", "none"): "no_figures",
+    ("dates", "uneven"): "irregular_updates",
+    ("copied", "most"): "duplicate",
+}
+SCHEMA = make_schema(**{name: {"enum": list(words)} for name, words in FORM.items()})
+
+
+class Visit(NamedTuple):
+    """One visit of a page: when, where it ended (None when nothing came), its text with dated figures, its markup."""
+
+    moment: str
+    url: str | None
+    text: str
+    figures: frozenset
+    markup: str
+
+
+# --- decoys ----------------------------------------------------------------------------------------------------------
+
+
+class Decoy:
+    """A synthetic page with one fault, made from a source's rows; stands in an archive server beside real sites."""
+
+    def __init__(self, kind, source, rng):
+        if kind not in DECOYS:
+            raise ValueError(f"decoy kind {kind!r} is unknown; it must be one of {', '.join(DECOYS)}")
+        rows = read_rows(source)
+        if kind == "irregular_updates":
+            rows = thin_rows(rows, rng)
+        self.kind, self.source, self.site = kind, source, Site(source, rows, Misbehaviour())
+        self.id = f"decoy_{kind}_{source.id}"
+        self.address = f"http://site-{zlib.crc32(self.id.encode()):08x}.replay/"  # a name would tell the kind
+
+    def render(self, clock, layout=""):
+        """Return (content type, text, newest publication) as of a moment, like a site, with the fault put in."""
+        page = self.site.render(clock, layout)
+        if page is None or self.kind not in ("hidden_content", "no_figures"):
+            return page
+        body = hide_figures(page[1]) if self.kind == "hidden_content" else "<p>What we measure and who we are.</p>"
+        name = escape(self.source.name)
+        return "text/html", f"<html><title>{name}</title><body><h1>{name}</h1>{body}</body></html>", page[2]
+
+
+def thin_rows(rows, rng):
+    """Return the rows of some days only, at uneven steps of 1 to 26 days."""
+    days = rows["occurred_at"].str[:10]
+    first, last = pd.Timestamp(days.min()), pd.Timestamp(days.max())
+    steps = rng.permutation(np.tile([1, 2, 4, 11, 26], 200))
+    kept = {str((first + pd.Timedelta(days=int(n))).date()) for n in steps.cumsum() if n <= (last - first).days}
+    return rows[days.isin(kept)].reset_index(drop=True)
+
+
+def hide_figures(text):
+    """Return a page's body with its content as data for a script and a picture of it, nothing in text."""
+    data = re.sub(r"</?script", "", text).replace("`", "'")
+    return f"<div id='chart'><img src='chart.png'></div><script>draw(`{data}`)</script>"
+
+
+class DecoyHandler(Handler):
+    """Answers like the archive; a decoy with a moving address sends each visit on to an address of that day."""
+
+    def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
+        home, issue, _ = self.path.partition("issue-")
+        decoy = self.server.sites.get(home)
+        if decoy and decoy.kind == "moving_address" and not issue:
+            moment = pd.Timestamp(self.headers["Accept-Datetime"])
+            return self.answer(302, "moved", headers={"Location": f"{home}issue-{moment:%Y%m%d%H}/"})
+        self.path = home
+        return super().do_GET()
+
+
+@contextlib.contextmanager
+def open_decoys(decoys):
+    """Serve decoys on loopback from a thread; yields a Gateway that reaches them and nothing else."""
+    server = build_server({})
+    server.RequestHandlerClass = DecoyHandler
+    server.sites = {decoy.address: decoy for decoy in decoys}
+    with run_server(server) as address:
+        yield Gateway(address)
+
+
+# --- visits ----------------------------------------------------------------------------------------------------------
+
+
+def visit_page(gateway, address, moments):
+    """Return a page's visits at some moments, oldest first; one that brought nothing has no url and no text."""
+    visits = []
+    for moment in sorted(moments):
+        try:
+            page = gateway.fetch(address, moment)
+            text = read_visible(page.text, page.content_type)
+            visits.append(Visit(moment, page.url, text, find_figures(text), page.text))
+        except GatewayError:
+            visits.append(Visit(moment, None, "", frozenset(), ""))
+    return visits
+
+
+def read_visible(text, content_type):
+    """Return what a reader sees of a page: no scripts, no styles, no small print at its foot.
+
+    >>> read_visible("<body><p>Rain: 3 mm</p><script>draw(4)</script><footer>Since 2001</footer></body>", "text/html")
+    'Rain: 3 mm'
+    """
+    if "json" in content_type:
+        return " ".join(re.sub(r'"note": "[^"]*",?', "", text).split())
+    tree = html.fromstring(text)
+    etree.strip_elements(tree, "script", "style", "footer", "title", "noscript", with_tail=False)
+    return " ".join(" ".join(tree.itertext()).split())
+
+
+def find_figures(text):
+    """Return a text's dated figures: a set of (date, the numbers that follow it up to the next date).
+
+    >>> sorted(find_figures("Rain: 9 October 2016, 3 mm of 7; 2016-10-10 4.5 mm; next on 11 October 2016"))
+    [('2016-10-09', ('3', '7')), ('2016-10-10', ('4.5',))]
+    """
+    marks = list(re.finditer(DATE, text))
+    ends, found = [mark.start() for mark in marks[1:]] + [len(text)], set()
+    for mark, end in zip(marks, ends, strict=False):
+        numbers = re.findall(NUMBER, text[mark.end() : end])
+        if numbers:
+            found.add((read_period(mark.group(0)), tuple(numbers)))
+    return frozenset(found)
+
+
+def list_dates(figures):
+    """Return the dates of dated figures, sorted."""
+    return sorted({date for date, _ in figures})
+
+
+# --- the rule --------------------------------------------------------------------------------------------------------
+
+
+def judge_page(address, visits, listed=()):
+    """Return (reason, note) of a candidate by rule; reason is one of `REASONS`.
+
+    `visits` as from `visit_page`; `listed` are (name, dated figures) of the pages listed before. Raises
+    ValueError without a visit.
+    """
+    if not visits:
+        raise ValueError(f"{address} was not visited; a page is judged by what visits show")
+    elsewhere = [visit for visit in visits if visit.url != address]
+    if elsewhere:
+        return "moving_address", f"{len(elsewhere)} of {len(visits)} visits ended elsewhere"
+    figures = [visit.figures for visit in visits]
+    if not all(figures):
+        empty = visits[[bool(found) for found in figures].index(False)]
+        is_hidden = bool(find_figures(empty.markup)) or "<img" in empty.markup
+        return ("hidden_content", "dated figures only in markup") if is_hidden else ("no_figures", "no dated figures")
+    fault = find_unevenness(figures)
+    if fault:
+        return "irregular_updates", fault
+    name, share = find_closest(figures[-1], listed)
+    if share >= SAME_SHARE:
+        return "duplicate", f"{share:.0%} of its figures are on {name}"
+    return "fine", ""
+
+
+def find_unevenness(figures):
+    """Return what is uneven about the dates of several visits, "" when nothing is."""
+    days = [pd.Timestamp(date) for date in list_dates(frozenset().union(*figures))]
+    gaps = [(later - day).days for day, later in pairwise(days)]
+    if not gaps or max(list_dates(figures[-1])) == max(list_dates(figures[0])):
+        return "no new date between the first visit and the last"
+    longest, usual = max(gaps), float(np.median(gaps))
+    is_uneven = longest > MAX_GAP_DAYS and longest > 2 * usual
+    return f"a step of {longest} days where {usual:g} are usual" if is_uneven else ""
+
+
+def find_closest(figures, listed):
+    """Return (name, share) of the listed page that holds most of some dated figures; (None, 0) when none is listed.
+
+    >>> find_closest({("2016-10-09", ("3",)), ("2016-10-10", ("4",))}, [("rain", {("2016-10-09", ("3",))})])
+    ('rain', 0.5)
+    """
+    shares = [(len(figures & other) / len(figures), name) for name, other in listed] if figures else []
+    share, name = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    return name, share
+
+
+# --- the model -------------------------------------------------------------------------------------------------------
+
+
+def cut_words(text, n=N_WORDS):
+    """Return a text's first and last `n` words.
+
+    >>> cut_words("a b c d e", 2), cut_words("a b c", 2)
+    ('a b ... d e', 'a b c')
+    """
+    words = text.split()
+    return text if len(words) <= 2 * n else " ".join([*words[:n], "...", *words[-n:]])
+
+
+def fill(name, /, **blanks):
+    """Return data/prompts/curate_<name>.md with its blanks filled."""
+    return (ROOT / f"data/prompts/curate_{name}.md").read_text(encoding="utf-8").format(**blanks)
+
+
+def word_candidate(address, visits, listed=()):
+    """Return the prompt that puts a candidate to a model: its first and last visit, and the closest listed page."""
+    name, share = find_closest(visits[-1].figures, listed)
+    blanks = {"asked": address, "copies": f"{share:.0%} of its figures are on {name}" if share else "0%"}
+    for place, visit, n_dates in (("first", visits[0], 1), ("last", visits[-1], N_DATES)):
+        dates = list_dates(visit.figures)[-n_dates:]
+        blanks |= {f"{place}_day": visit.moment[:10], f"{place}_address": visit.url or "nothing"}
+        blanks |= {f"{place}_dates": ", ".join(date[5:] for date in dates) or "none"}
+        blanks |= {f"{place}_text": cut_words(visit.text) or "none"}
+    return fill("source", **blanks)
+
+
+def read_reason(said):
+    """Return the first fault that a model's form names, "fine" when it names none.
+
+    >>> read_reason({"address": "same", "figures": "shown", "dates": "uneven", "copied": "most"})
+    'irregular_updates'
+    """
+    return next((FAULTS[pair] for pair in said.items() if pair in FAULTS), "fine")
+
+
+def screen_pages(candidates, consult=None):
+    """Return a row a candidate and judge: candidate_id, truth, judge (rule, model), status, reason, is_accepted, note.
+
+    `candidates` are (id, address, truth, visits) in their order: a page can be a copy of one that the rule accepted
+    before it. `consult` asks a model (`helpers.models.judges`); a missing or invalid reply leaves reason and is_accepted None.
+    """
+    rows, listed = [], []
+    for candidate_id, address, truth, visits in candidates:
+        reason, note = judge_page(address, visits, listed)
+        rows.append((candidate_id, truth, "rule", "ok", reason, reason == "fine", note))
+        if consult:
+            verdict = consult(word_candidate(address, visits, listed), SCHEMA)
+            said = read_reason(verdict.value) if verdict.value else None
+            rows.append((candidate_id, truth, "model", verdict.status, said, said == "fine" if said else None, ""))
+        if reason == "fine":
+            listed.append((candidate_id, visits[-1].figures))
+    columns = ["candidate_id", "truth", "judge", "status", "reason", "is_accepted", "note"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,205 @@
+"""The evaluation delay: how long to wait for outcomes before a day's predictions are judged (FutureX 3.4.1).
+
+A delay of D days is a question set of its own: each template's value is asked for at most D days ahead, and a day's
+questions can be judged when D days are over. The sets are posed, answered by the baselines and resolved on the same
+start days of the replay world.
+"""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.registry import predict_events
+from helpers.futurex.levels import build_matrix, resample_means, select_headline, take_interval
+from helpers.outcomes.answers import acquire_answers
+from helpers.outcomes.scores import score_predictions
+from helpers.questions.events import collect_events
+from helpers.world.sources import list_days
+
+DELAYS = (1, 3, 7, 14)
+"""Days; the paper chose 7."""
+QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "random")
+"""Baselines that need no fit; the two fitted ones take most of the time."""
+
+
+def list_start_days(window, step):
+    """Return every `step`-th start day of a window.
+
+    >>> list_start_days("A", 7)
+    ['2016-10-10', '2016-10-17', '2016-10-24']
+    """
+    return [str(day)[:10] for day in list_days(window)][::step]
+
+
+def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):
+    """Return (events, answers, scores) of one delay's own question set on some start days."""
+    options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
+    events, _ = collect_events(crawler.sources, crawler, window, **options)
+    answers, _ = acquire_answers(events, crawler)
+    return events, answers, score_predictions(predict_events(events, crawler, names), answers, events)
+
+
+def count_available(events, answers):
+    """Return what a question set holds and how long it takes: a dictionary.
+
+    n_days, n_events, per_day, n_templates, n_sources, n_domains, n_answered; wait_mean and wait_max, the days from a
+    start day to the crawl that found the answer, over the answered events.
+    """
+    found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
+    waits = measure_waits(found)
+    n_days = events["as_of"].nunique()
+    return {
+        "n_days": n_days,
+        "n_events": len(events),
+        "per_day": len(events) / n_days,
+        "n_templates": events["template_id"].nunique(),
+        "n_sources": events["source_id"].nunique(),
+        "n_domains": events["domain"].nunique(),
+        "n_answered": len(found),
+        "wait_mean": waits.mean(),
+        "wait_max": waits.max(),
+    }
+
+
+def measure_waits(found):
+    """Return days from `as_of` to `acquired_at`.
+
+    >>> row = {"as_of": "2016-10-10T00:00:00+08:00", "acquired_at": "2016-10-11T12:00:00+08:00"}
+    >>> measure_waits(pd.DataFrame([row])).tolist()
+    [1.5]
+    """
+    gap = pd.to_datetime(found["acquired_at"], utc=True) - pd.to_datetime(found["as_of"], utc=True)
+    return gap.dt.total_seconds() / 86400
+
+
+def share_judged(events, answers, delays=DELAYS):
+    """Return, for one question set, which share of a day's questions can be judged so many days after it.
+
+    Columns: delay, n_judged, share, n_domains.
+    """
+    table = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of", "domain"]], on="event_id")
+    waits = measure_waits(table)
+    rows = [(delay, int((waits <= delay).sum()), table.loc[waits <= delay, "domain"].nunique()) for delay in delays]
+    shares = pd.DataFrame(rows, columns=["delay", "n_judged", "n_domains"])
+    return shares.assign(share=shares["n_judged"] / len(events))
+
+
+def build_days(scores, events, agents=None):
+    """Return {start day: matrix of events x agents} of headline scores."""
+    rows = select_headline(scores, events)
+    agents = sorted(rows["agent_id"].unique()) if agents is None else list(agents)
+    day = events.set_index("event_id")["as_of"].str[:10]
+    return {name: build_matrix(part, agents) for name, part in rows.groupby(rows["event_id"].map(day))}
+
+
+def resample_days(matrices, rng, n_boot):
+    """Return (means, draws): each day's means (days x agents), and draws of its events (n_boot x days x agents)."""
+    means, draws = [], []
+    for matrix in matrices.values():
+        values = matrix.to_numpy(dtype=float)
+        there = np.isfinite(values)
+        counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n_boot).astype(float)
+        n = counts @ there
+        sums = counts @ np.where(there, values, 0.0)
+        draws.append(np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0))
+        means.append(matrix.mean().to_numpy())
+    return np.stack(means), np.stack(draws, axis=1)
+
+
+def measure_agents(scores, events, rng, n_boot=1000):
+    """Return by agent: mean over all events with interval, the standard deviation of its daily mean, and the noise.
+
+    `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
+    standard error of one day's mean (root mean square over days), from its events' scatter.
+    """
+    matrices = build_days(scores, events)
+    means, draws = resample_days(matrices, rng, n_boot)
+    pooled = pd.concat(matrices.values())
+    sizes = np.array([len(matrix) for matrix in matrices.values()], dtype=float)
+    overall = np.einsum("bda,d->ba", np.nan_to_num(draws), sizes / sizes.sum())
+    table = pd.DataFrame({"agent_id": pooled.columns, "mean": pooled.mean().to_numpy()})
+    table[["low", "high"]] = [take_interval(column) for column in overall.T]
+    table["n"] = pooled.notna().sum().to_numpy()
+    table["se"] = (pooled.std(ddof=1) / np.sqrt(pooled.notna().sum())).to_numpy()
+    table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
+    squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices.values()]
+    return table.assign(se_day=np.sqrt(np.nanmean(squares, axis=0)))
+
+
+def compare_orders(first, second):
+    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties.
+
+    >>> float(compare_orders(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(4))  # 2 pairs agree, 1 not
+    0.3333
+    """
+    at, other = np.triu_indices(first.shape[-1], 1)
+    one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
+    size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
+    agreement = (one * two).sum(axis=-1)
+    return np.divide(agreement, size, out=np.full(np.shape(agreement), np.nan), where=size > 0)
+
+
+def measure_stability(scores, events, rng, n_boot=1000):
+    """Return how stable the agents' order is: a dictionary with two mean Kendall taus, each with interval.
+
+    tau_days: between every two start days; its interval draws each day's events anew, and is turned round the estimate
+    (basic bootstrap), since a draw adds noise and so lowers tau. tau_halves: between random
+    halves of all events (`n_boot` splits, each day split in two); its interval is that of the splits. Blank with fewer
+    than two days or agents.
+    """
+    matrices = build_days(scores, events)
+    means, draws = resample_days(matrices, rng, n_boot)
+    pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
+    seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
+    drawn = compare_orders(draws[:, pairs[:, 0]], draws[:, pairs[:, 1]])
+    halves = [compare_orders(*split_means(matrices, rng)) for _ in range(n_boot)]
+    tau = float(np.nanmean(seen)) if len(pairs) and means.shape[1] > 1 else np.nan
+    low, high = take_interval(np.nanmean(drawn, axis=1)) if np.isfinite(tau) else (np.nan, np.nan)
+    low, high = np.clip([2 * tau - high, 2 * tau - low], -1, 1)
+    table = {"tau_days": tau, "tau_days_low": low, "tau_days_high": high}
+    table["tau_halves"] = np.nanmean(halves)
+    table["tau_halves_low"], table["tau_halves_high"] = take_interval(np.array(halves))
+    return {name: float(value) for name, value in table.items()}
+
+
+def split_means(matrices, rng):
+    """Return the agents' means over two random halves of each day's events."""
+    values = [matrix.to_numpy(dtype=float)[rng.permutation(len(matrix))] for matrix in matrices.values()]
+    halves = [np.concatenate([v[start::2] for v in values]) for start in (0, 1)]
+    return tuple(np.nanmean(half, axis=0) for half in halves)
+
+
+def match_questions(scores_by_delay, events_by_delay):
+    """Return the scores on questions that every delay's set asks and every agent answered: the same template and day.
+
+    How far ahead a question looks differs then (and, for some templates, which entity was drawn). Columns: event_id,
+    agent_id, delay, score. Raises ValueError when there is no common question.
+    """
+    tables = {}
+    for delay, scores in scores_by_delay.items():
+        rows = select_headline(scores, events_by_delay[delay])
+        tables[delay] = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
+    common = sorted(set.intersection(*(set(table.index) for table in tables.values())))
+    if not common:
+        raise ValueError("the delays' sets have no question in common; take more start days")
+    parts = [table.loc[common].stack().rename("score").reset_index().assign(delay=d) for d, table in tables.items()]
+    return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
+
+
+def compare_matched(matched, rng, base=7, n_boot=2000):
+    """Return by delay and agent the mean on matched questions, and its difference to the delay `base`, paired.
+
+    Columns: delay, agent_id ("mean" is the mean over agents, question by question), mean, difference, low, high, n.
+    """
+    mean = matched.groupby(["event_id", "delay"], as_index=False)["score"].mean().assign(agent_id="mean")
+    rows = []
+    for agent, part in pd.concat([matched, mean]).groupby("agent_id"):
+        table = part.pivot(index="event_id", columns="delay", values="score")
+        off_base = table.sub(table[base], axis=0)
+        draws = resample_means(off_base, rng, n_boot)
+        for at, delay in enumerate(table.columns):
+            gap = (table[delay].mean(), off_base[delay].mean(), *take_interval(draws[:, at]))
+            rows.append((delay, agent, *gap, len(table)))
+    columns = ["delay", "agent_id", "mean", "difference", "low", "high", "n"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["agent_id", "delay"], ignore_index=True)

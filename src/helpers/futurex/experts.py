@@ -1,0 +1,333 @@
+"""Agents against the experts' consensus: win rate and capped percentage error, item by item (FutureX 5.1, Figure 15).
+
+A table of forecasts has a row an agent, item and metric, with the columns of `COLUMNS`. `load_forecasts` reads one from
+a user's csv (analysts' estimates, say):
+
+    item       what is forecast: a ticker, a state. Text, not blank.
+    metric     which of its figures: eps, revenue. Text, not blank.
+    consensus  the experts' figure, known before the outcome. A number, not 0 (ties are judged relative to it).
+    actual     the outcome. A number; 0 is allowed (an error is then the cap, unless the forecast is exactly right).
+    agent      who forecast. Text, not blank.
+    forecast   the agent's figure. A number, or blank: missing, left out and counted in the coverage.
+
+Numbers are plain: a point for decimals, no thousands separators, no % or currency signs. Consensus and actual are
+repeated on each agent's row and must agree. Lines that start with # are comments.
+
+The embedded case takes pollsters for analysts and states for companies: the consensus is the 14-day poll mean that the
+replay web's page of polls shows, the metrics are Clinton's and Trump's share and her lead in 2016. The results stand in
+data/experts, which the replay web does not serve.
+"""
+
+import csv
+import math
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.prompts import read_prompt
+from helpers.futurex.levels import judge_interval, resample_means, take_interval
+from helpers.futurex.trust import correlate
+from helpers.models.judges import make_schema
+from helpers.store import ROOT
+from helpers.world.sources import compute_published_at
+
+COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
+NUMBERS = ("consensus", "actual", "forecast")
+MOST_PROBLEMS = 10
+"""Problems of a csv that are listed; the others are counted."""
+
+ELECTION_DATE = "2016-11-08"
+METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
+N_SHOWN = 6
+"""Polls of a state that the model is shown, the newest."""
+SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
+"""What the model replies with."""
+
+
+def load_forecasts(path):
+    """Return the forecasts of a csv (see the module's text for its columns), sorted by metric, item and agent.
+
+    Raises ValueError naming file, row (line of the file), column and reason for up to ten problems.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            lines = [(reader.line_num, cells) for cells in reader if any(cells) and not cells[0].startswith("#")]
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name}: not UTF-8 text; save it as csv in UTF-8") from None
+    head = [cell.strip() for cell in lines[0][1]] if lines else []
+    problems = [f"column {column}: not in the header ({', '.join(head)})" for column in COLUMNS if column not in head]
+    problems += [f"column {column}: twice in the header" for column in COLUMNS if head.count(column) > 1]
+    if not problems and len(lines) < 2:
+        problems = ["no rows below the header"]
+    rows = []
+    for number, cells in lines[1:] if not problems else ():
+        row = {column: cell.strip() for column, cell in zip(head, cells, strict=False)} | {"row": number}
+        if len(cells) != len(head):
+            problems.append(f"row {number}: {len(cells)} cells, the header has {len(head)}")
+            continue
+        problems += read_cells(row)
+        rows.append(row)
+    problems += check_rows(rows)
+    if problems:
+        more = f"\n... and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
+        raise ValueError("\n".join(f"{path.name}, {problem}" for problem in problems[:MOST_PROBLEMS]) + more)
+    return pd.DataFrame(rows)[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
+
+
+def read_cells(row):
+    """Turn the texts of a row's number columns into numbers, in place; return what is wrong with its cells.
+
+    >>> row = {"item": "A", "metric": "eps", "consensus": "0", "actual": "", "agent": "m", "forecast": "1,2", "row": 2}
+    >>> for problem in read_cells(row): print(problem)
+    row 2, column consensus: 0, and ties are judged relative to it
+    row 2, column actual: missing
+    row 2, column forecast: '1,2' is not a plain number
+    """
+    problems = [f"row {row['row']}, column {name}: missing" for name in ("item", "metric", "agent") if not row[name]]
+    for name in NUMBERS:
+        text, row[name] = row[name], math.nan
+        try:
+            row[name] = float(text) if text else math.nan
+            reason = "" if text or name == "forecast" else "missing"
+        except ValueError:
+            reason = f"{text!r} is not a plain number"
+        if text and not reason and not math.isfinite(row[name]):
+            reason = f"{text!r} is not a plain number"
+        if name == "consensus" and row[name] == 0:
+            reason = "0, and ties are judged relative to it"
+        problems += [f"row {row['row']}, column {name}: {reason}"] * bool(reason)
+    return problems
+
+
+def check_rows(rows):
+    """Return what is wrong between rows: an agent twice on one figure, a consensus or actual that differs."""
+    problems, first = [], {}
+    for row in rows:
+        figure = (row["item"], row["metric"])
+        before = first.setdefault((*figure, row["agent"]), row)
+        if before is not row:
+            known = f"{row['agent']!r} forecast {' '.join(figure)} before, in row {before['row']}"
+            problems.append(f"row {row['row']}, column agent: {known}")
+        before = first.setdefault(figure, row)
+        problems += [
+            f"row {row['row']}, column {name}: {row[name]:g} here, {before[name]:g} in row {before['row']}"
+            for name in ("consensus", "actual")
+            if abs(row[name] - before[name]) > 0
+        ]
+    return problems
+
+
+def cap_errors(forecast, actual, cap):
+    """Return absolute errors as shares of the actual, at most `cap`; for an actual of 0 the cap, unless exactly right.
+
+    >>> cap_errors(np.array([11.0, 20.0, 0.0, 1.0]), np.array([10.0, 10.0, 0.0, 0.0]), 0.3).tolist()
+    [0.1, 0.3, 0.0, 0.3]
+    """
+    return np.minimum(divide_errors(np.abs(forecast - actual), actual), cap)
+
+
+def divide_errors(differences, base):
+    """Return differences relative to the size of a base; relative to 0 they are infinite, a difference of 0 is 0."""
+    shares = np.full(len(base), math.inf)
+    np.divide(differences, np.abs(base), out=shares, where=np.asarray(base) != 0)
+    return np.where(np.isnan(differences), math.nan, np.where(np.asarray(differences) == 0, 0.0, shares))
+
+
+def judge_forecasts(table, ties, cap, by="consensus"):
+    """Return the table with result (win, tie, loss, missing), share_error and share_error_consensus (capped).
+
+    `ties` maps each metric to the relative difference up to which a forecast ties: of forecast and consensus, relative
+    to the consensus (`by="consensus"`), or of their absolute errors, relative to the actual (`by="errors"`). A win is
+    an error smaller than the consensus's, and no tie; equal errors are a loss. Raises ValueError for a metric without
+    a tie rule, or another `by`.
+    """
+    if absent := sorted(set(table["metric"]) - set(ties)):
+        raise ValueError(f"no tie rule for metric {absent[0]!r}; there are rules for {', '.join(sorted(ties))}")
+    forecast, consensus, actual = (table[name].to_numpy(dtype=float) for name in ("forecast", "consensus", "actual"))
+    error, error_consensus = np.abs(forecast - actual), np.abs(consensus - actual)
+    if by == "consensus":
+        difference = divide_errors(np.abs(forecast - consensus), consensus)
+    elif by == "errors":
+        difference = divide_errors(np.abs(error - error_consensus), actual)
+    else:
+        raise ValueError(f"ties by {by!r}: they are judged by 'consensus' or by 'errors'")
+    is_tie = difference <= table["metric"].map(ties).to_numpy(dtype=float) * (1 + 1e-9)
+    choices = ["missing", "tie", "win"]
+    return table.assign(
+        result=np.select([np.isnan(forecast), is_tie, error < error_consensus], choices, "loss"),
+        share_error=np.where(np.isnan(forecast), math.nan, cap_errors(forecast, actual, cap)),
+        share_error_consensus=cap_errors(consensus, actual, cap),
+    )
+
+
+def summarize_agents(judged, rng, n_boot=2000):
+    """Return, by metric and agent, both win rates, MAPE beside the consensus's, and their difference, with intervals.
+
+    Columns: metric, agent, n (forecasts), n_asked, coverage, n_ties, win_rate (ties count in the denominator),
+    win_rate_untied (ties excluded; blank when all tie), mape, mape_consensus (of the same items), mape_gap (paired,
+    agent minus consensus), with *_low and *_high from drawing items anew, and verdict ("holds" when the agent's MAPE
+    lies below the consensus's). An agent without any forecast on a metric raises ValueError.
+    """
+    rows = []
+    for (metric, agent), part in judged.groupby(["metric", "agent"], sort=False):
+        kept = part[part["result"] != "missing"]
+        if kept.empty:
+            raise ValueError(f"{agent} has no forecast of {metric}; leave it out")
+        won = (kept["result"] == "win").astype(float)
+        tied = kept["result"] == "tie"
+        values = pd.DataFrame({"win_rate": won, "win_rate_untied": won.mask(tied), "mape": kept["share_error"]})
+        values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
+        row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
+        row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
+        for name, draws in zip(values, resample_means(values, rng, n_boot).T, strict=True):
+            low, high = take_interval(draws) if len(kept) > 1 else (math.nan, math.nan)
+            row |= {name: values[name].mean(), f"{name}_low": low, f"{name}_high": high}
+        verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
+        rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
+    return pd.DataFrame(rows)
+
+
+def load_election(folder=ROOT / "data/experts"):
+    """Return (polls, results) of 2016 by state; the files' first lines say where they come from.
+
+    Polls: state, end_date, pollster, clinton, trump, others (per cent; others blank where not asked). Results: state,
+    electoral_votes, clinton, trump, others (per cent of all votes).
+    """
+    files = ("us_state_polls_2016", "us_election_2016")
+    return tuple(pd.read_csv(folder / f"{name}.csv", comment="#") for name in files)
+
+
+def list_known(polls, publication, as_of):
+    """Return the polls that were published before a moment by the page's rule (`Source.publication`), newest last."""
+    published = compute_published_at(publication, polls["end_date"])
+    return polls[published < pd.Timestamp(as_of)].sort_values(["state", "end_date"], kind="stable", ignore_index=True)
+
+
+def read_means(crawler, source_id, as_of):
+    """Return (newest, oldest) poll means on a page of the replay web as of a moment.
+
+    Each is a frame: index entity, columns clinton, trump, lead; attrs["date"] is the day they are for.
+    """
+    observations, _ = crawler.observe(source_id, as_of)
+    table = observations.pivot(index=["occurred_at", "entity"], columns="variable", values="value")
+    ends = [table.loc[date, list(METRICS)] for date in (max(table.index)[0], min(table.index)[0])]
+    for frame, date in zip(ends, (max(table.index)[0], min(table.index)[0]), strict=True):
+        frame.attrs["date"] = date
+    return tuple(ends)
+
+
+def take_last(polls):
+    """Return the mean of the polls of the last day of polling."""
+    return polls.loc[polls["end_date"] == polls["end_date"].iloc[-1], ["clinton", "trump"]].mean()
+
+
+def average_last(polls, n=7):
+    """Return the mean of the last `n` polls."""
+    return polls[["clinton", "trump"]].tail(n).mean()
+
+
+def extend_trend(polls, days=28):
+    """Return the straight line through the polls of the last `days`, at the day of the election.
+
+    >>> line = pd.DataFrame({"end_date": ["2016-10-19", "2016-10-29"], "clinton": [40.0, 41.0], "trump": [45.0, 45.0]})
+    >>> extend_trend(line).round(6).tolist()
+    [42.0, 45.0]
+    """
+    ages = (pd.to_datetime(polls["end_date"]) - pd.Timestamp(ELECTION_DATE)).dt.days
+    recent = polls[ages >= ages.iloc[-1] - days + 1]
+    lines = np.polyfit(ages[recent.index], recent[["clinton", "trump"]], deg=min(1, ages[recent.index].nunique() - 1))
+    return pd.Series(lines[-1], ["clinton", "trump"])
+
+
+def share_undecided(polls, consensus):
+    """Return the consensus with the undecided shared out in proportion to it.
+
+    Those for others are the mean of the state's last 7 polls that asked for them.
+
+    >>> polls = pd.DataFrame({"others": [10.0, None]})
+    >>> share_undecided(polls, pd.Series({"clinton": 40.0, "trump": 20.0, "lead": 20.0})).tolist()
+    [60.0, 30.0]
+    """
+    shares = consensus[["clinton", "trump"]]
+    return shares * (100 - polls["others"].dropna().tail(7).mean()) / shares.sum()
+
+
+def apply_rules(known, state_means, national_means):
+    """Return the forecasts of five fixed rules: item, agent, clinton, trump (per cent of all votes).
+
+    `state_means` and `national_means` are (newest, oldest) as `read_means` gives them, `known` what `list_known` does.
+    """
+    newest, oldest = state_means
+    swing = national_means[0].loc["All pollsters"] - national_means[1].loc["All pollsters"]
+    rows = []
+    for state, polls in known.groupby("state"):
+        replies = {
+            "last poll": take_last(polls),
+            "mean of 7 polls": average_last(polls),
+            "trend of 28 days": extend_trend(polls),
+            "national swing": oldest.loc[state] + swing,
+            "undecided shared out": share_undecided(polls, newest.loc[state]),
+        }
+        rows += [
+            {"item": state, "agent": agent} | reply[["clinton", "trump"]].to_dict() for agent, reply in replies.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def ask_states(consult, states, agent, as_of=None, known=None):
+    """Return a judge's forecasts for states: item, agent, clinton, trump (missing where it gave none), status.
+
+    With `known` polls it is shown each state's newest ones and the day of `as_of` in New York; without, it says from
+    memory what the result was (closed book).
+    """
+    rows = []
+    for state in states:
+        prompt = (
+            write_prompt(state, as_of, known) if known is not None else read_prompt("expert_memory").format(state=state)
+        )
+        verdict = consult(prompt, SHARES)
+        rows.append({"item": state, "agent": agent, "status": verdict.status} | (verdict.value or {}))
+    return pd.DataFrame(rows, columns=["item", "agent", "clinton", "trump", "status"])
+
+
+def write_prompt(state, as_of, known):
+    """Return the prompt with a state's newest polls, a line each."""
+    day = pd.Timestamp(as_of).tz_convert("America/New_York")
+    newest = known[known["state"] == state].iloc[: -N_SHOWN - 1 : -1]
+    lines = [f"{poll.end_date}, {poll.clinton:.1f}, {poll.trump:.1f}" for poll in newest.itertuples()]
+    return read_prompt("expert_polls").format(today=f"{day.day} {day:%B %Y}", state=state, polls="\n".join(lines))
+
+
+def build_forecasts(consensus, results, shares):
+    """Return the table of forecasts (`COLUMNS`): a row a state, metric and agent, leads made of the two shares.
+
+    `consensus` has index state and the columns of `METRICS`; `shares` has item, agent, clinton, trump.
+    """
+    tables = {"forecast": shares, "actual": results.rename(columns={"state": "item"})}
+    for name, table in tables.items():
+        keys = [key for key in ("item", "agent") if key in table]
+        tables[name] = table.assign(lead=table["clinton"] - table["trump"]).melt(keys, list(METRICS), "metric", name)
+    means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
+    return (
+        tables["forecast"]
+        .merge(tables["actual"], on=["item", "metric"])
+        .merge(means, on=["item", "metric"])[list(COLUMNS)]
+    )
+
+
+def measure_recall(forecasts, rng, metric="lead", n_boot=2000):
+    """Return, by agent, n, abs_error (mean, in the metric's unit), r_actual and r_miss with r_miss_low and r_miss_high.
+
+    r_actual correlates forecasts with actuals; r_miss correlates what the agent adds to the consensus with what the
+    consensus missed, which a model that remembers the outcome would get right. Intervals from drawing items anew.
+    """
+    rows = []
+    for agent, part in forecasts[forecasts["metric"] == metric].dropna(subset="forecast").groupby("agent", sort=False):
+        added, missed = part["forecast"] - part["consensus"], part["actual"] - part["consensus"]
+        draws = rng.integers(len(part), size=(n_boot, len(part)))
+        low, high = take_interval(correlate(added.to_numpy()[draws], missed.to_numpy()[draws]))
+        row = {"agent": agent, "n": len(part), "abs_error": (part["forecast"] - part["actual"]).abs().mean()}
+        row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": added.corr(missed)}
+        rows.append(row | {"r_miss_low": low, "r_miss_high": high})
+    return pd.DataFrame(rows)

@@ -1,0 +1,252 @@
+"""How fresh is what an agent reads: the newest value of hourly pages, asked ten minutes after an update (FutureX 5.3).
+
+The paper asks four agents for the score of five games, ten minutes after each. Here agents are asked for the newest
+value on pages of the replay web that change every hour, with a direct line and behind a proxy that serves old copies
+(`helpers.futurex.cache`). The truth comes from the sources' rows, not from a page.
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.prompts import read_prompt
+from helpers.futurex.levels import resample_means, take_interval
+from helpers.models.judges import make_schema
+from helpers.world.crawl import Crawler, ExtractionError
+from helpers.world.gateway import Gateway, GatewayError
+from helpers.world.sources import ZONE, read_rows, stamp_moment
+
+TOPICS = (
+    ("i94_traffic", "I-94", "volume", "number of westbound vehicles an hour"),
+    ("keywest_water", "Key West", "temperature", "water temperature"),
+    ("sf_freeway", "Bay Area freeway", "occupancy", "road occupancy"),
+    ("sst_buoy", "Buoy B01", "temperature", "sea surface temperature"),
+    ("weather_minneapolis", "Minneapolis", "temperature", "air temperature"),
+)
+"""What is asked about: source, entity, variable, and how a person calls it."""
+READING = make_schema(time={"type": "string"}, value={"type": "number"})
+"""What a model that reads a page replies with."""
+N_SHOWN = 2
+"""Passages of the page that the model is shown, the newest first."""
+DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
+
+
+def connect_near(proxy, sources, topics=TOPICS):
+    """Return a Crawler over the replay web at `proxy`, whose search knows the pages of the topics' subdomains only.
+
+    So a search meets rivals of the page it wants, and an index of a moment is made in a fraction of a second.
+    """
+    subjects = {sources[source_id].subdomain for source_id, *_ in topics}
+    near = {name: source for name, source in sources.items() if source.subdomain in subjects}
+    return Crawler(near, Gateway(proxy))
+
+
+def list_updates(rows, entity, variable, first, last):
+    """Return the updates of one series between two dates (UTC+8, both included): published_at, occurred_at, value.
+
+    An update is a moment of publication with its newest value; blanks are no values. Raises ValueError when there are
+    none.
+    """
+    series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
+    series = series.rename(columns={variable: "value"}).drop_duplicates("published_at", keep="last")
+    days = series["published_at"].dt.tz_convert(ZONE).dt.date.astype(str)
+    chosen = series[days.between(first, last)]
+    if chosen.empty:
+        raise ValueError(f"nothing of {entity} is published from {first} to {last}")
+    return chosen.reset_index(drop=True)
+
+
+def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS):
+    """Return queries in order of time: query_id, source_id, entity, variable, words, as_of, occurred_at, value.
+
+    For each topic `n_each` updates between two dates are drawn; each is asked about `delay_minutes` after it came out.
+    `occurred_at` and `value` are the truth then. A topic whose next update comes sooner raises ValueError.
+    """
+    tables = []
+    for source_id, entity, variable, words in topics:
+        updates = list_updates(read_rows(sources[source_id]), entity, variable, first, last)
+        delay = pd.Timedelta(minutes=delay_minutes)
+        if (updates["published_at"].diff().dropna() <= delay).any():
+            raise ValueError(f"{source_id} is updated again within {delay_minutes} minutes; ask sooner")
+        drawn = updates.iloc[np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))]
+        facts = {"source_id": source_id, "entity": entity, "variable": variable, "words": words}
+        tables.append(drawn.assign(**facts, moment=drawn["published_at"] + delay))
+    table = pd.concat(tables).sort_values(["moment", "source_id"], ignore_index=True)
+    table["as_of"] = [stamp_moment(moment) for moment in table.pop("moment")]
+    table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
+    return table.drop(columns="published_at")
+
+
+def list_visits(addresses, first, last, per_hour, rng):
+    """Return when other people ask for pages through the same cache, in order of time: as_of, address.
+
+    Gaps between visits of a page are exponential with `per_hour` visits an hour; 0 gives none.
+    """
+    start, end = (pd.Timestamp(day, tz=ZONE) for day in (first, last))
+    hours = (end - start) / pd.Timedelta(hours=1) + 24
+    visits = []
+    for address in sorted(addresses):
+        n = int(3 * per_hour * hours + 20) if per_hour else 0
+        passed = np.cumsum(rng.exponential(1 / per_hour, n)) if n else []
+        visits += [(stamp_moment(start + pd.Timedelta(hours=float(gap))), address) for gap in passed if gap < hours]
+    return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
+
+
+def read_newest(observations, entity, variable):
+    """Return (occurred_at, value) of the newest value of a series among a page's observations; (None, None) if none."""
+    rows = observations[(observations["entity"] == entity) & (observations["variable"] == variable)]
+    rows = rows.dropna(subset="value")
+    if rows.empty:
+        return None, None
+    newest = rows.loc[rows["occurred_at"].idxmax()]
+    return newest["occurred_at"], float(newest["value"])
+
+
+def read_passages(text, entity, place):
+    """Return (occurred_at, value) of the newest dated value about an entity in passages, one a line.
+
+    `place` is the variable's among those of its source (a passage gives them in that order); (None, None) if none.
+
+    >>> read_passages("Buoy (t, p): 2016-10-12 03:00: 14.65, 9; 2016-10-12 02:00: 14.55, 8", "Buoy", 0)
+    ('2016-10-12T03:00', 14.65)
+    """
+    found = {}
+    for line in text.splitlines():
+        for date, hour, values in DATED.findall(line) if line.startswith(f"{entity} (") else ():
+            parts = values.split(", ")
+            if len(parts) > place and re.fullmatch(r"-?[\d,]*\.?\d+", parts[place].strip()):
+                found[f"{date}T{hour}"] = float(parts[place].replace(",", ""))
+    return max(found.items()) if found else (None, None)
+
+
+def answer_page(crawler, query):
+    """Read the page itself by its source's rule."""
+    observations, _ = crawler.observe(query["source_id"], query["as_of"])
+    return read_newest(observations, query["entity"], query["variable"])
+
+
+def answer_morning(crawler, query):
+    """Read the page as it stood at the day's start, 00:00 UTC+8, as an agent of the benchmark does."""
+    return answer_page(crawler, query | {"as_of": f"{query['as_of'][:10]}T00:00:00+08:00"})
+
+
+def answer_search(crawler, query, n=3):
+    """Search in the question's words and read the passages that come back."""
+    hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], n)
+    place = list(crawler.sources[query["source_id"]].variables).index(query["variable"])
+    return read_passages("\n".join(hit.text for hit in hits), query["entity"], place)
+
+
+def answer_open(crawler, query, n=3):
+    """Search in the same words, open the first page that is found, and read what it shows first."""
+    hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], n)
+    if not hits:
+        return None, None
+    text = crawler.open(hits[0].url, query["as_of"]).text
+    place = list(crawler.sources[query["source_id"]].variables).index(query["variable"])
+    return read_passages(text, query["entity"], place)
+
+
+AGENTS = {
+    "reads the page": answer_page,
+    "searches, opens": answer_open,
+    "searches": answer_search,
+    "reads at midnight": answer_morning,
+}
+"""Agent -> how it answers: `answer(crawler, query)` gives (occurred_at, value) of what it takes to be the newest."""
+
+
+def ask_reader(consult, crawler, query):
+    """Let a model say the newest value of a page whose first passages it is shown, and the time the page gives it."""
+    text = crawler.open(crawler.sources[query["source_id"]].address, query["as_of"]).text
+    now = pd.Timestamp(query["as_of"]).tz_convert("UTC")
+    blanks = {"now": f"{now:%Y-%m-%d %H:%M}", "page": "\n".join(text.splitlines()[:N_SHOWN])}
+    prompt = read_prompt("latest_value").format(**blanks, variable=query["words"], entity=query["entity"])
+    verdict = consult(prompt, READING)
+    if verdict.value is None:
+        return None, None
+    stamp = re.search(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)", verdict.value["time"])
+    return f"{stamp[1]}T{stamp[2]}" if stamp else None, float(verdict.value["value"])
+
+
+def follow_clock(crawler, queries, agents=AGENTS, visits=None):
+    """Put queries to agents in order of time, other people's visits in between; return query_id, agent, told_at, told.
+
+    `told_at` is the period of the value an agent gives (`told`), both missing when it finds none or the site is down.
+    """
+    steps = [(query["as_of"], 1, query) for query in queries.to_dict("records")]
+    steps += [(visit["as_of"], 0, visit) for visit in (visits.to_dict("records") if visits is not None else ())]
+    rows = []
+    for as_of, is_query, step in sorted(steps, key=lambda one: one[:2]):
+        if not is_query:
+            try:
+                crawler.gateway.fetch(step["address"], as_of)
+            except GatewayError:
+                pass  # a visitor who finds nothing goes away
+            continue
+        for name, answer in agents.items():
+            try:
+                told_at, told = answer(crawler, step)
+            except (GatewayError, ExtractionError):
+                told_at = told = None
+            rows.append({"query_id": step["query_id"], "agent": name, "told_at": told_at, "told": told})
+    return pd.DataFrame(rows)
+
+
+def score_answers(queries, answers):
+    """Return the answers with is_answered, is_exact, is_newest and staleness.
+
+    Exact: the newest value (a missing answer is not). Newest: the hour told of is the newest. Staleness: hours between
+    the newest hour and the one told of, missing when none is told.
+    """
+    table = answers.merge(queries, on="query_id", how="left", validate="many_to_one")
+    told = table["told"].astype(float)
+    hours = pd.to_datetime(table["occurred_at"]) - pd.to_datetime(table["told_at"], errors="coerce")
+    return table.assign(
+        is_answered=told.notna(),
+        is_exact=np.isclose(told, table["value"].astype(float), rtol=0, atol=1e-6),
+        is_newest=hours == pd.Timedelta(0),
+        staleness=hours / pd.Timedelta(hours=1),
+    )
+
+
+def summarize_agents(scored, rng, by=("access", "agent"), n_boot=2000):
+    """Return, by access and agent, n, answered, newest, exact (shares of all queries) and staleness (mean hours).
+
+    Staleness is over answers that name an hour. Exact and staleness have 95% intervals from drawing queries anew. Rows
+    come in the order of first occurrence.
+    """
+    rows = []
+    for key, part in scored.groupby(list(by), sort=False):
+        values = part[["is_exact", "staleness"]].astype(float)
+        draws = resample_means(values, rng, n_boot)
+        row = dict(zip(by, key, strict=True)) | {"n": len(part), "answered": part["is_answered"].mean()}
+        row |= {"newest": part["is_newest"].mean()}
+        for name, column, draw in zip(("exact", "staleness"), values, draws.T, strict=True):
+            low, high = take_interval(draw)
+            row |= {name: values[column].mean(), f"{name}_low": low, f"{name}_high": high}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rank_agents(summary):
+    """Return a summary with `rank` within each access by share exact, the best 1; equals share the better rank."""
+    return summary.assign(rank=summary.groupby("access")["exact"].rank(ascending=False, method="min").astype(int))
+
+
+def repeat_small(scored, n, rng, n_boot=2000):
+    """Return how well `n` queries drawn from all tell the agents' order: shares of draws with what each shows.
+
+    full order: no two agents equal and all in the order of all queries; best shared: several are best; another best:
+    the best is not that of all queries. `scored` is of one access.
+    """
+    matrix = scored.pivot(index="query_id", columns="agent", values="is_exact").astype(float)
+    means = matrix.mean().sort_values(ascending=False, kind="stable")
+    values, draws = matrix[means.index].to_numpy(), rng.integers(len(matrix), size=(n_boot, n))
+    small = values[draws].mean(axis=1)
+    best = small.max(axis=1, keepdims=True)
+    full = (np.diff(small, axis=1) < 0).all(axis=1)
+    shared = (small == best).sum(axis=1) > 1
+    other = ~shared & (small[:, 0] < best[:, 0])
+    return {"n": n, "full order": full.mean(), "best shared": shared.mean(), "another best": other.mean()}

@@ -1,0 +1,229 @@
+"""Why a forecast is right or wrong, after FutureX's appendix A: what an agent's text and the pages it saw bear out.
+
+Four reasons, one a trace: hallucination, insufficient data, unreasonable assumption, exhaustive evidence. The rule here
+finds three of them from the steps alone; whether an assumption is reasonable needs a reader. Neither the rule nor the
+judge is told how the event ended.
+
+Hallucination is a claim that nothing the agent had been shown holds (`studies.claims`).
+"""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.prompts import read_prompt, split_question
+from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
+from helpers.futurex.levels import resample_means, take_interval
+from helpers.models.judges import make_schema
+from helpers.store import parse_json
+
+REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
+"""The labels, closed; the rule knows all but the third."""
+
+SCHEMA = make_schema(reason={"type": "string", "maxLength": 70}, label={"type": "string", "enum": list(REASONS)})
+"""A judge's reply."""
+
+DEMANDS = ("query", "address", "input", "task", "plan", "facts_to_look_up")
+"""Parts of an agent's replies that ask for something; a judge reads the others."""
+
+HIT = re.compile(r"^(.*) \((https?://\S+)\), published \d{4}-\d{2}-\d{2}:\n", re.MULTILINE)
+DATED_VALUE = re.compile(
+    r"(?:\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?|\d{1,2} [A-Z][a-z]+ \d{4})(?:: | had |, [^.;]*?)[^.;]*?(?<![\d:-])-?\d"
+)
+
+
+# --- the reason, by rule and by a judge ------------------------------------------------------------------------------
+
+
+def show_evidence(trace, event):
+    """Return what an agent was shown of the page that settles an event: "values", "page only" or "nothing".
+
+    Values are dated ones in the passages shown of that page, which name what is asked about (its entity, or at least
+    half of the options); the page is the address in the event's resolution criteria.
+    """
+    address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
+    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
+    parts = [HIT.split(content) for content in steps["content"].dropna()]
+    passages = [part[i + 2] for part in parts for i in range(1, len(part), 3) if part[i + 1] == address]
+    if not passages:
+        return "nothing"
+    valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage))
+    entities = list_entities(event)
+    n_named = sum(name.casefold() in valued.casefold() for name in entities)
+    return "values" if valued and 2 * n_named >= len(entities) else "page only"
+
+
+def list_entities(event):
+    """Return what an event is about: its entity, else those among its options, else nothing."""
+    given = parse_json(event["variables"])
+    if given.get("entity"):
+        return [given["entity"]]
+    return sorted(set(given.get("reference") or {}) - {"None of these"})
+
+
+def give_reason(n_unheld, evidence):
+    """Return the rule's reason: invention first, then whether the asked quantity was shown.
+
+    >>> give_reason(1, "values"), give_reason(0, "page only"), give_reason(0, "values")
+    ('hallucination', 'insufficient data', 'exhaustive evidence')
+    """
+    if n_unheld:
+        return "hallucination"
+    return "exhaustive evidence" if evidence == "values" else "insufficient data"
+
+
+def apply_rule(traces, events, agent_ids):
+    """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
+
+    `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. Questions that
+    ended without a final answer are left out.
+    """
+    known, facts = list_known(events), events.set_index("event_id").to_dict("index")
+    rows = []
+    for (run_id, event_id), trace in traces.groupby(["run_id", "event_id"]):
+        if not trace["step_type"].eq("answer").any():
+            continue
+        unheld = list_unheld(trace, known)
+        evidence = show_evidence(trace, facts[event_id])
+        row = {"event_id": event_id, "agent_id": agent_ids[run_id], "has_text": bool(list_writings(trace))}
+        row |= {"n_unheld": len(unheld), "unheld": "; ".join(dict.fromkeys(unheld["text"])), "evidence": evidence}
+        rows.append(row | {"rule": give_reason(len(unheld), evidence)})
+    return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
+
+
+def write_case(trace, event, n_shown=240, n_written=220):
+    """Return a judge's prompt on one trace: the question, what pages showed, what the agent wrote and answered.
+
+    The two middle parts are cut to so many characters: of pages, the passages of the one that settles the event come
+    first; of the agent's words, what it last wrote, demands left out. How the event ended is not said.
+    """
+    address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
+    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
+    parts = [HIT.split(content) for content in dict.fromkeys(steps["content"].dropna())]
+    hits = [(part[i + 1] != address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
+    passages = list(dict.fromkeys(text for _, text in sorted(hits, key=lambda hit: hit[0])))
+    words = [wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS]
+    answer = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1]
+    letter = BOX.search(answer)
+    return read_prompt("judge_reason").format(
+        question=split_question(event),
+        shown=" ".join(passages)[:n_shown] or "nothing",
+        written=" ".join(dict.fromkeys(words))[-n_written:] or "nothing",
+        answer=spell_answer(re.search(r"\{([^}]*)", letter[0])[1] if letter else answer, parse_json(event["options"])),
+    )
+
+
+def spell_answer(answer, options):
+    """Return an answer with its options' texts in place of letters.
+
+    >>> spell_answer("A, C", {"A": "Spain", "B": "Italy", "C": "France"}), spell_answer("50.4", None)
+    ('Spain, France', '50.4')
+    """
+    parts = [part.strip() for part in answer.split(",")]
+    return ", ".join(options.get(part, part) for part in parts) if options else answer
+
+
+def ask_reasons(consult, cases):
+    """Return the judge's reason of each case: event_id, agent_id, status, judge (the label), why, seconds.
+
+    `cases` maps (event_id, agent_id) to prompts, asked in that order; what is not recorded has status "missing".
+    """
+    rows = []
+    for (event_id, agent_id), prompt in cases.items():
+        verdict = consult(prompt, SCHEMA)
+        given = verdict.value or {}
+        row = {"event_id": event_id, "agent_id": agent_id, "status": verdict.status, "judge": given.get("label")}
+        rows.append(row | {"why": given.get("reason"), "seconds": verdict.seconds})
+    return pd.DataFrame(rows)
+
+
+# --- shares and agreement --------------------------------------------------------------------------------------------
+
+
+def draw_sample(table, rng, n):
+    """Return `n` traces (event_id, agent_id) to be labelled: by turns from each agent, as far as each has enough."""
+    order = table.sort_values(["agent_id", "event_id"]).iloc[rng.permutation(len(table))]
+    turn = order.groupby("agent_id").cumcount()
+    chosen = order.assign(turn=turn).sort_values(["turn", "agent_id"]).head(n)
+    return chosen[["event_id", "agent_id"]].sort_values(["agent_id", "event_id"], ignore_index=True)
+
+
+def measure_shares(table, rng, by, value="rule", n_boot=2000):
+    """Return the share of each reason by the columns `by`: n, share, low, high (95%, events drawn anew).
+
+    Raises ValueError for an empty table.
+    """
+    if table.empty:
+        raise ValueError("no trace has a reason; record an agent first")
+    rows = []
+    for keys, part in table.groupby(by):
+        marks = np.column_stack([part[value] == reason for reason in REASONS])
+        shares = marks.mean(axis=0)
+        draws = resample_means(marks, rng, n_boot)
+        for at, reason in enumerate(REASONS):
+            low, high = take_interval(draws[:, at])
+            row = {"reason": reason, "n": len(part), "share": shares[at], "low": low, "high": high}
+            rows.append(dict(zip(by, keys, strict=True)) | row)
+    return pd.DataFrame(rows)
+
+
+def measure_evidence(table, rng, n_boot=2000):
+    """Return, by agent, the share of right forecasts among traces that were shown values, less that among the others.
+
+    `table` has a row a trace: agent_id, evidence, is_right. Columns: agent_id, n_with, n_without, gap, low, high (95%,
+    events drawn anew); blank where one of the two groups is empty.
+    """
+    rows = []
+    for agent_id, part in table.groupby("agent_id"):
+        has, hit = part["evidence"].eq("values").to_numpy(), part["is_right"].to_numpy(dtype=float)
+        groups = np.column_stack([np.where(has, hit, np.nan), np.where(has, np.nan, hit)])
+        row = {"agent_id": agent_id, "n_with": int(has.sum()), "n_without": int((~has).sum())}
+        gap, low, high = np.nan, np.nan, np.nan
+        if row["n_with"] and row["n_without"]:
+            draws = resample_means(groups, rng, n_boot)
+            gap = hit[has].mean() - hit[~has].mean()
+            low, high = take_interval(draws[:, 0] - draws[:, 1])
+        rows.append(row | {"gap": gap, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def compare_labels(read, made, rng, n_boot=2000, labels=REASONS):
+    """Return how labels agree with those by reading: n, accuracy, majority (share of the commonest read label), kappa,
+    low, high (95%, traces drawn anew) and a verdict.
+
+    The verdict is "unfit" when kappa's interval reaches 0 or the accuracy is below the majority's share, else "fit";
+    without a single pair it is "cannot tell".
+
+    >>> compare_labels(["a", "b"] * 20, ["a", "b"] * 20, np.random.default_rng(0), labels=("a", "b"))["verdict"]
+    'fit'
+    """
+    read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
+    if not len(read):
+        return dict.fromkeys(("accuracy", "majority", "kappa", "low", "high"), np.nan) | {
+            "n": 0,
+            "verdict": "cannot tell",
+        }
+    weights = rng.multinomial(len(read), np.full(len(read), 1 / len(read)), size=n_boot)
+    draws = measure_kappa(read, made, weights, len(labels))
+    kappa = measure_kappa(read, made, np.ones((1, len(read))), len(labels))[0]
+    low, high = take_interval(draws)
+    accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
+    verdict = "fit" if low > 0 and accuracy >= majority else "unfit"
+    row = {"n": len(read), "accuracy": accuracy, "majority": majority, "kappa": kappa, "low": low, "high": high}
+    return row | {"verdict": verdict}
+
+
+def measure_kappa(read, made, weights, n_labels):
+    """Return Cohen's kappa of two columns of codes for each row of weights; NaN where both hold one label only."""
+    total = weights.sum(axis=1)
+    agreed = weights @ (read == made) / total
+    one, two = (weights @ np.eye(n_labels)[column] / total[:, None] for column in (read, made))
+    chance = (one * two).sum(axis=1)
+    return np.divide(agreed - chance, 1 - chance, out=np.full(len(weights), np.nan), where=chance < 1 - 1e-12)
+
+
+def tabulate_confusion(read, made, labels=REASONS):
+    """Return how often each label by reading (rows) was given which label (columns)."""
+    axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
+    return pd.crosstab(*axes, rownames=["by reading"], colnames=["given"], dropna=False)

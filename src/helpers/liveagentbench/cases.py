@@ -1,0 +1,145 @@
+"""Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
+
+The paper's name is social-perception-driven data generation. Questions come as JSON lines: `question_id` and `text`
+are needed; `kind`, `abilities`, `environments` are labels by reading, `lacks` names what a question speaks of and did
+not come with, `answer` is what is known beforehand, or `answer_task` the task that has the same answer. A case is an
+annotator's work on a question: the task that it became (of `helpers.liveagentbench.tasks`) and its labelled steps;
+`planted` names the control that a synthetic case must not pass.
+"""
+
+import json
+from typing import NamedTuple
+
+import pandas as pd
+
+from helpers import papers
+from helpers.liveagentbench.tasks import FORMS
+from helpers.store import ROOT
+
+ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
+ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
+KINDS = ("knowledge", "lookup", "opinion", "work")
+"""What a question is, by reading: known without a tool, found by one search, a matter of taste, or work for a tool."""
+CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
+MAX_MISMATCH, MIN_STEPS, MIN_TOOLS = (
+    papers.get_constant("liveagentbench", name) for name in ("mismatch_limit", "min_steps", "min_tools")
+)
+"""Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
+LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
+"""Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
+
+
+class Step(NamedTuple):
+    """A labelled step: what is done, the ability it takes, the environment it is done in."""
+
+    do: str
+    ability: str
+    environment: str
+
+
+def read_lines(path, needed):
+    """Return the objects of a JSON lines file. Raises ValueError with file, line and reason."""
+    rows, seen = [], set()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{path.name}, line {number}: no JSON ({error.msg})") from None
+        lacking = [name for name in needed if not (isinstance(row, dict) and row.get(name))]
+        if lacking:
+            raise ValueError(f"{path.name}, line {number}: {lacking[0]} is missing")
+        if row["question_id"] in seen:
+            raise ValueError(f"{path.name}, line {number}: question_id {row['question_id']!r} is there already")
+        seen.add(row["question_id"])
+        rows.append(row)
+    if not rows:
+        raise ValueError(f"{path.name} holds no question")
+    return rows
+
+
+def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
+    """Return users' questions: question_id, text, kind, abilities, environments, lacks, answer, answer_task.
+
+    What is not given is None. Raises ValueError with file and reason for a line that is no question (with its number)
+    or has an unknown label (with its question_id).
+    """
+    rows = read_lines(path, ("question_id", "text"))
+    known = {"abilities": ABILITIES, "environments": ENVIRONMENTS}
+    for row in rows:
+        for name, words in known.items():
+            if not isinstance(row.get(name) or [], list):
+                raise ValueError(f"{path.name}, {row['question_id']}: {name} must be a list")
+            wrong = sorted(set(row.get(name) or []) - set(words))
+            if wrong:
+                raise ValueError(f"{path.name}, {row['question_id']}: {name} knows no {wrong[0]!r}")
+        if row.get("kind") not in (None, *KINDS):
+            raise ValueError(f"{path.name}, {row['question_id']}: kind knows no {row['kind']!r}")
+    columns = ["question_id", "text", "kind", "abilities", "environments", "lacks", "answer", "answer_task"]
+    return pd.DataFrame(rows).reindex(columns=columns).astype(object).where(lambda table: table.notna(), None)
+
+
+def write_questions(questions, path):
+    """Write questions (columns question_id, prompt) as JSON lines that `load_questions` reads; returns the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"question_id": row.question_id, "text": row.prompt} for row in questions.itertuples()]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
+    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer.
+
+    `answers` maps event_id to the computed answer, which holds where the annotator gave none. Raises ValueError for a
+    case of an unknown question or task, or a step with an unknown label.
+    """
+    texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
+    for row in read_lines(path, ("question_id", "event_id", "steps")):
+        name = row["question_id"]
+        if name not in texts or row["event_id"] not in events.index:
+            raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
+        try:
+            steps = [Step(**step) for step in row["steps"]]
+        except TypeError as error:
+            raise ValueError(f"{path.name}, {name}: a step is not do, ability and environment ({error})") from None
+        if row.get("planted") not in (None, "", *CONTROLS):
+            raise ValueError(f"{path.name}, {name}: planted knows no {row['planted']!r}; it has {', '.join(CONTROLS)}")
+        wrong = [step for step in steps if step.ability not in ABILITIES or step.environment not in ENVIRONMENTS]
+        if wrong:
+            raise ValueError(f"{path.name}, {name}: step {wrong[0].do!r} has an unknown label")
+        answer = row.get("answer") or answers[row["event_id"]]
+        event = events.loc[row["event_id"]].to_dict()
+        cases[name] = {"event": event, "steps": steps, "planted": row.get("planted") or "", "answer": answer}
+    return cases
+
+
+def list_tags(steps):
+    """Return the abilities and environments of steps as one set; "none" is no environment."""
+    return ({step.ability for step in steps} | {step.environment for step in steps}) - {"none"}
+
+
+def compute_mismatch(tags, again):
+    """Return the share of tags that two readings do not have in common; 1 where neither has any (3.2.4).
+
+    >>> compute_mismatch({"find", "web site"}, {"find", "web site", "compare"})
+    0.33333333333333337
+    """
+    union = set(tags) | set(again)
+    return 1 - len(set(tags) & set(again)) / len(union) if union else 1.0
+
+
+def count_tools(steps):
+    """Return how many tools steps take: their environments other than none."""
+    return len({step.environment for step in steps} - {"none"})
+
+
+def rate_level(steps, cuts=LEVELS):
+    """Return a task's level, 1 to 3, by its steps and tools (`cuts`: the most of either for levels 1 and 2).
+
+    >>> rate_level([Step("open", "read", "document"), Step("add", "calculate", "document")])
+    1
+    """
+    n_steps, n_tools = len(steps), count_tools(steps)
+    fits = [n_steps <= most and (tools is None or n_tools <= tools) for most, tools in cuts]
+    return fits.index(True) + 1 if any(fits) else len(cuts) + 1

@@ -1,0 +1,294 @@
+"""The files and pages that tasks come with, made from the rows at run time (LiveAgentBench 3.2, 5.3).
+
+Csv, html, pdf and png are the same bytes each time; an animated picture stands for a video, and a recording is read out
+by a speech synthesiser (espeakng-loader, wanted for recordings only). Pages are those of the replay web, reached over
+two menus of a portal or, where the value lies deep, over three.
+"""
+
+import ctypes
+import wave
+from contextlib import contextmanager
+from email.utils import format_datetime
+from io import BytesIO
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.figure import Figure
+from PIL import Image, ImageDraw, ImageFont
+
+from helpers.liveagentbench.tasks import PORTAL, PORTALS, list_parts, pick_rows, split_list
+from helpers.store import parse_json
+from helpers.world.archive import Handler, build_server, run_server
+from helpers.world.render import build_table, format_number, format_period, wrap_page
+from helpers.world.sources import head_column
+
+JUNK = b"\x00\xffUNREADABLE\xff\x00"
+"""What stands in an unreadable file, whatever its name says."""
+MENU_DATE = pd.Timestamp("2016-09-01T00:00:00Z")
+"""Menus are older than any task."""
+FRAME_MS = 1500
+"""How long a frame of a clip stays."""
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "png", "gif", "wav")):
+    """Write the files of tasks and twins, and return {event_id: [path or address]} in the order of the parts.
+
+    `shown` is what `taskset.read_shown` returns. Forms left out are not written; their place holds the path at which
+    they would stand.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    places = {}
+    for event in events.to_dict("records"):
+        spec, names = parse_json(event["variables"]), parse_json(event["attachments"])
+        parts = list_parts(spec | {"task_id": event["event_id"]}, event["source_id"])
+        tables = share_rows(spec, parts, shown)
+        places[event["event_id"]] = []
+        for (source_id, form), name, rows in zip(parts, names, tables, strict=True):
+            if form == "page":
+                places[event["event_id"]].append(name)
+                continue
+            path = folder / (f"{event['variant']}-{name}" if event["variant"] == "unreadable" else name)
+            if form in forms and not path.exists():
+                is_bad = event["variant"] == "unreadable"
+                path.write_bytes(JUNK * 40 if is_bad else WRITERS[form](sources[source_id], rows))
+            places[event["event_id"]].append(path)
+    return places
+
+
+def share_rows(spec, parts, shown):
+    """Return the rows that each part shows, None for a page; file parts of one source share its dates out in order."""
+    tables = [None] * len(parts)
+    for source_id in dict.fromkeys(source_id for source_id, _ in parts):
+        places = [n for n, (name, form) in enumerate(parts) if name == source_id and form != "page"]
+        if not places:
+            continue
+        variables = spec["variables"].split()
+        rows = pick_rows(shown[source_id], spec["first"], spec["last"], split_list(spec["shown"]), variables)
+        for place, dates in zip(places, np.array_split(sorted(rows["occurred_at"].unique()), len(places)), strict=True):
+            tables[place] = rows[rows["occurred_at"].isin(dates)].reset_index(drop=True)
+    return tables
+
+
+def lay_out(source, rows, commas=True):
+    """Return (head, lines) of a table, all text: date or time, entity, the variables."""
+    names = list(rows.columns[2:])
+    head = ["Time" if source.is_hourly else "Date", source.entities["label"].capitalize()]
+    head += [head_column(source.variables[name]) for name in names]
+    lines = [
+        [row["occurred_at"], row["entity"]]
+        + [format_number(row[name], source.variables[name]["decimals"], commas) for name in names]
+        for row in rows.to_dict("records")
+    ]
+    return head, lines
+
+
+def write_csv(source, rows):
+    """Return a sheet of comma-separated values."""
+    head, lines = lay_out(source, rows, commas=False)
+    return pd.DataFrame(lines, columns=head).to_csv(index=False, lineterminator="\n").encode()
+
+
+def write_html(source, rows):
+    """Return a saved web page with a table."""
+    return wrap_page(source, build_table("data", *lay_out(source, rows))).encode()
+
+
+@contextmanager
+def keep_style():
+    """Draw in matplotlib's own style whatever the caller has set, so that files are the same everywhere."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 9, "pdf.fonttype": 42})
+        yield
+
+
+def write_pdf(source, rows):
+    """Return a page with a table of real text, without a date of its own."""
+    head, lines = lay_out(source, rows)
+    with keep_style():
+        figure = Figure(figsize=(8.3, 1.2 + 0.3 * len(lines)))
+        ax = figure.add_axes((0.02, 0.02, 0.96, 0.9))
+        ax.axis("off")
+        figure.text(0.03, 0.95, source.name, fontsize=12)
+        widths = [max(len(line[n]) for line in [head, *lines]) + 3 for n in range(len(head))]
+        shares = [width / sum(widths) for width in widths]
+        ax.table([[c.replace("T", " ") if not n else c for n, c in enumerate(line)] for line in lines],
+                 colLabels=head, colWidths=shares, loc="upper center", cellLoc="left")  # fmt: skip
+        FigureCanvasPdf(figure)
+        out = BytesIO()
+        figure.savefig(out, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return out.getvalue()
+
+
+def write_png(source, rows):
+    """Return a chart of the first variable: bars of entities at one moment, else a line over the dates."""
+    name = rows.columns[2]
+    texts = [format_number(value, source.variables[name]["decimals"]) for value in rows[name]]
+    with keep_style():
+        figure = Figure(figsize=(9, 4.6), dpi=100)
+        FigureCanvasAgg(figure)
+        ax = figure.add_subplot()
+        is_line = rows["occurred_at"].nunique() > 1
+        labels = rows["occurred_at"].str.replace("T", " ") if is_line else rows["entity"]
+        places = np.arange(len(rows))
+        (ax.plot if is_line else ax.bar)(places, rows[name], **({"marker": "o"} if is_line else {}))
+        for place, value, text in zip(places, rows[name], texts, strict=True):
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            ax.annotate(text, (place, value), (0, 8), textcoords="offset points", ha="center", bbox=ground)
+        ax.set_xticks(places, labels, rotation=35, ha="right")
+        ax.margins(y=0.15)
+        ax.set(title=source.name, ylabel=head_column(source.variables[name]))
+        figure.tight_layout()
+        out = BytesIO()
+        figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def write_gif(source, rows):
+    """Return a clip: an animated picture with a frame a row, which shows its date, its entity and its value."""
+    name = rows.columns[2]
+    face = font_manager.findfont("DejaVu Sans")
+    big, small = (ImageFont.truetype(face, size) for size in (40, 18))
+    frames = []
+    for row in rows.to_dict("records"):
+        frame = Image.new("P", (480, 200), 0)
+        frame.putpalette([255, 255, 255, 20, 20, 20])
+        pen = ImageDraw.Draw(frame)
+        pen.fontmode = "1"
+        pen.text((20, 20), f"{row['occurred_at'].replace('T', ' ')}   {row['entity']}", 1, small)
+        pen.text((20, 70), format_number(row[name], source.variables[name]["decimals"]), 1, big)
+        pen.text((20, 150), head_column(source.variables[name]), 1, small)
+        frames.append(frame)
+    out = BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0)
+    return out.getvalue()
+
+
+def tell_rows(source, rows):
+    """Return what a recording says, a sentence a row."""
+    name, label = rows.columns[2], source.entities["label"]
+    unit = source.variables[name]["unit"].replace("°F", "degrees Fahrenheit").replace("°C", "degrees Celsius")
+    head = f"{source.name}. {source.variables[name]['label']}. The {label} is {rows['entity'].iloc[0]}."
+    values = [format_number(value, source.variables[name]["decimals"], commas=False) for value in rows[name]]
+    dates = [format_period(date) for date in rows["occurred_at"]]
+    return " ".join([head, *(f"{date}: {value} {unit}.".replace(" .", ".") for date, value in zip(dates, values))])  # noqa: B905
+
+
+def write_wav(source, rows):
+    """Return a recording: the rows read out by a synthetic English voice (`speak`)."""
+    rate, sound = speak(tell_rows(source, rows))
+    out = BytesIO()
+    with wave.open(out, "wb") as recording:
+        recording.setnchannels(1)
+        recording.setsampwidth(2)
+        recording.setframerate(rate)
+        recording.writeframes(sound)
+    return out.getvalue()
+
+
+def speak(text, voice="en"):
+    """Return (samples a second, 16-bit samples) of a text spoken by espeak-ng, which works offline.
+
+    Raises ModuleNotFoundError without the package espeakng-loader, RuntimeError when the voice cannot be had.
+    """
+    import espeakng_loader  # a foreign library: loaded only where a recording is made
+
+    library, pieces = ctypes.CDLL(espeakng_loader.get_library_path()), []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    def keep(samples, n, events):
+        if samples and n > 0:
+            pieces.append(ctypes.string_at(samples, 2 * n))
+        return 0
+
+    rate = library.espeak_Initialize(2, 0, espeakng_loader.get_data_path().encode(), 0)  # 2: hand over, at once
+    library.espeak_SetSynthCallback(keep)
+    if rate <= 0 or library.espeak_SetVoiceByName(voice.encode()):
+        raise RuntimeError(f"espeak-ng has no voice {voice!r}")
+    spoken = text.encode()
+    library.espeak_Synth(spoken, len(spoken) + 1, 0, 0, 0, 1, None, None)
+    library.espeak_Synchronize()
+    library.espeak_Terminate()
+    return rate, b"".join(pieces)
+
+
+WRITERS = {
+    "csv": write_csv,
+    "html": write_html,
+    "pdf": write_pdf,
+    "png": write_png,
+    "gif": write_gif,
+    "wav": write_wav,
+}
+"""Form of a file -> what writes its bytes from a source and the rows shown."""
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def build_menus(sources):
+    """Return {address: html} of both portals: domains, then sources; in the deep one subdomains between them.
+
+    >>> len(build_menus({}))
+    2
+    """
+    menus = {}
+    for root, is_deep in ((PORTAL, False), (PORTALS["deep"], True)):
+        tree = {}
+        for source in sources.values():
+            path = (source.domain, source.subdomain) if is_deep else (source.domain,)
+            tree.setdefault((), {})[path[:1]] = None
+            for n in range(1, len(path)):
+                tree.setdefault(path[:n], {})[path[: n + 1]] = None
+            tree.setdefault(path, {})[source.address] = source.name
+        for path, links in ({(): {}} | tree).items():
+            items = [(link, name) if name else (name_menu(root, link), link[-1]) for link, name in links.items()]
+            menus[name_menu(root, path)] = write_menu(" / ".join(path) or "Contents", sorted(items))
+    return menus
+
+
+def name_menu(root, path):
+    """Return a menu's address.
+
+    >>> name_menu("http://directory.replay/", ("Health", "Dengue fever"))
+    'http://directory.replay/health/dengue-fever'
+    """
+    return root + "/".join(part.lower().replace(" ", "-") for part in path)
+
+
+def write_menu(title, items):
+    """Return a page of links."""
+    links = "\n".join(f"<li><a href='{address}'>{name}</a></li>" for address, name in items)
+    return f"<!doctype html>\n<html lang='en'><body><h1>{title}</h1>\n<ul class='menu'>\n{links}\n</ul></body></html>\n"
+
+
+class MenuHandler(Handler):
+    """Answers for menus, and for the replay web's pages as its own handler does."""
+
+    def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
+        menu = self.server.menus.get(self.path)
+        if menu is None and self.server.is_down:
+            return self.answer(503, "the site is down")
+        if menu is None:
+            return super().do_GET()
+        stamp = format_datetime(MENU_DATE.to_pydatetime(), usegmt=True)
+        self.answer(200, menu, "text/html; charset=utf-8", {"Memento-Datetime": stamp})
+
+
+@contextmanager
+def open_portal(sources, *, is_down=False):
+    """Serve the replay web with both portals on loopback until the block ends; yields the proxy's address.
+
+    With `is_down` the menus answer, and every page behind them answers that its site is down.
+    """
+    server = build_server({} if is_down else sources)
+    server.RequestHandlerClass, server.menus, server.is_down = MenuHandler, build_menus(sources), is_down
+    with run_server(server) as address:
+        yield address

@@ -1,0 +1,148 @@
+"""Find the final answer in a reply and hold it against the truth by string handling alone (LiveAgentBench 4.2).
+
+A reply is right when its extracted answer equals the truth after both are normalised, or else when the truth stands as
+a whole run of tokens in the reply's final line. Strict equality stands beside it: the second rule credits a final line
+that names many things, the truth among them.
+"""
+
+import re
+import unicodedata
+
+from helpers.replies.boxes import SPECIAL, THOUGHT_END, Unreadable, select_boxes
+from helpers.store import hash_text
+
+SCORER_VERSION = "matching-1"
+LOCK = "sha256:"
+UNITS = frozenset(
+    """c f °c °f degree degrees celsius fahrenheit percent pct point points pts dollar dollars usd us us$ euro euros eur
+    pound pounds gbp barrel barrels bbl gallon gallons mm cm m km mile miles hour hours hr hrs day days week weeks
+    vehicle vehicles car cars view views vote votes case cases death deaths record records licence licences license
+    licenses booking bookings avocado avocados goal goals viewer viewers time times ms s sfu""".split()
+)
+"""Words dropped from an answer beside a number; words that change its size (thousand, million) are not among them."""
+MARKED = re.compile(r"(?:final answer|answer|result)\s*(?:is|:|=)+\s*(.+)", re.I)
+THOUSANDS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+MINUS = dict.fromkeys(map(ord, "\u2212\u2013\u2012"), "-")
+TOKEN = re.compile(
+    r"\d{4}-\d{2}-\d{2}"  # a date
+    r"|(?<![\w.])[-+]?\d+(?:\.\d+)?"  # a number, its sign where nothing but a space or a bracket stands before it
+    r"|\d+(?:\.\d+)?|[°$€£%]?[^\W\d_]+\$?|[%$€£]"
+)
+SIGNS = frozenset("% $ € £".split())
+
+
+def extract_answer(reply):
+    """Return the final answer a reply states: its last box, else what its last line says after "answer:" or "answer
+    is", else the last line.
+
+    >>> extract_answer("The sum is 12.\\nFinal answer: **1,234 points**."), extract_answer("7"), extract_answer(None)
+    ('1,234 points', '7', '')
+    """
+    text = drop_thinking(reply)
+    try:
+        boxes = select_boxes(text)
+    except Unreadable:  # a box that never ends is no box
+        boxes = []
+    line = boxes[-1][2] if boxes else take_final_line(text)
+    marked = MARKED.findall(line)
+    return (marked[-1] if marked else line).strip(" *_`\"'").removesuffix(".").strip(" *_`\"'")
+
+
+def drop_thinking(reply):
+    """Return a reply's text after its thinking; nothing for no reply.
+
+    >>> drop_thinking("<think>5 or 6?</think> 6"), drop_thinking(None)
+    (' 6', '')
+    """
+    text = reply or ""
+    return SPECIAL.sub("", text[max((match.end() for match in THOUGHT_END.finditer(text)), default=0) :])
+
+
+def take_final_line(text):
+    """Return a text's last line that is not blank.
+
+    >>> take_final_line("one\\n two \\n\\n")
+    'two'
+    """
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def split_tokens(text):
+    """Return a text's tokens, normalised: NFKC, case folded, no punctuation, numbers without thousands separators, a
+    plus sign or zeros that say nothing, and without units beside a number.
+
+    >>> split_tokens("US$ 1,234.50 a barrel!"), split_tokens("\u22123 °C"), split_tokens("Köln, 2016-10-05")
+    (['1234.5', 'a'], ['-3'], ['köln', '2016-10-05'])
+    """
+    text = THOUSANDS.sub("", text or "").translate(MINUS)
+    text = unicodedata.normalize("NFKC", text).casefold().strip()
+    tokens = [tidy_number(token) for token in TOKEN.findall(text)]
+    if any(token[-1].isdigit() for token in tokens):
+        tokens = [token for token in tokens if token not in UNITS and token not in SIGNS]
+    return tokens
+
+
+def tidy_number(token):
+    """Return a number without plus sign and without zeros that say nothing; any other token as it is.
+
+    >>> tidy_number("+007.50"), tidy_number("-0.0"), tidy_number("100"), tidy_number("2016-10-05")
+    ('7.5', '0', '100', '2016-10-05')
+    """
+    if not re.fullmatch(r"[-+]?\d+(?:\.\d+)?", token):
+        return token
+    sign, digits = ("-" if token[0] == "-" else ""), token.lstrip("+-")
+    whole, _, part = digits.partition(".")
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    number = f"{whole}.{part}" if part else whole
+    return number if number == "0" else sign + number
+
+
+def contains_run(tokens, run):
+    """Say whether some tokens hold a run of others, whole and in order.
+
+    >>> contains_run(["a", "12", "b"], ["12"]), contains_run(["112"], ["12"]), contains_run(["a"], [])
+    (True, False, False)
+    """
+    return bool(run) and any(tokens[at : at + len(run)] == run for at in range(len(tokens) - len(run) + 1))
+
+
+def match_answer(reply, truth):
+    """Return how a reply fits the truth: extracted, is_match, is_equal (normalised), is_strict (as written).
+
+    Raises ValueError for a truth that nothing is left of when it is normalised.
+
+    >>> match_answer("It is 1,234.5 dollars", "1234.50")["is_match"]
+    True
+    >>> match_answer("12, 13, 14 or 15", "14")
+    {'extracted': '12, 13, 14 or 15', 'is_match': True, 'is_equal': False, 'is_strict': False}
+    """
+    wanted = split_tokens(truth)
+    if not wanted:
+        raise ValueError(f"the truth {truth!r} holds nothing to match")
+    extracted = extract_answer(reply)
+    is_equal = split_tokens(extracted) == wanted
+    is_held = contains_run(split_tokens(take_final_line(drop_thinking(reply))), wanted)
+    return {
+        "extracted": extracted,
+        "is_match": is_equal or is_held,
+        "is_equal": is_equal,
+        "is_strict": extracted == truth,
+    }
+
+
+# --- locked answers --------------------------------------------------------------------------------------------------
+
+
+def lock_answer(answer, salt):
+    """Return an answer as salt and sha256 of what is left of it when it is normalised: it can be checked, not read.
+
+    >>> match_locked("Answer: 12.0", lock_answer("12", "s1")), match_locked("13", lock_answer("12", "s1"))
+    (True, False)
+    """
+    return f"{LOCK}{salt}:{hash_text(salt + ':' + ' '.join(split_tokens(answer)))}"
+
+
+def match_locked(reply, locked):
+    """Say whether a reply's final answer equals a locked one, as `match_answer`'s is_equal does for one in plain."""
+    return lock_answer(extract_answer(reply), locked.removeprefix(LOCK).split(":")[0]) == locked

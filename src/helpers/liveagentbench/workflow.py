@@ -1,0 +1,346 @@
+"""The workflow from users' questions to checked tasks: screening, four controls, a funnel (LiveAgentBench 3.2).
+
+What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged in two ways, by a
+language model and by labels made in reading, so that the model is held against them and against planted faults. The
+other stages are one for both: whether what a question speaks of came along, whether a task was made of it, a program
+that attempts the task (executability), and blind readers, of whom the model is one (uniqueness). Each function that
+asks a model takes `consult` (`helpers.models.judges`).
+"""
+
+import pandas as pd
+
+from helpers.agents.prompts import read_prompt
+from helpers.futurex.levels import measure_share
+from helpers.liveagentbench.cases import (
+    ABILITIES,
+    CONTROLS,
+    ENVIRONMENTS,
+    MAX_MISMATCH,
+    MIN_STEPS,
+    MIN_TOOLS,
+    Step,
+    compute_mismatch,
+    count_tools,
+    list_tags,
+    rate_level,
+)
+from helpers.liveagentbench.matching import extract_answer, lock_answer, match_answer, split_tokens
+from helpers.liveagentbench.scores import FORM
+from helpers.liveagentbench.solvers import KITS, Unread, extract_text, solve_task
+from helpers.models.judges import make_schema
+from helpers.store import hash_text, parse_json
+
+RUN_ID = "30_spdg"
+STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
+"""A question's way; it goes on only from a stage that keeps it."""
+JUDGES = ("model", "labels")
+N_HITS = 3
+MAX_PASSAGES = 600
+"""Characters of what a search found that a model is shown."""
+ANSWERED = ("ok", "unparsable")
+"""States of a request that a model replied to, whether or not its reply holds an answer."""
+NEED = make_schema(needs_tool={"enum": ["yes", "no"]}, tool={"enum": list(ENVIRONMENTS)})
+STEP = make_schema(ability={"enum": list(ABILITIES)}, environment={"enum": list(ENVIRONMENTS)})
+STEPS = make_schema(steps={"type": "array", "items": STEP, "minItems": 1, "maxItems": 4})
+"""What a model replies with on need and steps; an answer alone has the task set's FORM."""
+
+
+def view(question_id, stage, judge, is_kept, note="", status="ok"):
+    """Return a row of views: what a judge says of a question at a stage; `is_kept` None where nothing can be said.
+
+    `status` is "missing" where the reply is not recorded, else that of a request that failed, else "ok".
+    """
+    return {
+        "question_id": question_id,
+        "stage": stage,
+        "judge": judge,
+        "is_kept": is_kept,
+        "note": note,
+        "status": status,
+    }
+
+
+# --- what a model is asked -------------------------------------------------------------------------------------------
+
+
+def ask_answer(consult, prompt, repeat=0, **blanks):
+    """Return (status, answer or None) of a prompt for an answer alone."""
+    verdict = consult(read_prompt(prompt).format(**blanks), FORM, repeat)
+    return verdict.status, verdict.value["answer"] if verdict.value else None
+
+
+def ask_steps(consult, text):
+    """Return (status, steps or None) of how a model would answer a question."""
+    verdict = consult(read_prompt("spdg_steps").format(question=text), STEPS)
+    return verdict.status, [Step("", **step) for step in verdict.value["steps"]] if verdict.value else None
+
+
+def find_passages(search, text, as_of):
+    """Return what one search for a question shows, cut to MAX_PASSAGES characters."""
+    hits = search(text, as_of, N_HITS)
+    return "\n".join(f"{hit.title}: {hit.text}" for hit in hits)[:MAX_PASSAGES] or "nothing"
+
+
+# --- screening -------------------------------------------------------------------------------------------------------
+
+
+def view_attachment(question):
+    """Return the views on whether what a question speaks of came along, the same for both judges."""
+    lacks = question["lacks"] or []
+    note = "a file did not come along" if lacks else ""
+    return [view(question["question_id"], "attachment", judge, not lacks, note) for judge in JUDGES]
+
+
+def view_need(question, consult):
+    """Return the views on whether a question needs a tool: the few-shot annotator's and the label's."""
+    name, kind = question["question_id"], question["kind"]
+    verdict = consult(read_prompt("spdg_annotator").format(question=question["text"]), NEED)
+    says = verdict.value["needs_tool"] == "yes" if verdict.value else None
+    label = kind in ("lookup", "work") if kind else None
+    notes = {True: "", False: "no tool needed", None: "unknown"}
+    return [
+        view(name, "tool dependent", "model", says, notes[says], verdict.status),
+        view(name, "tool dependent", "labels", label, notes[label]),
+    ]
+
+
+def view_retrieval(question, truth, consult, search, as_of):
+    """Return the views on whether a question is beyond memory and one search.
+
+    The model answers from memory, and if that fails with what one search found; a reply that equals the truth drops
+    the question, one that holds no answer counts as failed. The model's view is None without a known answer, and
+    where a request failed.
+    """
+    name, kind = question["question_id"], question["kind"]
+    label = kind not in ("knowledge", "lookup") if kind else None
+    rows = [view(name, "not retrievable", "labels", label, "" if label else kind or "unknown")]
+    if truth is None:
+        return [view(name, "not retrievable", "model", None, "no known answer", "no answer"), *rows]
+    for prompt, note in (("spdg_alone", "known by heart"), ("spdg_found", "found by one search")):
+        found = find_passages(search, question["text"], as_of) if prompt == "spdg_found" else ""
+        status, reply = ask_answer(consult, prompt, question=question["text"], found=found)
+        if status not in ANSWERED:
+            return [view(name, "not retrievable", "model", None, "no reply", status), *rows]
+        if match_answer(reply, truth)["is_equal"]:
+            return [view(name, "not retrievable", "model", False, note), *rows]
+    return [view(name, "not retrievable", "model", True), *rows]
+
+
+def find_truth(question, cases, answers):
+    """Return what is known to answer a question: its answer, that of its `answer_task`, or its case's, else None."""
+    case = cases.get(question["question_id"])
+    return question["answer"] or answers.get(question["answer_task"]) or (case["answer"] if case else None)
+
+
+def screen_questions(questions, cases, answers, consult, search, as_of):
+    """Return the views on all questions before anything is constructed, a row a question, stage and judge.
+
+    `answers` maps event_id to a task's answer; `search(text, as_of, n)` returns hits.
+    """
+    rows = []
+    for question in questions.to_dict("records"):
+        name, truth = question["question_id"], find_truth(question, cases, answers)
+        rows += view_attachment(question) + view_need(question, consult)
+        rows += view_retrieval(question, truth, consult, search, as_of)
+        note = "" if name in cases else "no closed question was made of it"
+        rows += [view(name, "constructed", judge, name in cases, note) for judge in JUDGES]
+    return pd.DataFrame(rows)
+
+
+# --- controls --------------------------------------------------------------------------------------------------------
+
+
+def view_relevance(question, case, asked, closed, status):
+    """Return the views on whether the task asks for what the user's question asked (the 50% rule)."""
+    name = question["question_id"]
+    labels = set((question["abilities"] or []) + (question["environments"] or []))
+    pairs = {"labels": (labels, list_tags(case["steps"]))} if labels else {}
+    if asked and closed:
+        pairs["model"] = list_tags(asked), list_tags(closed)
+    rows = []
+    for judge in JUDGES:
+        if judge not in pairs:
+            rows.append(view(name, "relevance", judge, None, "unknown", status if judge == "model" else "ok"))
+            continue
+        mismatch = compute_mismatch(*pairs[judge])
+        rows.append(view(name, "relevance", judge, mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"))
+    return rows
+
+
+def view_complexity(name, case, closed, status):
+    """Return the views on whether a task takes two steps or more, and a tool."""
+    rows = []
+    for judge, steps in (("model", closed), ("labels", case["steps"])):
+        if not steps:
+            rows.append(view(name, "complexity", judge, None, "unknown", status))
+            continue
+        is_kept = len(steps) >= MIN_STEPS and count_tools(steps) >= MIN_TOOLS
+        rows.append(view(name, "complexity", judge, is_kept, f"steps {len(steps)}, tools {count_tools(steps)}"))
+    return rows
+
+
+def attempt_task(case, places, fetch):
+    """Return a program's run of a case's task (`solvers.solve_task`), in place of the paper's other annotator.
+
+    The program takes its own way: whether the labelled steps lead there it does not say.
+    """
+    event = case["event"] | {"capabilities": parse_json(case["event"]["capabilities"])}
+    return solve_task(KITS[2], event, places, fetch)
+
+
+def answer_blind(consult, case, places, search, repeat=0):
+    """Return (status, answer or None) of a model that sees the task and its files' text, or what one search found."""
+    event, files = case["event"], [place for place in places if not isinstance(place, str)]
+    if not files:
+        found = find_passages(search, event["prompt"], event["as_of"])
+        return ask_answer(consult, "spdg_found", repeat, question=event["prompt"], found=found)
+    try:
+        text = extract_text(event["prompt"], files)
+    except Unread:
+        return "unreadable", None
+    return ask_answer(consult, "taskset_text", repeat, question=event["prompt"], text=text)
+
+
+def settle(first, second, third):
+    """Return (answer, note): the one that two blind readers share, else the third's where it is one of theirs, else
+    None.
+
+    >>> settle("12", "12.0", None), settle("12", "7", "7"), settle("12", "7", "9")
+    (('12', 'agreed'), ('7', 'settled by a third'), (None, 'no two agree'))
+    """
+    if is_same(first, second):
+        return first, "agreed"
+    shared = [answer for answer in (first, second) if is_same(answer, third)]
+    return (shared[0], "settled by a third") if shared else (None, "no two agree")
+
+
+def is_same(first, second):
+    """Say whether two answers are the same once normalised; nothing is not the same as nothing."""
+    tokens = [split_tokens(extract_answer(answer)) for answer in (first, second)]
+    return bool(tokens[0]) and tokens[0] == tokens[1]
+
+
+def view_answers(name, case, run, consult, places, search):
+    """Return the views on whether a task can be executed and has one answer, the same for both judges.
+
+    The third reader, the model drawn again, is asked only where the program and the model differ.
+    """
+    can = run["status"] == "ok" and run["reply"] is not None
+    note = "" if can else run["reason"] or "the program finds no answer"
+    rows = [view(name, "executability", judge, can, note) for judge in JUDGES]
+    status, second = answer_blind(consult, case, places, search)
+    third = None
+    if status in ANSWERED and not is_same(run["reply"], second):
+        status, third = answer_blind(consult, case, places, search, 1)
+    if status not in ANSWERED:
+        return rows + [view(name, "uniqueness", judge, None, "no reply", status) for judge in JUDGES]
+    settled, how = settle(run["reply"], second, third)
+    is_kept = settled is not None and match_answer(settled, case["answer"])["is_equal"]
+    note = how if settled is None or is_kept else f"{how}, against the annotator"
+    return rows + [view(name, "uniqueness", judge, is_kept, note) for judge in JUDGES]
+
+
+def control_cases(questions, cases, consult, search, places, ways):
+    """Return the views of the four controls on all cases, a row a question, stage and judge.
+
+    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a gateway's fetch.
+    """
+    rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
+    for name, case in cases.items():
+        event = case["event"]
+        asked_status, asked = ask_steps(consult, texts[name]["text"])
+        status, closed = ask_steps(consult, event["prompt"])
+        rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
+        rows += view_complexity(name, case, closed, status)
+        run = attempt_task(case, places[event["event_id"]], ways[event["variant"]])
+        rows += view_answers(name, case, run, consult, places[event["event_id"]], search)
+    return pd.DataFrame(rows)
+
+
+# --- the funnel ------------------------------------------------------------------------------------------------------
+
+
+def run_funnel(views, stages=STAGES):
+    """Return how many questions each stage keeps, by judge: judge, stage, n_in, n_out, n_unknown, reasons.
+
+    A question without a view (None) stops there and is counted as unknown; reasons are the notes of those dropped.
+    """
+    rows = []
+    for judge, part in views.groupby("judge", sort=False):
+        left = set(part["question_id"])
+        for stage in stages:
+            here = part[(part["stage"] == stage) & part["question_id"].isin(left)]
+            kept = here[here["is_kept"].eq(True)]
+            dropped = here[here["is_kept"].eq(False)]
+            reasons = "; ".join(f"{note} ({n})" for note, n in dropped["note"].value_counts(sort=False).items())
+            row = {"judge": judge, "stage": stage, "n_in": len(left), "n_out": len(kept)}
+            rows.append(row | {"n_unknown": len(left) - len(kept) - len(dropped), "reasons": reasons})
+            left = set(kept["question_id"])
+    return pd.DataFrame(rows)
+
+
+def count_readers(views):
+    """Return how the blind readers ended: how, n, share, low, high (Wilson, 95%); none, no row."""
+    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])].dropna(subset="is_kept")
+    rows = [{"how": how} | measure_share(part["note"].eq(how)) for how in dict.fromkeys(sorted(part["note"]))]
+    return pd.DataFrame(rows, columns=["how", "n", "share", "low", "high"])
+
+
+def measure_reading(views, cases):
+    """Return the share of fault-free cases that the blind readers let pass: n, share, low, high (Wilson, 95%)."""
+    fine = [name for name, case in cases.items() if not case["planted"]]
+    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])]
+    return measure_share(part.loc[part["question_id"].isin(fine), "is_kept"].dropna().astype(bool))
+
+
+def list_kept(views, judge, stages=STAGES):
+    """Return the question_ids that a judge keeps at every stage, sorted."""
+    part = views[(views["judge"] == judge) & views["is_kept"].eq(True)]
+    n_kept = part.groupby("question_id")["stage"].nunique()
+    return sorted(n_kept.index[n_kept == len(stages)])
+
+
+def catch_planted(views, cases):
+    """Return what each control says of the case planted for it, and of the cases not planted for any.
+
+    Columns: stage, judge, planted (kept, dropped or not recorded), n_fine, n_false (fine cases that it drops).
+    """
+    rows, said = [], {True: "kept", False: "dropped", None: "not recorded"}
+    for stage in CONTROLS:
+        planted = {name for name, case in cases.items() if case["planted"] == stage}
+        fine = {name for name, case in cases.items() if not case["planted"]}
+        for judge in JUDGES:
+            part = views[(views["stage"] == stage) & (views["judge"] == judge)].set_index("question_id")["is_kept"]
+            known = part[part.index.isin(fine)].dropna()
+            verdicts = [said[part[name]] for name in sorted(planted)]
+            row = {"stage": stage, "judge": judge, "planted": ", ".join(verdicts)}
+            rows.append(row | {"n_fine": len(known), "n_false": int((~known.astype(bool)).sum())})
+    return pd.DataFrame(rows)
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+
+
+def build_tables(names, cases, columns, seed):
+    """Return (events, answers) of the cases kept; a test task's answer is a salted hash of its normalised tokens.
+
+    `columns` are those of the events, `seed` salts the hashes. An event's id is its question's.
+    """
+    events, answers = [], []
+    for name in names:
+        case = cases[name]
+        facts = {"event_id": name, "pair_id": None, "level": rate_level(case["steps"]), "n_steps": len(case["steps"])}
+        event = case["event"] | facts
+        stored = case["answer"]
+        if event["split"] != "validation":
+            stored = lock_answer(stored, hash_text(f"{seed}:{name}", 16))
+        events.append(event)
+        answers.append({"event_id": name, "value": stored, "status": "ok"})
+    return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
+
+
+def build_screenings(views):
+    """Return the table of screenings: every view that says something, with the stage and its judge as the filter."""
+    known = views[views["is_kept"].notna()].rename(columns={"question_id": "event_id", "note": "reason"})
+    facts = {"filter": known["stage"] + ", " + known["judge"], "is_dropped": ~known["is_kept"].astype(bool)}
+    return known.assign(**facts)[["event_id", "filter", "judge", "is_dropped", "reason"]]

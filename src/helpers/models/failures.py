@@ -1,0 +1,148 @@
+"""What can go wrong with a request to a model: when to try again, how long to wait, what to store of it.
+
+Nothing here imports litellm: its exceptions are read by their names, status codes and causes.
+"""
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from queue import Empty, SimpleQueue
+
+from helpers.models.recordings import redact
+
+MAX_WAIT_S = 60
+"""A provider's Retry-After counts up to this many seconds, and so does the wait of our own between attempts."""
+
+
+class LlmError(Exception):
+    """A request that has no reply: `status` is timeout, error, over_budget, refusal or unsupported; `reason` says it.
+
+    `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked.
+    """
+
+    def __init__(self, status, reason, recording=None):
+        super().__init__(status, reason)
+        self.status, self.reason, self.recording = status, reason, recording
+
+    def __str__(self):
+        return self.reason
+
+
+def call_within(function: Callable, seconds):
+    """Return what a function returns, raise what it raises, or TimeoutError after so many seconds.
+
+    It runs in a daemon thread, which cannot be killed and is left behind; what comes late is dropped.
+
+    >>> call_within(lambda: time.sleep(5), 0.01)
+    Traceback (most recent call last):
+        ...
+    TimeoutError
+    """
+    box = SimpleQueue()
+
+    def run():
+        try:
+            box.put((function(), None))
+        except BaseException as error:  # handed over, and raised in the thread that waits
+            box.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        value, error = box.get(timeout=max(0.0, seconds))
+    except Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return value
+
+
+def get_headers(error):
+    """Return the headers of the HTTP response behind an error, {} when there was none."""
+    found = getattr(error, "litellm_response_headers", None) or getattr(getattr(error, "response", None), "headers", {})
+    return {name.lower(): value for name, value in dict(found or {}).items()}
+
+
+def list_causes(error):
+    """Return an exception and those behind it, the outermost first."""
+    chain = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def is_malformed(error):
+    """Say whether an error comes from a body that is no JSON: the model has answered, so it is not asked again."""
+    return any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
+
+
+def is_passing(error):
+    """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that failed."""
+    code = getattr(error, "status_code", None)
+    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not is_malformed(error)
+
+
+def choose_wait(default, state):
+    """Return the seconds before the next attempt: what Retry-After says (seconds or a date), else doubling ones."""
+    seconds = read_wait(get_headers(state.outcome.exception()))
+    return default(state) if seconds is None else seconds
+
+
+def read_wait(headers):
+    """Return the seconds that a Retry-After header (a number or a date) asks to wait, MAX_WAIT_S at most; else None.
+
+    >>> read_wait({"retry-after": "2"}), read_wait({"retry-after": "21600"}), read_wait({})
+    (2.0, 60, None)
+    """
+    wanted = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(wanted)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else None
+
+
+def is_over(enough, limit, state):
+    """Say whether to stop trying: enough attempts were made, or the next would start past the limit."""
+    return enough(state) or time.monotonic() + state.upcoming_sleep >= limit
+
+
+def explain(error, n_requests, limit, door):
+    """Return (status, reason) of a failed request in a form that may be stored."""
+    kind, code = type(error).__name__, getattr(error, "status_code", None)
+    if isinstance(error, LlmError):
+        return error.status, error.reason
+    text = str(error).rpartition("Exception - ")[2].removeprefix(f"litellm.{kind}: ")
+    if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
+        return "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
+    behind = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
+    if is_malformed(error):
+        status, text = "error", "the reply is not JSON"
+    elif behind and type(behind[0]).__name__ != "HTTPStatusError":
+        status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
+    else:
+        status = classify(kind, text)
+        text = f"{kind} {code}: {text}" if code else f"{kind}: {text}"
+    late = is_passing(error) and n_requests < door.n_requests
+    ending = "; no time left to try again" if late else ""
+    return "timeout" if late else status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
+
+
+def classify(kind, text):
+    """Return the status of a provider's no, by the kind of litellm's exception.
+
+    >>> classify("NotFoundError", "no such model"), classify("AuthenticationError", "bad key")
+    ('unsupported', 'error')
+    """
+    if kind == "ContentPolicyViolationError" or "content_policy" in text:
+        return "refusal"
+    if kind in ("NotFoundError", "UnsupportedParamsError", "ContextWindowExceededError"):
+        return "unsupported"
+    return "error"

@@ -1,0 +1,147 @@
+"""Judges: a language model that replies with one JSON object of a known form, each reply recorded like an agent's.
+
+Judges of plans and reasons, screens of sources and questions, writers of pages all are one: a function
+`consult(prompt, schema, repeat=0)` that studies take as an argument. By default it replays what is recorded under
+data/runs/<run_id>/; with `live=True` it asks for what is not.
+"""
+
+import importlib.metadata
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import jsonschema
+
+from helpers.models.failures import LlmError
+from helpers.models.llm import ask, open_door
+from helpers.models.local import MODELS, PACKAGE, get_local_name, name_model, open_model
+from helpers.models.recordings import pack_recordings
+
+COMMAND = "make study NOTEBOOK={run_id}"
+"""What makes a study's missing recordings, its run named like its notebook."""
+
+MAX_TOKENS = 400
+"""Longest reply, in tokens."""
+
+WARMTH = 0.7
+"""Temperature of repeated judgements (repeat > 0); the first is drawn at 0."""
+
+
+class Verdict(NamedTuple):
+    """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why there is none.
+
+    Other states: missing (not recorded), unparsable, and those of a failed request (error, timeout, refusal, ...).
+    `seconds` are those of the one time that it was asked.
+    """
+
+    status: str
+    value: dict | None = None
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+@contextmanager
+def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base=None, api_key_env=None, about=None):
+    """Yield `consult(prompt, schema, repeat=0) -> Verdict`, which asks a model for JSON.
+
+    `run_id`: folder of the recordings, by the study's notebook ("09_planning"); `model`: local/<name>, or provider/name
+    with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
+    the end. Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
+    """
+    study = open_study(run_id, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
+    with study as (door, name, is_local):
+        end = time.monotonic() + 60 * minutes if minutes is not None else None
+        yield build_consult(door, name, is_local, end)
+
+
+@contextmanager
+def open_study(run_id, model, *, live=False, api_base=None, api_key_env=None, about=None):
+    """Yield (door, the model's name for it, whether it is local) of a study's recordings, packed at the end when live.
+
+    Arguments and errors are those of `open_judge`.
+    """
+    entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
+    local = get_local_name(entry)
+    with ExitStack() as stack:
+        connection = open_model(entry, stack) if live else None
+        door = open_door(run_id, live=live, connection=connection, command=COMMAND.format(run_id=run_id))
+        try:
+            yield door, name_model(local) if local else model, bool(local)
+        finally:
+            door.recordings.close()
+            if live and door.recordings.rows:
+                pack_recordings(run_id, describe_judge(model, local, about), door.secrets)
+
+
+def build_consult(door, model, is_local, end=None) -> Callable[..., Verdict]:
+    """Return a judge on a door: `consult(prompt, schema, repeat=0)`; from the moment `end` on nothing new is asked."""
+
+    def consult(prompt, schema, repeat=0):
+        messages = [{"role": "user", "content": prompt}]
+        options = choose_options(schema, is_local, repeat)
+        door.live, live = door.live and (end is None or time.monotonic() < end), door.live
+        try:
+            row = ask(door, model, messages, sample=repeat, **options)
+        except LookupError as error:
+            return Verdict("missing", reason=str(error))
+        except LlmError as error:
+            return Verdict(error.status, reason=error.reason, seconds=(error.recording or {}).get("duration_s") or 0.0)
+        finally:
+            door.live = live
+        return read_verdict(row, schema)
+
+    return consult
+
+
+def make_schema(**properties):
+    """Return the JSON schema of an object that has exactly these properties.
+
+    >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
+    ['harmful']
+    """
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def choose_options(schema, is_local, repeat):
+    """Return the options of a judge's request: structured output, repeats by temperature and seed.
+
+    A local model's server turns the schema into a grammar.
+    """
+    form = {"name": "verdict", "schema": schema, "strict": True}
+    options = {"response_format": {"type": "json_schema", "json_schema": form}, "max_tokens": MAX_TOKENS}
+    options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
+    return options | ({"extra_body": {"cache_prompt": False}} if is_local else {})
+
+
+def read_verdict(row, schema):
+    """Return the verdict that a recording holds.
+
+    >>> form = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
+    >>> read_verdict({"content": '{"score": 7}'}, form).value, read_verdict({"content": "seven"}, form).status
+    ({'score': 7}, 'unparsable')
+    """
+    seconds = row.get("duration_s") or 0.0
+    try:
+        value = json.loads(row["content"] or "")
+        jsonschema.validate(value, schema)
+    except (ValueError, jsonschema.ValidationError) as error:
+        return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
+    return Verdict("ok", value, seconds=seconds)
+
+
+def describe_judge(model, local, about):
+    """Return the facts that run.json keeps of a judge beside the totals."""
+    server = f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None
+    return {
+        "model": model,
+        "model_sha256": MODELS[local]["sha256"] if local else None,
+        "server": server,
+        "about": about,
+    }

@@ -1,0 +1,362 @@
+"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling. It alone loads litellm.
+
+`ask` gives a request's recorded reply (helpers.models.recordings); a door that is open (`live=True`) asks for what is not
+recorded. litellm is imported when a door is opened for asking (seconds, 170 MB), with its own retries and its download
+of prices switched off: in trials `num_retries=3` sent 7 requests against a 429, a body that drips outlived `timeout`.
+So retries are ours, every attempt runs in a thread that the deadline leaves behind, and a body is cut at its time.
+"""
+
+import math
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from urllib.parse import urlsplit
+
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+from helpers.models.failures import MAX_WAIT_S, LlmError, call_within, choose_wait, explain, is_over, is_passing
+from helpers.models.recordings import Recordings, hash_request, list_secrets, redact
+from helpers.store import dump_json
+
+DEADLINE_S = 1800
+"""Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
+
+N_REQUESTS = 4
+"""How many requests, by default, may go out for one reply: the first and three retries."""
+
+MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
+"""Tokens of a reply, and of what a model can read, where neither the request nor the price map says how many."""
+
+IDLE_S = 60
+"""Seconds for a request that brings no timeout of its own (polls, in helpers.models.polling)."""
+
+OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
+"""Options that the door sets itself; repeated draws are told apart by `sample`."""
+
+
+@dataclass
+class Door:
+    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded."""
+
+    recordings: Recordings
+    live: bool = False
+    connection: dict = field(default_factory=dict)
+    deadline_s: float = DEADLINE_S
+    n_requests: int = N_REQUESTS
+    ceiling_usd: float | None = None
+    secrets: tuple = ()
+    command: str = "make run AGENT=name"
+    wait_s: float = 1
+    spent_usd: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+
+def open_door(run_id, *, live=False, connection=None, environment=os.environ, **settings):
+    """Return a Door on a run's recordings under data/runs/<run_id>/.
+
+    `connection` holds `api_base` and `api_key` where the provider's own environment variables do not; `environment` is
+    where secrets to hide are looked for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all
+    that the run records, what it has cost so far included), command (what would make a missing recording).
+    """
+    connection = {name: value for name, value in (connection or {}).items() if value is not None}
+    secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
+    recordings = Recordings(run_id, secrets)
+    door = Door(recordings, live=live, connection=connection, secrets=secrets, **settings)
+    door.spent_usd = sum(row.get("cost_usd") or row.get("cost_bound_usd") or 0 for row in recordings.rows.values())
+    if live:
+        load_litellm()
+    return door
+
+
+def ask(door, model, messages, *, sample=0, deadline_at=None, **options):
+    """Return the recording of a request: `content`, `tool_calls`, `finish_reason`, `logprobs`, tokens, cost, seconds.
+
+    `options` are the provider's (max_tokens, temperature, tools, logprobs, extra_body, ...), `sample` tells apart
+    repeated draws of one request. `deadline_at`, a moment of time.monotonic(), shortens the door's own deadline:
+    several requests for one question share it. What is recorded is not asked again, but a door with `live=True` asks
+    again for what failed. Raises LookupError, with the command that would make it, when a closed door has no recording;
+    LlmError when there is no reply; ValueError for an option that the door sets itself.
+    """
+    check_options(options, OURS)
+    request = {"model": model, "messages": messages, "options": options, "sample": sample}
+    return recall(door, request, deadline_at)
+
+
+def check_options(options, ours):
+    """Raise ValueError for an option that the door sets itself."""
+    unfit = sorted(set(options) & set(ours))
+    if unfit:
+        raise ValueError(f"the option {unfit[0]!r} is set by the door; use sample, or the settings of open_door")
+
+
+def recall(door, request, deadline_at, answer=None, bound=None):
+    """Return the recording of a request; an open door makes what is missing or failed with `answer` (see `record`)."""
+    key = hash_request(request)
+    recorded = door.recordings.find(key)
+    if recorded and (recorded["status"] == "ok" or not door.live):
+        return open_recording(recorded)
+    if not door.live:
+        folder = door.recordings.folder
+        model = request["model"]
+        raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
+    return open_recording(door.recordings.add(record(door, key, request, deadline_at, answer, bound)))
+
+
+def open_recording(row):
+    """Return a recording that holds a reply. Raises LlmError when it holds why there is none.
+
+    >>> open_recording({"status": "refusal", "reason": "I would rather not."})
+    Traceback (most recent call last):
+        ...
+    helpers.models.failures.LlmError: I would rather not.
+    """
+    if row["status"] != "ok":
+        raise LlmError(row["status"], row["reason"], row)
+    return row
+
+
+def record(door, key, request, deadline_at, answer=None, bound=None):
+    """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
+
+    `answer(door, request, limit, row)` returns the recording's columns, `bound(request)` the most that this can cost
+    in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
+    """
+    started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+    limit = min(deadline_at or math.inf, clock + door.deadline_s)
+    answer, bound = answer or complete, (bound or bound_cost)(request)
+    reserve(door, bound)
+    row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
+    billed = bound
+    try:
+        row |= answer(door, request, limit, row)
+        if row["cost_usd"] is None:
+            row |= {"cost_bound_usd": bound} if bound else {}
+        else:
+            billed = row["cost_usd"]
+    except LlmError as error:
+        # what was given up, and a job that was followed, may be billed all the same: the bound counts as spent
+        billed = bound if error.status == "timeout" or "n_polls" in row else 0.0
+        row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
+    finally:
+        with door.lock:
+            door.spent_usd += (billed or 0.0) - (bound or 0.0)
+    return row | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def load_litellm():
+    """Import litellm, once, without its download of prices, its messages and a client for every timeout."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import: prices come from the package, not the network
+    import httpx
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.client_session = httpx.Client(
+        timeout=IDLE_S,
+        follow_redirects=True,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        event_hooks={"response": [limit_body]},
+    )
+    return litellm
+
+
+def limit_body(response):
+    """Make the body of an httpx response end with its request's timeout, however slowly it drips."""
+    import httpx
+
+    seconds = response.request.extensions.get("timeout", {}).get("read")
+    if seconds is None:
+        return
+
+    stream, end = response.stream, time.monotonic() + seconds
+
+    class Body(httpx.SyncByteStream):
+        def __iter__(self):
+            for part in stream:
+                yield part
+                if time.monotonic() > end:
+                    raise httpx.ReadTimeout("the body drips", request=response.request)
+
+        def close(self):
+            stream.close()
+
+    response.stream = Body()
+
+
+def request_reply(door, request, limit, row):
+    """Return litellm's response to a request; counts and raises as `try_often` does."""
+    connect = prepare_connection(door, request["model"])
+    return try_often(door, partial(send, request, connect, limit), limit, row)
+
+
+def try_often(door, function, limit, row):
+    """Return what a function that asks a provider returns, after at most `n_requests` attempts before `limit`.
+
+    `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says), 408, 5xx, a
+    connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
+    """
+
+    def attempt():
+        row["n_requests"] += 1
+        return call_within(function, limit - time.monotonic())
+
+    retrying = Retrying(
+        retry=retry_if_exception(is_passing),
+        wait=partial(choose_wait, wait_exponential(multiplier=door.wait_s, max=MAX_WAIT_S)),
+        stop=partial(is_over, stop_after_attempt(door.n_requests), limit),
+        reraise=True,
+    )
+    try:
+        return retrying(attempt)
+    except Exception as error:  # litellm passes on whatever a provider's client raises
+        raise LlmError(*explain(error, row["n_requests"], limit, door)) from None
+
+
+def send(request, connect, limit):
+    """Send one request through litellm and return its response; runs in a thread of its own."""
+    return load_litellm().completion(
+        model=request["model"],
+        messages=request["messages"],
+        timeout=float(max(1, math.ceil(limit - time.monotonic()))),  # whole: litellm makes a client for each timeout
+        num_retries=0,
+        max_retries=0,
+        **connect,
+        **request["options"],
+    )
+
+
+def prepare_connection(door, model):
+    """Return api_base and api_key for a model, having made sure that litellm knows its provider and has a key.
+
+    A server on loopback gets a key of its own when none is given, as the protocol wants one. Raises LlmError.
+    """
+    connect = dict(door.connection)
+    if urlsplit(connect.get("api_base", "")).hostname in ("127.0.0.1", "localhost", "::1"):
+        connect.setdefault("api_key", "none")
+    missing = check_model(model, connect.get("api_base"), "api_key" in connect)
+    if missing:
+        raise LlmError(*missing)
+    return connect
+
+
+@lru_cache(maxsize=256)
+def check_model(model, api_base, has_key):
+    """Return (status, reason) why a model cannot be asked, None when it can."""
+    litellm = load_litellm()
+    try:
+        provider = litellm.get_llm_provider(model, api_base=api_base)[1]
+    except litellm.BadRequestError:
+        known = "write it as provider/name, such as openai/gpt-4o-mini"
+        return "unsupported", f"no provider is known for the model {model!r}; {known}"
+    missing = [] if has_key else litellm.validate_environment(model)["missing_keys"]
+    if missing:
+        return "error", f"no key for {provider}: set {' and '.join(missing)} in the environment"
+    return None
+
+
+# --- replies and costs -----------------------------------------------------------------------------------------------
+
+
+def complete(door, request, limit, row):
+    """Return a recording's columns from one chat completion. Raises LlmError."""
+    return read_response(request_reply(door, request, limit, row), request["options"])
+
+
+def read_response(response, options):
+    """Return what is kept of litellm's response. Raises LlmError when it holds no choice.
+
+    Logprobs are kept for each token, with as many alternatives as the request's `top_logprobs` asked for. A refusal has
+    its status and the model's words as the reason.
+    """
+    if not response.choices:
+        raise LlmError("error", "the reply holds no choice")
+    choice, usage = response.choices[0], response.usage
+    message = choice.message
+    refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+    row = {
+        "content": message.content,
+        "tool_calls": [call.model_dump() for call in message.tool_calls or []],
+        "reasoning": getattr(message, "reasoning_content", None),
+        "finish_reason": choice.finish_reason,
+        "logprobs": read_logprobs(getattr(choice, "logprobs", None), options.get("top_logprobs") or 0),
+        "n_input_tokens": usage.prompt_tokens,
+        "n_output_tokens": usage.completion_tokens,
+        "n_cached_tokens": getattr(usage.prompt_tokens_details, "cached_tokens", None),
+        "n_think_tokens": getattr(usage.completion_tokens_details, "reasoning_tokens", None),
+        "model_version": name_version(response.model),
+        "cost_usd": response._hidden_params.get("response_cost"),
+    }
+    row["cost_note"] = "no price is known for this model" if row["cost_usd"] is None else None
+    if refusal or (choice.finish_reason == "content_filter" and not message.content):
+        row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
+    return row
+
+
+def name_version(name):
+    """Return a model's name as a server gives it, without the folder where a local one has its file.
+
+    >>> name_version("/home/me/models/small.gguf"), name_version("org/large")
+    ('small.gguf', 'org/large')
+    """
+    return name.rpartition("/")[2] if isinstance(name, str) and name.startswith("/") else name
+
+
+def read_logprobs(logprobs, n_top):
+    """Return a reply's logprobs as a list of {token, logprob, top}, natural logarithms to four decimals, or None."""
+    if logprobs is None or not getattr(logprobs, "content", None):
+        return None
+    return [
+        {
+            "token": part.token,
+            "logprob": round(part.logprob, 4),
+            "top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]],
+        }
+        for part in logprobs.content
+    ]
+
+
+@lru_cache(maxsize=256)
+def get_prices(model):
+    """Return a model's (US dollars an input token, an output token, longest output, longest input), or None.
+
+    By litellm's map of prices.
+    """
+    litellm = load_litellm()
+    try:
+        known = litellm.get_model_info(model)
+    except Exception:  # litellm says with a bare Exception that a model is not in its map
+        return None
+    prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
+    longest = known.get("max_output_tokens") or MAX_OUTPUT, known.get("max_input_tokens") or MAX_INPUT
+    return None if None in prices else (*prices, *longest)
+
+
+def bound_cost(request):
+    """Return the most that a request can cost in US dollars, None without a price.
+
+    A token is at least a byte of text, so the bytes of the request bound its tokens.
+    """
+    prices = get_prices(request["model"])
+    if prices is None:
+        return None
+    options = request["options"]
+    n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
+    return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
+
+
+def reserve(door, bound):
+    """Set a request's bound aside in the door's spending. Raises LlmError when the ceiling could be passed."""
+    with door.lock:
+        if door.ceiling_usd is not None and door.spent_usd + (bound or 0.0) > door.ceiling_usd:
+            raise LlmError(
+                "over_budget",
+                f"not asked: {door.spent_usd:.4f} USD are spent or set aside, this request can cost {bound or 0:.4f}, "
+                f"the ceiling is {door.ceiling_usd:g}",
+            )
+        door.spent_usd += bound or 0.0

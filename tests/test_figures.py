@@ -21,7 +21,7 @@ FACTS = {
 
 @pytest.fixture
 def room(tmp_path, monkeypatch):
-    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     return tmp_path / "figures"
 
 
@@ -58,9 +58,9 @@ def test_the_image_names_what_it_rests_on_and_no_software(room):
     draw()
     with Image.open(room / "a_fig3.png") as picture:
         text = picture.text
-    assert text.keys() == {"Title", "Description", "hindcast"}
+    assert text.keys() == {"Title", "Description", "daybefore"}
     assert text["Title"] == FACTS["title"]
-    assert json.loads(text["hindcast"]) == {
+    assert json.loads(text["daybefore"]) == {
         "n": 800,
         "window": "A",
         "dates": "2016-10-10 to 2016-10-24",

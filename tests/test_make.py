@@ -10,7 +10,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from test_flow import find_imports, list_modules, read_imports
 
 import helpers
 
@@ -23,7 +22,7 @@ READS = r"data/(?:sources|replay|papers|prompts)\b|data/(?:agents|arms)\.toml"
 
 def run_make(folder, *arguments):
     """Run make in a folder without this test run's own settings; returns the finished process."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "HINDCAST"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "DAYBEFORE"))}
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
@@ -132,7 +131,7 @@ def kit(tmp_path):
     with open(tmp_path / "Makefile", "a", encoding="utf-8") as makefile:
         makefile.write("\n.make/41_second: .make/40_first\n.make/42_alone: $(call files,$(store))\n")
     (tmp_path / "notebooks").mkdir()
-    write = "import os, pathlib\n\nout = pathlib.Path(os.environ['HINDCAST_OUT'], 'data')\nout.mkdir()\n"
+    write = "import os, pathlib\n\nout = pathlib.Path(os.environ['DAYBEFORE_OUT'], 'data')\nout.mkdir()\n"
     make_notebook(tmp_path, "40_first", write + "(out / 'n.txt').write_text('1')")
     make_notebook(tmp_path, "41_second", "open('../data/n.txt').read()")
     make_notebook(tmp_path, "42_alone", "1 + 1")
@@ -190,7 +189,7 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
         ("object()", "shows an object's address"),
         ("import os\n\nos.getcwd()", "shows a path of this machine"),
         (
-            "import os, pathlib\n\npathlib.Path(os.environ['HINDCAST_OUT'], 'x.txt').write_text('1')",
+            "import os, pathlib\n\npathlib.Path(os.environ['DAYBEFORE_OUT'], 'x.txt').write_text('1')",
             "holds x.txt; a notebook writes under",
         ),
     ],

@@ -35,7 +35,7 @@ def test_columns_stand_in_the_contracts_order_and_extra_ones_follow():
 
 
 def test_a_table_reads_as_written_and_twice_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setenv("HINDCAST_OUT", str(tmp_path))
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     table = make_acquisitions("2016-10-17", "2016-10-18")
     first = write_table("acquisitions", table, "T").read_bytes()
     assert write_table("acquisitions", table, "T").read_bytes() == first

@@ -17,8 +17,8 @@ from IPython.display import Image
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
+from helpers.calendar import list_days
 from helpers.store import locate_output
-from helpers.world.sources import list_days
 
 STATUSES = ("real", "stand-in", "synthetic")
 """real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data."""
@@ -87,9 +87,9 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
         dates = first, last
     facts = {"n": int(n), "window": window, "dates": join_dates(dates), "status": status}
     draw_caption(fig, describe_facts(**facts))
-    hindcast = json.dumps(facts, sort_keys=True, ensure_ascii=False)
+    daybefore = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
-    write_image(fig, image, {"Title": title, "Description": source, "hindcast": hindcast})
+    write_image(fig, image, {"Title": title, "Description": source, "daybefore": daybefore})
     shown.round(6).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return Image(image)
@@ -141,9 +141,9 @@ def read_facts(image):
     """
     with Picture.open(image) as picture:
         text = picture.text
-    if "hindcast" not in text:
+    if "daybefore" not in text:
         raise ValueError(f"{image.name} was not written by save_figure; draw it again or delete it")
-    return {"title": text["Title"], "source": text["Description"], **json.loads(text["hindcast"])}
+    return {"title": text["Title"], "source": text["Description"], **json.loads(text["daybefore"])}
 
 
 def write_index(folder=None):

@@ -1,6 +1,6 @@
 """Where files live, and the tables that stages share: their names, columns and keys.
 
-Reads look first under `HINDCAST_OUT` (when set) and then in the repository; writes go to `HINDCAST_OUT`
+Reads look first under `DAYBEFORE_OUT` (when set) and then in the repository; writes go to `DAYBEFORE_OUT`
 when set, so that tests and checks re-run every stage without touching a committed file.
 """
 
@@ -96,18 +96,18 @@ def check_table(name, table):
 
 
 def locate_output(relative):
-    """Return where a file is to be written: under `HINDCAST_OUT` when set, else in the repository; makes its folder."""
-    path = Path(os.environ.get("HINDCAST_OUT") or ROOT) / relative
+    """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository; makes its folder."""
+    path = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def locate_input(relative):
-    """Return a file to read, from `HINDCAST_OUT` when it holds one, else from the repository.
+    """Return a file to read, from `DAYBEFORE_OUT` when it holds one, else from the repository.
 
     Raises FileNotFoundError that says which target makes it.
     """
-    for base in (os.environ.get("HINDCAST_OUT"), ROOT):
+    for base in (os.environ.get("DAYBEFORE_OUT"), ROOT):
         if base and (Path(base) / relative).exists():
             return Path(base) / relative
     raise FileNotFoundError(f"{relative} is not there; `make figures` builds it")

@@ -13,9 +13,9 @@ import pandas as pd
 
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
+from helpers.calendar import stamp_moment
 from helpers.models.llm import open_door
 from helpers.store import ROOT, locate_input
-from helpers.world.sources import stamp_moment
 
 SEED = 20161010
 """Draws the events of all arms."""
@@ -72,7 +72,7 @@ def list_recorded(arm_id):
         return {}
 
 
-def replay_arms(arm_ids, opener, ledger, *, events, parse, code_version):
+def replay_arms(arm_ids, opener, ledger, *, events, code_version):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
     Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables.
@@ -87,7 +87,7 @@ def replay_arms(arm_ids, opener, ledger, *, events, parse, code_version):
         if chosen.empty:
             continue
         door = open_door(arm_id, command=f"make record ARM={arm_id}")
-        agent = connect_agent(entries[arm["agent"]], door, parse) | {"condition": describe_condition(arm)}
+        agent = connect_agent(entries[arm["agent"]], door) | {"condition": describe_condition(arm)}
         asked = {"window": arm["window"], "code_version": code_version, "mode": "thread", "progress": False}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids

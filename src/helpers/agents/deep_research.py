@@ -1,6 +1,6 @@
 """Closed deep research: a provider's own agent plans, searches and writes; the question goes in, a report comes out.
 
-The last of FutureX's categories (3.2.3). The job runs at the provider for minutes (helpers.models.polling) and searches the
+The last of FutureX's categories (3.2.3). The job runs at the provider for minutes (models.polling) and searches the
 web as it is today, not as of the event's start day: only for events that are still open is its forecast one.
 """
 

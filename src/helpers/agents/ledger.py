@@ -14,7 +14,7 @@ import pandas as pd
 from helpers.store import TABLES, list_columns
 
 LEDGER = "data/runs/ledger.sqlite"
-"""Where the live ledger is, under the repository or `HINDCAST_OUT`; ignored by git."""
+"""Where the live ledger is, under the repository or `DAYBEFORE_OUT`; ignored by git."""
 
 KEPT = ("runs", "replies", "predictions", "traces")
 """The tables that a ledger holds."""
@@ -132,8 +132,3 @@ def read_runs(path, table, run_ids=None, timings=False):
         marks, key = ", ".join("?" * len(wanted)), ", ".join(TABLES[table][0])
         sql = f"SELECT {', '.join(columns)} FROM {table} WHERE run_id IN ({marks}) ORDER BY {key}"
         return pd.DataFrame(connection.execute(sql, wanted).fetchall(), columns=columns)
-
-
-def export_run(path, run_id):
-    """Return a run's four tables as a dict of DataFrames, without timings: they may go to files that are compared."""
-    return {table: read_runs(path, table, [run_id]) for table in KEPT}

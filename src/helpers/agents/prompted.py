@@ -6,14 +6,14 @@ request ends as a missing prediction with its reason (FutureX 3.4.2, 4.1), never
 
 import math
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.workers import fail
 from helpers.models.failures import LlmError
+from helpers.models.grammars import build_grammar
 from helpers.models.llm import Door, ask
-from helpers.models.local import build_grammar
+from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s")
@@ -27,15 +27,13 @@ MAX_ANSWER = 200
 
 
 class Client(NamedTuple):
-    """A model as an agent uses it: the door to it, its name there, and how replies are read.
+    """A model as an agent uses it: the door to it and its name there.
 
-    `parse(reply, kind, options, explain=True) -> (value, reason)` is `outcomes.predictions.parse_prediction`; with
-    `is_local` answers are held to a grammar and the prompt cache is switched request by request.
+    With `is_local` answers are held to a grammar and the prompt cache is switched request by request.
     """
 
     door: Door
     model: str
-    parse: Callable
     is_local: bool = False
     options: dict = {}
 
@@ -117,7 +115,7 @@ def forecast(answer, client, event, world):
 
 def read_reply(client, event, reply):
     """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'."""
-    value, reason = client.parse(reply["content"] or "", event["kind"], parse_json(event["options"]), explain=True)
+    value, reason = parse_prediction(reply["content"] or "", event["kind"], parse_json(event["options"]), explain=True)
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
         return {"value": None, "status": status, "reason": reason or "no answer"}

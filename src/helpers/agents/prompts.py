@@ -1,10 +1,7 @@
 """Prompts: the files of data/prompts, filled with an event (FutureX C.2, in our own words)."""
 
-from functools import cache
-
-from helpers.store import ROOT, hash_text, parse_json
-
-FOLDER = ROOT / "data/prompts"
+from helpers.prompts import read_prompt
+from helpers.store import parse_json
 
 ANSWER_FORMATS = {
     "single": "the letter of one option, and nothing else",
@@ -17,17 +14,6 @@ ANSWER_FORMATS = {
     "list": "{k} names, with semicolons between them",
 }
 """What belongs in the box, in words only: small models copy an example answer."""
-
-
-@cache
-def read_prompt(name):
-    """Return the text of data/prompts/<name>.md. Raises FileNotFoundError."""
-    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-
-
-def hash_prompts(names):
-    """Return 16 hex digits that change with any of some prompt files."""
-    return hash_text("\0".join(read_prompt(name) for name in names), 16)
 
 
 def describe_answer(event):

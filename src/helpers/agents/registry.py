@@ -9,11 +9,11 @@ import pandas as pd
 from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.prompted import Client, ask_directly, forecast
-from helpers.agents.prompts import hash_prompts
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.models.llm import OURS, check_model, check_options
 from helpers.models.local import LOCAL, MODELS, get_local_name, name_model
+from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
 
 CATEGORIES = (
@@ -102,15 +102,12 @@ def load_agents(path=ROOT / "data/agents.toml"):
     }
 
 
-def connect_agent(entry, door, parse):
-    """Return an agent that asks its model through a door: `forecast` and the runs table's columns.
-
-    `parse` reads replies (`outcomes.predictions.parse_prediction`).
-    """
+def connect_agent(entry, door):
+    """Return an agent that asks its model through a door: `forecast` and the runs table's columns."""
     answer, prompts = PROMPTED[entry["method"]]
     local = get_local_name(entry)
     model = name_model(local) if local else entry["model"]
-    client = Client(door, model, parse, bool(local), entry.get("options", {}))
+    client = Client(door, model, bool(local), entry.get("options", {}))
     return {
         "forecast": partial(forecast, answer, client),
         "category": entry["category"],

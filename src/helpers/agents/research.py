@@ -11,10 +11,11 @@ from functools import partial
 import pandas as pd
 
 from helpers.agents.prompted import constrain_answer, constrain_json
-from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
+from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.searching import read_arguments
 from helpers.agents.tools import call_tool, write_schema
-from helpers.models.local import join_alternatives, quote_literal
+from helpers.models.grammars import join_alternatives, quote_literal
+from helpers.prompts import read_prompt
 from helpers.store import dump_json
 
 N_CALLS = 3

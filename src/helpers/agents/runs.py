@@ -29,11 +29,11 @@ PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm"
 
 CODE = (
     "src/helpers/store.py",
-    "src/helpers/recordings.py",
+    "src/helpers/models/recordings.py",
     "src/helpers/world",
     "src/helpers/questions",
     "src/helpers/agents",
-    *(f"src/helpers/outcomes/{name}.py" for name in ("boxes", "letters", "quantities", "predictions")),
+    "src/helpers/replies",
 )
 """The sources that a forecast depends on; prompts have a hash of their own."""
 

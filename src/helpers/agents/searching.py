@@ -6,9 +6,10 @@ The second of FutureX's categories (3.2.3). Every look-up is as of the event's s
 import json
 
 from helpers.agents.prompted import constrain_answer, constrain_json
-from helpers.agents.prompts import fill_final_line, fill_prompt, read_prompt
+from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.tools import SCHEMAS, call_tool, search_web
-from helpers.models.local import STEP_GRAMMAR
+from helpers.models.grammars import STEP_GRAMMAR
+from helpers.prompts import read_prompt
 
 N_CALLS = 3
 """Look-ups a question, at most."""

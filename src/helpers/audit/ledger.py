@@ -18,7 +18,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.checks import JUDGEMENTS, VALUES, run_check
-from helpers.futurex.levels import measure_share
+from helpers.estimates.intervals import measure_share
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict ours interval note".split()
 VERDICTS = ("consistent", "inconsistent", "not recomputable")

@@ -13,7 +13,8 @@ import pandas as pd
 from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
-from helpers.futurex.levels import SEARCH_CATEGORIES, judge_interval
+from helpers.estimates.groups import SEARCH_CATEGORIES
+from helpers.estimates.intervals import judge_interval
 
 COLUMNS = "id finding statement value low high n verdict note".split()
 WORDS = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}

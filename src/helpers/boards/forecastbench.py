@@ -9,19 +9,12 @@ import math
 import numpy as np
 import pandas as pd
 
+from helpers.outcomes.scores import convert_brier
+
 PARTS = ("dataset", "market", "overall")
 PEOPLE = {"superforecasters": "Superforecaster median forecast", "public": "Public median forecast"}
 HOUSE = "ForecastBench"
 """As a model's organization: people, crowds and fixed rules, no single model."""
-
-
-def convert_brier(brier):
-    """Return the Brier index of a Brier score (smaller is better) on the scale to 100 (larger is better).
-
-    >>> [float(x) for x in convert_brier([0.0, 0.25, 1.0])]
-    [100.0, 50.0, 0.0]
-    """
-    return 100 * (1 - np.sqrt(np.asarray(brier, dtype=float)))
 
 
 def tidy_board(board):

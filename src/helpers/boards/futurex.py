@@ -11,8 +11,9 @@ import pandas as pd
 from scipy.stats import kendalltau, t
 
 from helpers import papers
+from helpers.estimates.groups import LEVELS
+from helpers.estimates.intervals import take_interval
 from helpers.estimates.regression import fit_factors
-from helpers.futurex.levels import LEVELS, take_interval
 
 SCORES = [f"level{level}" for level in LEVELS]
 COUNTS = [f"n_level{level}" for level in LEVELS]

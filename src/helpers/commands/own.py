@@ -14,13 +14,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from helpers.estimates.groups import summarize_groups
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.estimates.missing import simulate_std
 from helpers.estimates.pairs import score
 from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
 from helpers.figures import save_figure, use_style, write_index
 from helpers.formats.folder import Problems, describe_problem, read_folder
 from helpers.futurex.domains import MIN_EVENTS, select_domains, summarize_domains
-from helpers.futurex.levels import build_matrix, resample_means, select_headline, summarize_groups, take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_grouped, draw_intervals, draw_radar
 from helpers.store import locate_output
 
@@ -60,14 +62,14 @@ def draw_folder(folder, seed=0, n_trials=20_000):
 @contextlib.contextmanager
 def write_under(folder):
     """Send every write of the kit to a folder while the block runs."""
-    before = os.environ.get("HINDCAST_OUT")
-    os.environ["HINDCAST_OUT"] = str(Path(folder).resolve())
+    before = os.environ.get("DAYBEFORE_OUT")
+    os.environ["DAYBEFORE_OUT"] = str(Path(folder).resolve())
     try:
         yield
     finally:
-        del os.environ["HINDCAST_OUT"]
+        del os.environ["DAYBEFORE_OUT"]
         if before is not None:
-            os.environ["HINDCAST_OUT"] = before
+            os.environ["DAYBEFORE_OUT"] = before
 
 
 def describe_folder(folder, events):

@@ -16,7 +16,6 @@ from helpers.agents.registry import connect_agent, load_entries
 from helpers.models.llm import open_door, record
 from helpers.models.local import MODELS, PACKAGE, get_local_name, open_model
 from helpers.models.recordings import Recordings, pack_recordings
-from helpers.replies.predictions import parse_prediction
 from helpers.store import hash_text, read_table
 from helpers.world.crawl import open_world
 
@@ -54,7 +53,7 @@ def record_arm(arm_id, arm, end=math.inf):
         crawler = stack.enter_context(open_world())()
         door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
         stack.callback(door.recordings.close)
-        agent = connect_agent(entry, door, parse_prediction)
+        agent = connect_agent(entry, door)
         try:
             for event in tqdm(left, desc=arm_id, unit="event", initial=len(done), total=len(events)):
                 if time.monotonic() > end:

@@ -11,14 +11,15 @@ from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
 from helpers.agents.runs import hash_code, order_events, run_agents, sample_events
-from helpers.futurex.levels import build_matrix, resample_means, select_headline, summarize_levels, take_interval
+from helpers.calendar import list_days
+from helpers.estimates.groups import summarize_levels
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
-from helpers.outcomes.scores import score_predictions
-from helpers.replies.predictions import parse_prediction
+from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world
-from helpers.world.sources import list_days, load_sources
+from helpers.world.sources import load_sources
 
 
 def parse_positive(name, text):
@@ -136,7 +137,7 @@ def connect_prompted(agent_id, entry, window, events, stack, *, deadline_s, ceil
     settings = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "command": f"make run AGENT={agent_id}"}
     door = open_door(run_id, live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
-    return connect_agent(entry, door, parse_prediction)
+    return connect_agent(entry, door)
 
 
 def try_first(agent_id, agent, events, world):

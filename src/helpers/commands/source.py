@@ -5,13 +5,13 @@ import argparse
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.futurex.levels import build_matrix, select_headline
+from helpers.calendar import list_days
 from helpers.outcomes.answers import acquire_answers
-from helpers.outcomes.scores import score_predictions
+from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.papers import get_constant
 from helpers.questions.events import collect_events
 from helpers.world.crawl import open_world
-from helpers.world.sources import list_days, load_sources
+from helpers.world.sources import load_sources
 
 SEED = 20161010
 

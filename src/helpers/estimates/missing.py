@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from helpers.futurex.levels import build_matrix, select_headline, take_interval
+from helpers.estimates.intervals import take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
 
 RULES = ("at random", "level", "difficulty", "own error")
 """What the chance of a refusal grows with; only `own error` depends on what is missing itself."""

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.estimates.regression import compare_agents
-from helpers.futurex.levels import build_matrix
-from helpers.outcomes.scores import HEADLINE, score_predictions
+from helpers.outcomes.scores import HEADLINE, build_matrix, score_predictions
 
 COLUMNS = ["group", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "n", "n_only_a", "n_only_b", "verdict"]
 TOLD = ("level", "domain")

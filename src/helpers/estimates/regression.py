@@ -16,7 +16,7 @@ from scipy import stats
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.stats.multitest import multipletests
 
-from helpers.futurex.levels import build_matrix, select_headline
+from helpers.outcomes.scores import build_matrix, select_headline
 
 FACTORS = ("agent_id", "domain", "level")
 CODINGS = ("base", "sum")

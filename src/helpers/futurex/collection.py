@@ -6,10 +6,10 @@ The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 
 import pandas as pd
 
 from helpers import papers
+from helpers.calendar import ZONE
 from helpers.outcomes.answers import CRAWL_HOURS, STATUSES
 from helpers.questions.events import covers_window
 from helpers.store import parse_json
-from helpers.world.sources import ZONE
 
 STEPS = (
     ("cannot be asked", ("frozen", "unanswerable", "unreachable")),

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.futurex.levels import build_matrix, resample_means, select_headline, take_interval
+from helpers.calendar import list_days
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.outcomes.answers import acquire_answers
-from helpers.outcomes.scores import score_predictions
+from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.questions.events import collect_events
-from helpers.world.sources import list_days
 
 DELAYS = (1, 3, 7, 14)
 """Days; the paper chose 7."""

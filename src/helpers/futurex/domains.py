@@ -10,15 +10,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.futurex.levels import (
-    SEARCH_CATEGORIES,
-    bound_mean,
-    build_matrix,
-    judge_interval,
-    resample_means,
-    select_headline,
-    take_interval,
-)
+from helpers.estimates.groups import SEARCH_CATEGORIES
+from helpers.estimates.intervals import bound_mean, judge_interval, resample_means, take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVEL_PAIRS = {"1-2": (1, 2), "3-4": (3, 4)}
 """Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""

@@ -24,10 +24,10 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.agents.prompts import read_prompt
-from helpers.futurex.levels import judge_interval, resample_means, take_interval
-from helpers.futurex.trust import correlate
+from helpers.estimates.agreement import correlate
+from helpers.estimates.intervals import judge_interval, resample_means, take_interval
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import ROOT
 from helpers.world.sources import compute_published_at
 

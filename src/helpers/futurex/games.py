@@ -9,8 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.futurex.levels import resample_means, take_interval
-from helpers.futurex.lookups import compare_paired
+from helpers.estimates.intervals import compare_paired, resample_means, take_interval
 
 AGENTS = {"expert": "FiveThirtyEight", "elo": "own Elo", "home": "home rate", "half": "always one half"}
 START = 1500.0

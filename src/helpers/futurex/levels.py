@@ -8,118 +8,11 @@ import math
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
-from helpers.outcomes.scores import HEADLINE
-
-LEVELS = (1, 2, 3, 4)
-SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
-
-
-def select_headline(scores, events):
-    """Return the scored rows of each event's headline metric, with its level and kind.
-
-    Raises ValueError when nothing is left, or an event has no level.
-    """
-    known = events[["event_id", "kind", "level"]]
-    rows = scores[scores["is_scored"].astype(bool)].merge(known, on="event_id", how="inner")
-    rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
-    if rows.empty:
-        raise ValueError("no scored event is left; check that scores and events are of the same window")
-    if rows["level"].isna().any():
-        raise ValueError(
-            f"event {rows.loc[rows['level'].isna(), 'event_id'].iloc[0]} has no level; assign levels first"
-        )
-    return rows.assign(level=rows["level"].astype(int))
-
-
-def build_matrix(rows, agents, value="score"):
-    """Return the mean `value` by event (rows) and agent (columns, in the order of `agents`); NaN where none."""
-    matrix = rows.pivot_table(index="event_id", columns="agent_id", values=value, aggfunc="mean", dropna=False)
-    return matrix.reindex(columns=agents).sort_index()
-
-
-def resample_means(matrix, rng, n_boot=2000):
-    """Return the column means of `n_boot` resamples of a matrix's rows (n_boot x columns); NaN cells are left out.
-
-    A column drawn without a single value has NaN in that resample.
-
-    >>> resample_means(np.array([[1.0], [1.0]]), np.random.default_rng(0), n_boot=3).tolist()
-    [[1.0], [1.0], [1.0]]
-    """
-    values = np.asarray(matrix, dtype=float)
-    if not len(values):
-        raise ValueError("no events to draw from; leave out the empty group")
-    draws = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n_boot).astype(float)
-    there = np.isfinite(values)
-    counts = draws @ there
-    sums = draws @ np.where(there, values, 0.0)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-
-
-def take_interval(draws):
-    """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none.
-
-    >>> take_interval(np.arange(101.0))
-    (2.5, 97.5)
-    """
-    draws = draws[np.isfinite(draws)]
-    return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
-
-
-def measure_share(flags):
-    """Return a share with its 95% Wilson interval and n, blank without cases.
-
-    >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
-    {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
-    """
-    n, hits = len(flags), int(sum(flags))
-    if not n:
-        return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
-    low, high = proportion_confint(hits, n, method="wilson")
-    return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
-
-
-def bound_mean(values, rng, n_boot=2000):
-    """Return the ends of the 95% bootstrap interval of the mean of some values (a Series, one an event).
-
-    >>> bound_mean(pd.Series([0.5, 0.5]), np.random.default_rng(0))
-    (0.5, 0.5)
-    """
-    return take_interval(resample_means(values.to_frame(), rng, n_boot)[:, 0])
-
-
-def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
-    """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval.
-
-    `mean` is over predicted events, `coverage` the share of asked events that were predicted, `mean_imputed` counts
-    the others as 0; `n_events` is the set's scored events of the group. An agent without a prediction in a group has
-    a blank mean. Raises ValueError when a group asked for holds no scored event.
-    """
-    rows = select_headline(scores, events)
-    agents = sorted(rows["agent_id"].unique())
-    parts = []
-    for group in sorted(rows[by].unique()) if groups is None else groups:
-        part = rows[rows[by] == group]
-        if part.empty:
-            raise ValueError(f"no scored event of {by} {group}; there are {', '.join(map(str, rows[by].unique()))}")
-        matrix = build_matrix(part, agents)
-        draws = resample_means(matrix, rng, n_boot)
-        imputed = build_matrix(part, agents, "score_imputed")
-        table = pd.DataFrame({"agent_id": agents, by: group, "mean": matrix.mean().to_numpy()})
-        table[["low", "high"]] = [take_interval(column) for column in draws.T]
-        table["n"] = matrix.notna().sum().to_numpy()
-        table["n_events"] = len(matrix)
-        table["coverage"] = table["n"] / imputed.notna().sum().to_numpy()
-        table["mean_imputed"] = imputed.mean().to_numpy()
-        parts.append(table)
-    return pd.concat(parts, ignore_index=True).sort_values(["agent_id", by], ignore_index=True)
-
-
-def summarize_levels(scores, events, rng, n_boot=2000, levels=None):
-    """Return mean score by agent and level: `summarize_groups` by level (FutureX 4.2, Figure 17)."""
-    return summarize_groups(scores, events, rng, "level", n_boot, levels)
+from helpers.estimates.groups import LEVELS, SEARCH_CATEGORIES
+from helpers.estimates.intervals import judge_interval, resample_means, take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
 
 
 def weigh_levels(n_by_level, weights, min_events):
@@ -195,15 +88,6 @@ def draw_levels(scores, events, rng, n_boot=2000):
     means = {level: matrix.mean().to_numpy() for level, matrix in matrices.items()}
     draws = {level: resample_means(matrix, rng, n_boot) for level, matrix in matrices.items()}
     return agents, means, draws, {level: len(matrix) for level, matrix in matrices.items()}
-
-
-def judge_interval(low, high, bound=0.0):
-    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell).
-
-    >>> judge_interval(0.1, 0.2), judge_interval(-0.2, -0.1), judge_interval(-0.1, 0.1), judge_interval(math.nan, 1)
-    ('holds', 'fails', 'cannot tell', 'cannot tell')
-    """
-    return "holds" if low > bound else "fails" if high < bound else "cannot tell"
 
 
 def judge_findings(scores, events, runs, rng, n_boot=2000):

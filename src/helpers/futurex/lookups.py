@@ -7,14 +7,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.workers import STATUSES
-from helpers.futurex.levels import (
-    bound_mean,
-    build_matrix,
-    judge_interval,
-    resample_means,
-    select_headline,
-    take_interval,
-)
+from helpers.estimates.intervals import bound_mean, compare_paired, judge_interval, resample_means, take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.store import parse_json
 
 
@@ -72,21 +66,6 @@ def score_shared(scores, events, agents):
     if shared.empty:
         raise ValueError(f"no event was put to all of {', '.join(agents)}")
     return build_matrix(shared, list(agents))
-
-
-def compare_paired(first, second, rng, n_boot=2000):
-    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict.
-
-    >>> pair = compare_paired(pd.Series([0.0, 0.5]), pd.Series([1.0, 1.5]), np.random.default_rng(0))
-    >>> float(pair["difference"]), pair["n"], pair["verdict"]
-    (1.0, 2, 'holds')
-    """
-    difference = (second - first).dropna()
-    if difference.empty:
-        return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}
-    low, high = bound_mean(difference, rng, n_boot)
-    verdict = judge_interval(low, high) if len(difference) > 1 else "cannot tell"
-    return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}
 
 
 def compare_leads(scores, events, baseline, agents, rng, n_boot=2000):

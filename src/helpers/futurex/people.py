@@ -17,9 +17,9 @@ import pandas as pd
 
 from helpers import papers
 from helpers.agents.runs import sample_events
-from helpers.boards.forecastbench import convert_brier
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.formats.folder import read_value
-from helpers.futurex.levels import resample_means, take_interval
+from helpers.outcomes.scores import convert_brier
 from helpers.store import TABLES, dump_json, list_columns, parse_json
 
 AGENT = "people"

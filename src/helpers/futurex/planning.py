@@ -12,11 +12,11 @@ import statsmodels.api as sm
 from scipy import linalg
 
 from helpers import papers
-from helpers.agents.prompts import read_prompt
 from helpers.agents.research import read_plan, summarize_research
 from helpers.estimates.regression import build_dummies
-from helpers.futurex.levels import select_headline
 from helpers.models.judges import make_schema
+from helpers.outcomes.scores import select_headline
+from helpers.prompts import read_prompt
 
 RUBRICS = {
     "comprehensiveness": "it names the particular facts, dates and risks that decide the outcome; general words: "
@@ -115,7 +115,7 @@ def build_request(question, plan, rubrics=tuple(RUBRICS)):
 def judge_plans(plans, consult, judge, *, rubrics=tuple(RUBRICS), repeats=(0,)):
     """Return a judge's judgements of plans (target_type, plan_id, question, plan), a row a criterion and repeat.
 
-    `consult(prompt, schema, repeat)` is of `helpers.models.judges`. A verdict that is missing has a blank score, and its state
+    `consult(prompt, schema, repeat)` is of `models.judges`. A verdict that is missing has a blank score, and its state
     as `status`.
     """
     rows = []

@@ -10,12 +10,13 @@ import re
 import numpy as np
 import pandas as pd
 
-from helpers.agents.prompts import read_prompt
-from helpers.futurex.levels import resample_means, take_interval
+from helpers.calendar import ZONE, stamp_moment
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.world.crawl import Crawler, ExtractionError
 from helpers.world.gateway import Gateway, GatewayError
-from helpers.world.sources import ZONE, read_rows, stamp_moment
+from helpers.world.sources import read_rows
 
 TOPICS = (
     ("i94_traffic", "I-94", "volume", "number of westbound vehicles an hour"),

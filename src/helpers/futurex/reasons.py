@@ -4,7 +4,7 @@ Four reasons, one a trace: hallucination, insufficient data, unreasonable assump
 finds three of them from the steps alone; whether an assumption is reasonable needs a reader. Neither the rule nor the
 judge is told how the event ended.
 
-Hallucination is a claim that nothing the agent had been shown holds (`studies.claims`).
+Hallucination is a claim that nothing the agent had been shown holds (`futurex.claims`).
 """
 
 import re
@@ -12,10 +12,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from helpers.agents.prompts import read_prompt, split_question
+from helpers.agents.prompts import split_question
+from helpers.estimates.intervals import resample_means, take_interval
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
-from helpers.futurex.levels import resample_means, take_interval
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import parse_json
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
@@ -141,14 +142,6 @@ def ask_reasons(consult, cases):
 # --- shares and agreement --------------------------------------------------------------------------------------------
 
 
-def draw_sample(table, rng, n):
-    """Return `n` traces (event_id, agent_id) to be labelled: by turns from each agent, as far as each has enough."""
-    order = table.sort_values(["agent_id", "event_id"]).iloc[rng.permutation(len(table))]
-    turn = order.groupby("agent_id").cumcount()
-    chosen = order.assign(turn=turn).sort_values(["turn", "agent_id"]).head(n)
-    return chosen[["event_id", "agent_id"]].sort_values(["agent_id", "event_id"], ignore_index=True)
-
-
 def measure_shares(table, rng, by, value="rule", n_boot=2000):
     """Return the share of each reason by the columns `by`: n, share, low, high (95%, events drawn anew).
 
@@ -186,44 +179,3 @@ def measure_evidence(table, rng, n_boot=2000):
             low, high = take_interval(draws[:, 0] - draws[:, 1])
         rows.append(row | {"gap": gap, "low": low, "high": high})
     return pd.DataFrame(rows)
-
-
-def compare_labels(read, made, rng, n_boot=2000, labels=REASONS):
-    """Return how labels agree with those by reading: n, accuracy, majority (share of the commonest read label), kappa,
-    low, high (95%, traces drawn anew) and a verdict.
-
-    The verdict is "unfit" when kappa's interval reaches 0 or the accuracy is below the majority's share, else "fit";
-    without a single pair it is "cannot tell".
-
-    >>> compare_labels(["a", "b"] * 20, ["a", "b"] * 20, np.random.default_rng(0), labels=("a", "b"))["verdict"]
-    'fit'
-    """
-    read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
-    if not len(read):
-        return dict.fromkeys(("accuracy", "majority", "kappa", "low", "high"), np.nan) | {
-            "n": 0,
-            "verdict": "cannot tell",
-        }
-    weights = rng.multinomial(len(read), np.full(len(read), 1 / len(read)), size=n_boot)
-    draws = measure_kappa(read, made, weights, len(labels))
-    kappa = measure_kappa(read, made, np.ones((1, len(read))), len(labels))[0]
-    low, high = take_interval(draws)
-    accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
-    verdict = "fit" if low > 0 and accuracy >= majority else "unfit"
-    row = {"n": len(read), "accuracy": accuracy, "majority": majority, "kappa": kappa, "low": low, "high": high}
-    return row | {"verdict": verdict}
-
-
-def measure_kappa(read, made, weights, n_labels):
-    """Return Cohen's kappa of two columns of codes for each row of weights; NaN where both hold one label only."""
-    total = weights.sum(axis=1)
-    agreed = weights @ (read == made) / total
-    one, two = (weights @ np.eye(n_labels)[column] / total[:, None] for column in (read, made))
-    chance = (one * two).sum(axis=1)
-    return np.divide(agreed - chance, 1 - chance, out=np.full(len(weights), np.nan), where=chance < 1 - 1e-12)
-
-
-def tabulate_confusion(read, made, labels=REASONS):
-    """Return how often each label by reading (rows) was given which label (columns)."""
-    axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
-    return pd.crosstab(*axes, rownames=["by reading"], colnames=["given"], dropna=False)

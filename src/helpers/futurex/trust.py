@@ -6,9 +6,8 @@ question, questions) anew.
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from helpers.futurex.levels import resample_means, take_interval
+from helpers.estimates.intervals import resample_means, take_interval
 
 
 def spread_scores(judgements, judge, target_type=None, repeat=0):
@@ -84,70 +83,5 @@ def rate_judge(scores, calibration, rng, n_boot=2000):
             draws = np.divide(wons, ofs, out=np.full(n_boot, np.nan), where=ofs > 0)
             row[name], (row[f"{name}_low"], row[f"{name}_high"]) = won / of, take_interval(draws)
         row["verdict"] = "fit" if min(row["accuracy_low"], row["auc_low"]) > 0.5 else "UNFIT"
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def weigh_agreement(first, second):
-    """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
-
-    1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
-
-    >>> weigh_agreement(np.array([0, 5, 10]), np.array([0, 5, 10])), weigh_agreement(np.array([0, 9]), np.array([9, 0]))
-    (np.float64(1.0), np.float64(-1.0))
-    """
-    apart = first.var(axis=-1) + second.var(axis=-1) + (first.mean(axis=-1) - second.mean(axis=-1)) ** 2
-    return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
-
-
-def correlate_ranks(first, second):
-    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
-
-    >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
-    (np.float64(1.0), np.float64(nan))
-    """
-    return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
-
-
-def correlate(first, second):
-    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary.
-
-    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
-    [1.0]
-    """
-    first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
-    size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
-    return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
-
-
-def divide(top, bottom):
-    """Return a quotient, NaN where the divisor is 0."""
-    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
-
-
-MEASURES = {
-    "kappa": weigh_agreement,
-    "spearman": correlate_ranks,
-    "difference": lambda first, second: (second - first).mean(axis=-1),
-}
-
-
-def compare_scores(first, second, rng, measures=tuple(MEASURES), n_boot=2000):
-    """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
-
-    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first. Columns rubric, n, and each
-    measure with _low and _high. `second` may be a Series (words of a plan): it is then set against every criterion.
-    """
-    rows = []
-    for rubric in first.columns:
-        other = second if isinstance(second, pd.Series) else second[rubric]
-        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().to_numpy(float)
-        row = {"rubric": rubric, "n": len(both)}
-        left, right = both.T
-        draws = rng.integers(len(both), size=(n_boot, len(both))) if len(both) else None
-        for name in measures:
-            row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
-            drawn = MEASURES[name](left[draws], right[draws]) if len(both) else np.array([])
-            row[f"{name}_low"], row[f"{name}_high"] = take_interval(drawn)
         rows.append(row)
     return pd.DataFrame(rows)

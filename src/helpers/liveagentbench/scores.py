@@ -11,12 +11,12 @@ from itertools import chain
 import pandas as pd
 import seaborn as sns
 
-from helpers.agents.prompts import read_prompt
-from helpers.futurex.levels import measure_share, resample_means, take_interval
+from helpers.estimates.intervals import measure_share, resample_means, take_interval
 from helpers.liveagentbench.matching import SCORER_VERSION, match_answer
 from helpers.liveagentbench.solvers import Unread, extract_text, solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import parse_json
 
 RUN_ID = "31_liveagentbench"

@@ -23,7 +23,6 @@ from helpers.liveagentbench.tasks import ASKS, COUNTS, format_answer
 from helpers.world.gateway import GatewayError
 
 COLUMNS = ["occurred_at", "entity", "heading", "text"]
-TEXT_FORMS = ("csv", "html", "pdf")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2})?")
 WORDY_DATE = re.compile(r"(?:(\d{2}:\d{2}) on )?(\d{1,2}) (January|February|March|April|May|June|July|August|September|"
                         r"October|November|December) (\d{4})")  # fmt: skip

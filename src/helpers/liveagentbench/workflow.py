@@ -9,8 +9,7 @@ asks a model takes `consult` (`helpers.models.judges`).
 
 import pandas as pd
 
-from helpers.agents.prompts import read_prompt
-from helpers.futurex.levels import measure_share
+from helpers.estimates.intervals import measure_share
 from helpers.liveagentbench.cases import (
     ABILITIES,
     CONTROLS,
@@ -28,6 +27,7 @@ from helpers.liveagentbench.matching import extract_answer, lock_answer, match_a
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, Unread, extract_text, solve_task
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import hash_text, parse_json
 
 RUN_ID = "30_spdg"

@@ -1,6 +1,6 @@
 """The one door to language models: ask, record, replay, with a deadline and a cost ceiling. It alone loads litellm.
 
-`ask` gives a request's recorded reply (helpers.models.recordings); a door that is open (`live=True`) asks for what is not
+`ask` gives a request's recorded reply (models.recordings); a door that is open (`live=True`) asks for what is not
 recorded. litellm is imported when a door is opened for asking (seconds, 170 MB), with its own retries and its download
 of prices switched off: in trials `num_retries=3` sent 7 requests against a 429, a body that drips outlived `timeout`.
 So retries are ours, every attempt runs in a thread that the deadline leaves behind, and a body is cut at its time.

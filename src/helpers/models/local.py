@@ -17,7 +17,6 @@ import threading
 import zipfile
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from math import comb
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
@@ -58,12 +57,6 @@ START_S = 120
 CACHE_MIB = 256
 """Memory for conversations set aside while another one is served, so that a manager's is not read again."""
 
-MAX_RULES = 3000
-"""A ranking's grammar has a rule for each set of options already named; beyond so many it is refused."""
-
-NAME_RULE = r"name ::= [^;{}\\\n ] [^;{}\\\n]{0,59}"
-"""A name in an open ranking: up to 60 characters that neither end a box nor separate names."""
-
 
 def name_model(name):
     """Return the name under which a local model's requests are recorded.
@@ -72,13 +65,6 @@ def name_model(name):
     'openai/smollm2-135m-instruct-q4_1'
     """
     return f"openai/{Path(MODELS[name]['file']).stem}"
-
-
-STEP_GRAMMAR = r"""root ::= "{\"thought\": \"" text "\", \"action\": " turn "}"
-turn ::= look | "\"answer\", \"input\": \"\""
-look ::= ("\"search\"" | "\"open\"") ", \"input\": \"" text "\""
-text ::= [^"\\\n] [^"\\\n]{0,159}"""
-"""One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160 characters."""
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -238,83 +224,6 @@ def run_server(path, n_context, n_threads):
 
 
 # --- grammars --------------------------------------------------------------------------------------------------------
-
-
-def quote_literal(text):
-    r"""Return a text as a literal of llama.cpp's grammar language.
-
-    >>> print(quote_literal('say "a"'))
-    "say \"a\""
-    """
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def join_alternatives(texts):
-    """Return alternatives as the grammar language has them."""
-    return " | ".join(texts)
-
-
-def build_grammar(kind, options=None, k=1):
-    r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
-
-    `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
-    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). Raises ValueError
-    for another kind, or a ranking too large for a grammar.
-
-    >>> print(build_grammar("single", ["A", "B"]))
-    root ::= "Final answer: \\boxed{" answer "}"
-    answer ::= "A" | "B"
-    >>> print(build_grammar("multi", ["A", "B"]))
-    root ::= "Final answer: \\boxed{" answer "}"
-    answer ::= from0
-    from0 ::= "A" (", " from1)? | from1
-    from1 ::= "B"
-    """
-    options = list(options or [])
-    if kind == "single":
-        rules = ["answer ::= " + join_alternatives(map(quote_literal, options))]
-    elif kind == "multi":
-        rules = ["answer ::= from0"] + [write_subset_rule(options, i) for i in range(len(options))]
-    elif kind == "ranking" and options:
-        rules = write_ranking_rules(sorted(options), k)
-    elif kind == "ranking":
-        rules = ["answer ::= " + ' "; " '.join(["name"] * k), NAME_RULE]
-    elif kind == "number":
-        rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
-    else:
-        raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking and number")
-    return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
-
-
-def write_subset_rule(options, i):
-    """Return the rule for the letters from the i-th on: it, alone or with later ones, or only later ones."""
-    literal = quote_literal(options[i])
-    if i == len(options) - 1:
-        return f"from{i} ::= {literal}"
-    return f'from{i} ::= {literal} (", " from{i + 1})? | from{i + 1}'
-
-
-def write_ranking_rules(entities, k):
-    """Return the rules for ordered lists of k different entities: one for each set that may have been named before."""
-    n = len(entities)
-    if k > n:
-        raise ValueError(f"a ranking of {k} places needs as many entities, there are {n}")
-    n_rules = sum(comb(n, size) for size in range(k))
-    if n_rules > MAX_RULES:
-        raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes")
-    separator, rules, todo = quote_literal("; "), [], [()]
-    names = {(): "answer"}
-    for taken in todo:
-        parts = []
-        for i in (i for i in range(n) if i not in taken):
-            after = tuple(sorted((*taken, i)))
-            if len(after) < k and after not in names:
-                names[after] = "after-" + "-".join(map(str, after))
-                todo.append(after)
-            rest = f" {separator} {names[after]}" if len(after) < k else ""
-            parts.append(quote_literal(entities[i]) + rest)
-        rules.append(f"{names[taken]} ::= {join_alternatives(parts)}")
-    return rules
 
 
 def main(arguments):

@@ -117,7 +117,7 @@ def hash_request(request):
 
 
 class Recordings:
-    """The recordings of one run, read from the repository and from `HINDCAST_OUT`; new ones go where writes go.
+    """The recordings of one run, read from the repository and from `DAYBEFORE_OUT`; new ones go where writes go.
 
     Threads and processes may add at once: a line is one appended write, on disk before `add` returns. The last
     recording of a request holds.
@@ -127,7 +127,7 @@ class Recordings:
         self.folder, self.secrets = f"data/runs/{run_id}", tuple(secrets)
         self.lock, self.journal = threading.Lock(), None
         self.rows = {}
-        for base in dict.fromkeys([ROOT, Path(os.environ.get("HINDCAST_OUT") or ROOT)]):
+        for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
             self.rows |= read_rows(base / self.folder)
 
     def find(self, key):

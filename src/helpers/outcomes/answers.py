@@ -7,13 +7,13 @@ definitions.md 1.3). A site that cannot be crawled and a page that cannot be rea
 import numpy as np
 import pandas as pd
 
+from helpers.calendar import ZONE, stamp_moment
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import resolve_event
 from helpers.questions.tiers import MIN_VALUES, N_VALUES
 from helpers.store import check_table, dump_json, parse_json
 from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
-from helpers.world.sources import ZONE, stamp_moment
 
 CRAWL_HOURS = (14, 16, 18, 20)
 SPREAD_RULES = ("before_resolution", "before_start")

@@ -6,6 +6,7 @@ prediction (None or NaN) scores 0.0 in the functions; in the table its score is 
 
 import math
 
+import numpy as np
 import pandas as pd
 
 from helpers import papers, store
@@ -234,3 +235,35 @@ def score_predictions(predictions, answers, events, aliases=None):
     table["answer_status"] = table["answer_status"].fillna("never asked")
     rows = [row for record in table.to_dict("records") for row in score_row(record, aliases)]
     return store.check_table("scores", pd.DataFrame(rows, columns=store.list_columns("scores")))
+
+
+def select_headline(scores, events):
+    """Return the scored rows of each event's headline metric, with its level and kind.
+
+    Raises ValueError when nothing is left, or an event has no level.
+    """
+    known = events[["event_id", "kind", "level"]]
+    rows = scores[scores["is_scored"].astype(bool)].merge(known, on="event_id", how="inner")
+    rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
+    if rows.empty:
+        raise ValueError("no scored event is left; check that scores and events are of the same window")
+    if rows["level"].isna().any():
+        raise ValueError(
+            f"event {rows.loc[rows['level'].isna(), 'event_id'].iloc[0]} has no level; assign levels first"
+        )
+    return rows.assign(level=rows["level"].astype(int))
+
+
+def build_matrix(rows, agents, value="score"):
+    """Return the mean `value` by event (rows) and agent (columns, in the order of `agents`); NaN where none."""
+    matrix = rows.pivot_table(index="event_id", columns="agent_id", values=value, aggfunc="mean", dropna=False)
+    return matrix.reindex(columns=agents).sort_index()
+
+
+def convert_brier(brier):
+    """Return the Brier index of a Brier score (smaller is better) on the scale to 100 (larger is better).
+
+    >>> [float(x) for x in convert_brier([0.0, 0.25, 1.0])]
+    [100.0, 50.0, 0.0]
+    """
+    return 100 * (1 - np.sqrt(np.asarray(brier, dtype=float)))

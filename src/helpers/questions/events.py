@@ -10,13 +10,13 @@ import zlib
 import numpy as np
 import pandas as pd
 
+from helpers.calendar import ZONE, list_days, stamp_moment
 from helpers.questions.filters import JUDGES, draw_kept, screen_event
 from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
 from helpers.questions.tiers import assign_level, classify_volatility
 from helpers.store import check_table, dump_json
 from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
-from helpers.world.sources import ZONE, list_days, stamp_moment
 
 CARRY_DAYS = 7
 """Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""

@@ -11,11 +11,12 @@ import zlib
 import numpy as np
 import pandas as pd
 
+from helpers.calendar import ZONE
 from helpers.questions.pose import Deck, Unanswerable, pose_event
 from helpers.questions.targets import resolve_event
 from helpers.store import dump_json
 from helpers.world.crawl import select_series
-from helpers.world.sources import ZONE, load_sources, locate_rows, read_rows
+from helpers.world.sources import load_sources, locate_rows, read_rows
 
 SPANS = (("2016-10-05", "2016-10-24"), ("2026-05-25", "2026-06-09"), ("2026-10-04", "2026-10-19"))
 """Days on which questions open, by season."""

@@ -21,8 +21,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 
+from helpers.calendar import ZONE
 from helpers.world.render import RENDERERS
-from helpers.world.sources import ZONE, load_sources, read_rows
+from helpers.world.sources import load_sources, read_rows
 
 SHOWN_DAYS = 500
 """A page shows nothing published longer ago: seasons years apart never stand on one page."""

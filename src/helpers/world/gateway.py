@@ -17,7 +17,7 @@ import requests
 from charset_normalizer import from_bytes
 from urllib3.exceptions import HTTPError
 
-from helpers.world.sources import stamp_moment
+from helpers.calendar import stamp_moment
 
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""

@@ -5,7 +5,6 @@ One file a source in data/sources/*.toml, made to be edited by a person; data/re
 
 import tomllib
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -17,14 +16,6 @@ SITE_TYPES = ("prediction_market", "news", "ranking", "government", "real_time")
 FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
 FORMS = ("table", "ranking", "prose", "json", "market")
 ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")
-WINDOWS = {
-    "A": ("2016-10-10", "2016-10-24"),
-    "C1": ("2026-05-26", "2026-06-09"),
-    "C2": ("2026-10-05", "2026-10-19"),
-}
-"""Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
-ZONE = "Asia/Shanghai"
-"""The benchmark's clock, UTC+8 (FutureX 3.2.4)."""
 
 
 @dataclass(frozen=True)
@@ -215,25 +206,3 @@ def compute_published_at(publication, occurred_at):
         publication["timezone"], ambiguous=np.zeros(len(moment), dtype=bool), nonexistent="shift_forward"
     ).dt.tz_convert("UTC")
     return (moment + pd.Timedelta(minutes=publication.get("lag_minutes", 0))).dt.as_unit("s")
-
-
-def list_days(window):
-    """Return a window's start days as ISO dates.
-
-    >>> list_days("A")[0], len(list_days("A"))
-    ('2016-10-10', 15)
-    """
-    if window not in WINDOWS:
-        raise ValueError(f"window {window!r} is unknown; there are {', '.join(WINDOWS)}")
-    first, last = WINDOWS[window]
-    return [str(day.date()) for day in pd.date_range(first, last)]
-
-
-@lru_cache(maxsize=10_000)
-def stamp_moment(moment):
-    """Write a moment in the tables' form: ISO, UTC+8.
-
-    >>> stamp_moment("2016-10-09T16:00:00Z")
-    '2016-10-10T00:00:00+08:00'
-    """
-    return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
 """What a language model does in curation: judge questions, propose templates, add options, read answers (FutureX 3.2).
 
-Each function that asks a model takes `consult` (`helpers.models.judges.open_judge` yields one) and leaves checking to plain
+Each function that asks a model takes `consult` (`models.judges.open_judge` yields one) and leaves checking to plain
 code beside it: a proposal counts for nothing until the registry's own extraction has confirmed it.
 """
 

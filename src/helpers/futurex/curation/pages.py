@@ -271,7 +271,7 @@ def screen_pages(candidates, consult=None):
     """Return a row a candidate and judge: candidate_id, truth, judge (rule, model), status, reason, is_accepted, note.
 
     `candidates` are (id, address, truth, visits) in their order: a page can be a copy of one that the rule accepted
-    before it. `consult` asks a model (`helpers.models.judges`); a missing or invalid reply leaves reason and is_accepted None.
+    before it. `consult` asks a model (`models.judges`); a missing or invalid reply leaves reason and is_accepted None.
     """
     rows, listed = [], []
     for candidate_id, address, truth, visits in candidates:

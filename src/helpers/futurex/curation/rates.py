@@ -5,7 +5,6 @@ Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap ove
 
 import re
 
-import numpy as np
 import pandas as pd
 
 from helpers.futurex.curation.model import (
@@ -19,7 +18,6 @@ from helpers.futurex.curation.model import (
     propose_template,
 )
 from helpers.futurex.curation.pages import DECOYS, NUMBER, Decoy, visit_page
-from helpers.futurex.levels import judge_interval, measure_share, resample_means, take_interval
 from helpers.questions.filters import RULES
 from helpers.store import ROOT
 from helpers.world.crawl import read_number
@@ -28,9 +26,6 @@ LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "label
 """Columns of data/labels/questions.csv; the questions' text is not among them."""
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 """ForecastBench's sources of questions that people wrote."""
-MIN_KAPPA = 0.4
-"""Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
-VERDICTS = {"holds": "fit", "fails": "unfit", "cannot tell": "cannot tell"}
 CHARGED = re.compile(
     r"\b(kill\w*|die[sd]?|dead|death\w*|shot|bomb\w*|attack\w*|strike|wars?|invade[sd]?|nuclear|jail|gay|race|sexes"
     r"|best|worst|good|great|believe|considered|popular|my|we|us|our|you|serious|significant\w*|major)\b"
@@ -69,39 +64,6 @@ def visit_candidates(good, decoys, world, decoy_gateway, moments):
 # --- judges against the truth ----------------------------------------------------------------------------------------
 
 
-def measure_judge(flags, truth, rng, n_boot=2000, min_kappa=MIN_KAPPA):
-    """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
-    interval, and a verdict.
-
-    Cases without a flag (None) are left out. The verdict is "fit" when kappa's interval lies above `min_kappa`, "unfit"
-    when it lies below, else "cannot tell". A share of nothing, and kappa where one side never differs, are NaN.
-    """
-    pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
-    if not pairs:
-        raise ValueError("no flag to compare with the truth; the judge has not been asked")
-    cells = np.array([[f and t, f and not t, t and not f, not (f or t)] for f, t in pairs], dtype=float)
-    row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
-    for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
-        share = count_share(flagged)
-        row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
-    low, high = take_interval(compute_kappa(resample_means(cells, rng, n_boot)))
-    row |= {"kappa": float(compute_kappa(cells.mean(axis=0))), "kappa_low": low, "kappa_high": high}
-    return row | {"verdict": VERDICTS[judge_interval(low, high, min_kappa)]}
-
-
-def compute_kappa(shares):
-    """Return Cohen's kappa of shares (... x 4: both yes, only the judge, only the truth, both no); NaN without variety.
-
-    >>> compute_kappa([[0.5, 0.0, 0.0, 0.5], [0.25, 0.25, 0.25, 0.25]]).tolist()
-    [1.0, 0.0]
-    """
-    both, judge, truth, neither = np.moveaxis(np.asarray(shares), -1, 0)
-    expected = (both + judge) * (both + truth) + (neither + judge) * (neither + truth)
-    room = 1 - expected
-    agreed = both + neither - expected
-    return np.divide(agreed, room, out=np.full_like(room, np.nan), where=room > 1e-12)
-
-
 def list_shares(rated, column="judge"):
     """Return precision and recall of `compare_judges`' rows as rows of their own: label, share, low, high."""
     rows = [
@@ -124,18 +86,6 @@ def combine_views(views, rules):
             [None if None in flags else bool(RULES[rule](flags)) for flags in rows], index=views.index, dtype=object
         )
     return combined
-
-
-def compare_judges(views, truth, seed, n_boot=2000):
-    """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0."""
-    rows = []
-    for judge in views:
-        flags = views[judge].tolist()
-        row = {"judge": judge, "n": 0, "verdict": "not asked"}
-        if any(flag is not None for flag in flags):
-            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot)
-        rows.append(row)
-    return pd.DataFrame(rows)
 
 
 def pivot_views(screened):
@@ -261,13 +211,3 @@ def rate_answers(consult, events, answers, crawler):
         said, is_equal = (verdict.value["value"], compare_answer(verdict.value, value)) if verdict.value else ("", None)
         rows.append((event["event_id"], verdict.status, is_shown, value, said, is_equal))
     return pd.DataFrame(rows, columns=["event_id", "status", "is_shown", "answer", "said", "is_equal"])
-
-
-def count_share(flags):
-    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out.
-
-    >>> count_share([True, True, False, None])["n_true"], count_share([])["n"]
-    (2, 0)
-    """
-    flags = [bool(flag) for flag in flags if flag is not None]
-    return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)

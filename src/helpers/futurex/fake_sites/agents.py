@@ -12,8 +12,9 @@ import pandas as pd
 
 from helpers.agents.forecasters import forecast_event
 from helpers.agents.prompted import constrain_answer, forecast
-from helpers.agents.prompts import describe_answer, read_prompt, split_question
+from helpers.agents.prompts import describe_answer, split_question
 from helpers.agents.tools import describe_hit, open_page, search_web
+from helpers.prompts import read_prompt
 from helpers.questions.targets import resolve_event
 from helpers.store import parse_json
 from helpers.world.gateway import GatewayError

@@ -1,6 +1,6 @@
 """What planted pages did (FutureX 5.2): shares moved with intervals, rounds to success, what defences buy and cost.
 
-Made from the trials of `studies.fake_sites`; every answer is held against its own control, paired by event.
+Made from the trials of `fake_sites.trials`; every answer is held against its own control, paired by event.
 """
 
 import itertools
@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
+from helpers.estimates.intervals import compare_paired, judge_interval, measure_share
 from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
 from helpers.futurex.fake_sites.trials import RUN_ID, is_target
-from helpers.futurex.levels import judge_interval, measure_share, select_headline
-from helpers.futurex.lookups import compare_paired
-from helpers.outcomes.scores import score_predictions
+from helpers.outcomes.scores import score_predictions, select_headline
 from helpers.store import check_table, dump_json
 
 

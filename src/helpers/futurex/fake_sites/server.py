@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 import pandas as pd
 import requests
 
+from helpers.calendar import stamp_moment
 from helpers.store import hash_text
 from helpers.world import archive
 from helpers.world.gateway import GatewayError, read_memento
 from helpers.world.passages import read_page
 from helpers.world.search import MAX_OPENED, Hit
-from helpers.world.sources import stamp_moment
 
 TIMEOUT_S = 10
 """Seconds within which a planted page has to come."""

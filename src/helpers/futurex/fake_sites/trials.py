@@ -17,13 +17,12 @@ import pandas as pd
 from helpers import papers
 from helpers.agents.forecasters import read_history
 from helpers.agents.prompted import Client
-from helpers.agents.prompts import read_prompt
+from helpers.calendar import stamp_moment
 from helpers.futurex.fake_sites.agents import DEFENCES, RULES, GuardedWorld, ask_model
 from helpers.models.judges import build_consult, make_schema, open_study
+from helpers.prompts import read_prompt
 from helpers.questions.targets import resolve_event
-from helpers.replies.predictions import parse_prediction
 from helpers.store import ROOT, hash_text, parse_json
-from helpers.world.sources import stamp_moment
 
 RUN_ID = "12_fake_sites"
 SCENARIOS = ROOT / "data/fake_sites/scenarios.toml"
@@ -145,7 +144,7 @@ def open_lab(model="local/qwen", *, live=False, minutes=None, api_base=None, api
     about = "agent and writer of pages"
     study = open_study(RUN_ID, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
     with study as (door, name, is_local):
-        yield Lab(Client(door, name, parse_prediction, is_local), build_consult(door, name, is_local, end), end)
+        yield Lab(Client(door, name, is_local), build_consult(door, name, is_local, end), end)
 
 
 def run_trial(agent, case, page, world, defence):

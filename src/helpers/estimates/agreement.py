@@ -1,0 +1,177 @@
+"""How two sides agree: labels, flags and scores, by kappa, rank correlation and difference, each with an interval.
+
+Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap over cases for the rest; all 95%.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.estimates.intervals import judge_interval, measure_share, resample_means, take_interval
+
+MIN_KAPPA = 0.4
+"""Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
+
+
+VERDICTS = {"holds": "fit", "fails": "unfit", "cannot tell": "cannot tell"}
+
+
+def measure_judge(flags, truth, rng, n_boot=2000, min_kappa=MIN_KAPPA):
+    """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
+    interval, and a verdict.
+
+    Cases without a flag (None) are left out. The verdict is "fit" when kappa's interval lies above `min_kappa`, "unfit"
+    when it lies below, else "cannot tell". A share of nothing, and kappa where one side never differs, are NaN.
+    """
+    pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
+    if not pairs:
+        raise ValueError("no flag to compare with the truth; the judge has not been asked")
+    cells = np.array([[f and t, f and not t, t and not f, not (f or t)] for f, t in pairs], dtype=float)
+    row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
+    for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
+        share = count_share(flagged)
+        row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
+    low, high = take_interval(compute_kappa(resample_means(cells, rng, n_boot)))
+    row |= {"kappa": float(compute_kappa(cells.mean(axis=0))), "kappa_low": low, "kappa_high": high}
+    return row | {"verdict": VERDICTS[judge_interval(low, high, min_kappa)]}
+
+
+def compute_kappa(shares):
+    """Return Cohen's kappa of shares (... x 4: both yes, only the judge, only the truth, both no); NaN without variety.
+
+    >>> compute_kappa([[0.5, 0.0, 0.0, 0.5], [0.25, 0.25, 0.25, 0.25]]).tolist()
+    [1.0, 0.0]
+    """
+    both, judge, truth, neither = np.moveaxis(np.asarray(shares), -1, 0)
+    expected = (both + judge) * (both + truth) + (neither + judge) * (neither + truth)
+    room = 1 - expected
+    agreed = both + neither - expected
+    return np.divide(agreed, room, out=np.full_like(room, np.nan), where=room > 1e-12)
+
+
+def compare_judges(views, truth, seed, n_boot=2000):
+    """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0."""
+    rows = []
+    for judge in views:
+        flags = views[judge].tolist()
+        row = {"judge": judge, "n": 0, "verdict": "not asked"}
+        if any(flag is not None for flag in flags):
+            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def count_share(flags):
+    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out.
+
+    >>> count_share([True, True, False, None])["n_true"], count_share([])["n"]
+    (2, 0)
+    """
+    flags = [bool(flag) for flag in flags if flag is not None]
+    return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
+
+
+def compare_labels(read, made, labels, rng, n_boot=2000):
+    """Return how labels agree with those by reading: n, accuracy, majority (share of the commonest read label), kappa,
+    low, high (95%, traces drawn anew) and a verdict.
+
+    The verdict is "unfit" when kappa's interval reaches 0 or the accuracy is below the majority's share, else "fit";
+    without a single pair it is "cannot tell".
+
+    >>> compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0))["verdict"]
+    'fit'
+    """
+    read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
+    if not len(read):
+        return dict.fromkeys(("accuracy", "majority", "kappa", "low", "high"), np.nan) | {
+            "n": 0,
+            "verdict": "cannot tell",
+        }
+    weights = rng.multinomial(len(read), np.full(len(read), 1 / len(read)), size=n_boot)
+    draws = measure_kappa(read, made, weights, len(labels))
+    kappa = measure_kappa(read, made, np.ones((1, len(read))), len(labels))[0]
+    low, high = take_interval(draws)
+    accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
+    verdict = "fit" if low > 0 and accuracy >= majority else "unfit"
+    row = {"n": len(read), "accuracy": accuracy, "majority": majority, "kappa": kappa, "low": low, "high": high}
+    return row | {"verdict": verdict}
+
+
+def measure_kappa(read, made, weights, n_labels):
+    """Return Cohen's kappa of two columns of codes for each row of weights; NaN where both hold one label only."""
+    total = weights.sum(axis=1)
+    agreed = weights @ (read == made) / total
+    one, two = (weights @ np.eye(n_labels)[column] / total[:, None] for column in (read, made))
+    chance = (one * two).sum(axis=1)
+    return np.divide(agreed - chance, 1 - chance, out=np.full(len(weights), np.nan), where=chance < 1 - 1e-12)
+
+
+def tabulate_confusion(read, made, labels):
+    """Return how often each label by reading (rows) was given which label (columns)."""
+    axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
+    return pd.crosstab(*axes, rownames=["by reading"], colnames=["given"], dropna=False)
+
+
+def weigh_agreement(first, second):
+    """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
+
+    1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
+
+    >>> weigh_agreement(np.array([0, 5, 10]), np.array([0, 5, 10])), weigh_agreement(np.array([0, 9]), np.array([9, 0]))
+    (np.float64(1.0), np.float64(-1.0))
+    """
+    apart = first.var(axis=-1) + second.var(axis=-1) + (first.mean(axis=-1) - second.mean(axis=-1)) ** 2
+    return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
+
+
+def correlate_ranks(first, second):
+    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
+
+    >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
+    (np.float64(1.0), np.float64(nan))
+    """
+    return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
+
+
+def correlate(first, second):
+    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary.
+
+    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
+    [1.0]
+    """
+    first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
+    size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
+    return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
+
+
+def divide(top, bottom):
+    """Return a quotient, NaN where the divisor is 0."""
+    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
+
+
+MEASURES = {
+    "kappa": weigh_agreement,
+    "spearman": correlate_ranks,
+    "difference": lambda first, second: (second - first).mean(axis=-1),
+}
+
+
+def compare_scores(first, second, rng, measures=tuple(MEASURES), n_boot=2000):
+    """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
+
+    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first. Columns rubric, n, and each
+    measure with _low and _high. `second` may be a Series (words of a plan): it is then set against every criterion.
+    """
+    rows = []
+    for rubric in first.columns:
+        other = second if isinstance(second, pd.Series) else second[rubric]
+        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().to_numpy(float)
+        row = {"rubric": rubric, "n": len(both)}
+        left, right = both.T
+        draws = rng.integers(len(both), size=(n_boot, len(both))) if len(both) else None
+        for name in measures:
+            row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
+            drawn = MEASURES[name](left[draws], right[draws]) if len(both) else np.array([])
+            row[f"{name}_low"], row[f"{name}_high"] = take_interval(drawn)
+        rows.append(row)
+    return pd.DataFrame(rows)

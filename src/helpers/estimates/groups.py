@@ -1,0 +1,43 @@
+"""Scores by group: an agent's means by level, kind or domain, with interval, n and coverage."""
+
+import pandas as pd
+
+from helpers.estimates.intervals import resample_means, take_interval
+from helpers.outcomes.scores import build_matrix, select_headline
+
+LEVELS = (1, 2, 3, 4)
+
+
+SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
+
+
+def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
+    """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval.
+
+    `mean` is over predicted events, `coverage` the share of asked events that were predicted, `mean_imputed` counts
+    the others as 0; `n_events` is the set's scored events of the group. An agent without a prediction in a group has
+    a blank mean. Raises ValueError when a group asked for holds no scored event.
+    """
+    rows = select_headline(scores, events)
+    agents = sorted(rows["agent_id"].unique())
+    parts = []
+    for group in sorted(rows[by].unique()) if groups is None else groups:
+        part = rows[rows[by] == group]
+        if part.empty:
+            raise ValueError(f"no scored event of {by} {group}; there are {', '.join(map(str, rows[by].unique()))}")
+        matrix = build_matrix(part, agents)
+        draws = resample_means(matrix, rng, n_boot)
+        imputed = build_matrix(part, agents, "score_imputed")
+        table = pd.DataFrame({"agent_id": agents, by: group, "mean": matrix.mean().to_numpy()})
+        table[["low", "high"]] = [take_interval(column) for column in draws.T]
+        table["n"] = matrix.notna().sum().to_numpy()
+        table["n_events"] = len(matrix)
+        table["coverage"] = table["n"] / imputed.notna().sum().to_numpy()
+        table["mean_imputed"] = imputed.mean().to_numpy()
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True).sort_values(["agent_id", by], ignore_index=True)
+
+
+def summarize_levels(scores, events, rng, n_boot=2000, levels=None):
+    """Return mean score by agent and level: `summarize_groups` by level (FutureX 4.2, Figure 17)."""
+    return summarize_groups(scores, events, rng, "level", n_boot, levels)

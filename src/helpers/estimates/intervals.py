@@ -1,0 +1,84 @@
+"""Intervals of means, shares and paired differences: one bootstrap over cases, one rule for a verdict.
+
+Intervals are 95% percentile intervals; a draw is the same for every column, so that differences keep what the columns
+share. Shares have Wilson's.
+"""
+
+import math
+
+import numpy as np
+from statsmodels.stats.proportion import proportion_confint
+
+
+def resample_means(matrix, rng, n_boot=2000):
+    """Return the column means of `n_boot` resamples of a matrix's rows (n_boot x columns); NaN cells are left out.
+
+    A column drawn without a single value has NaN in that resample.
+
+    >>> resample_means(np.array([[1.0], [1.0]]), np.random.default_rng(0), n_boot=3).tolist()
+    [[1.0], [1.0], [1.0]]
+    """
+    values = np.asarray(matrix, dtype=float)
+    if not len(values):
+        raise ValueError("no events to draw from; leave out the empty group")
+    draws = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n_boot).astype(float)
+    there = np.isfinite(values)
+    counts = draws @ there
+    sums = draws @ np.where(there, values, 0.0)
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+
+def take_interval(draws):
+    """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none.
+
+    >>> take_interval(np.arange(101.0))
+    (2.5, 97.5)
+    """
+    draws = draws[np.isfinite(draws)]
+    return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
+
+
+def measure_share(flags):
+    """Return a share with its 95% Wilson interval and n, blank without cases.
+
+    >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
+    {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
+    """
+    n, hits = len(flags), int(sum(flags))
+    if not n:
+        return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
+    low, high = proportion_confint(hits, n, method="wilson")
+    return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
+
+
+def bound_mean(values, rng, n_boot=2000):
+    """Return the ends of the 95% bootstrap interval of the mean of some values (a Series, one an event).
+
+    >>> bound_mean(pd.Series([0.5, 0.5]), np.random.default_rng(0))
+    (0.5, 0.5)
+    """
+    return take_interval(resample_means(values.to_frame(), rng, n_boot)[:, 0])
+
+
+def judge_interval(low, high, bound=0.0):
+    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell).
+
+    >>> judge_interval(0.1, 0.2), judge_interval(-0.2, -0.1), judge_interval(-0.1, 0.1), judge_interval(math.nan, 1)
+    ('holds', 'fails', 'cannot tell', 'cannot tell')
+    """
+    return "holds" if low > bound else "fails" if high < bound else "cannot tell"
+
+
+def compare_paired(first, second, rng, n_boot=2000):
+    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict.
+
+    >>> pair = compare_paired(pd.Series([0.0, 0.5]), pd.Series([1.0, 1.5]), np.random.default_rng(0))
+    >>> float(pair["difference"]), pair["n"], pair["verdict"]
+    (1.0, 2, 'holds')
+    """
+    difference = (second - first).dropna()
+    if difference.empty:
+        return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}
+    low, high = bound_mean(difference, rng, n_boot)
+    verdict = judge_interval(low, high) if len(difference) > 1 else "cannot tell"
+    return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}

@@ -1,0 +1,149 @@
+"""Arms: samples that nest, moments that move, and replays that are what was recorded."""
+
+import bench_llm
+import pandas as pd
+import pytest
+
+from helpers.agents import arms
+from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run, replay_arms, select_events
+from helpers.agents.registry import connect_agent
+from helpers.models.llm import open_door
+from helpers.models.recordings import pack_recordings
+from helpers.store import parse_json, read_table
+
+ENTRY = {"category": "think_search", "framework": "x", "method": "search_prompt", "model": "openai/mock-1"}
+ARM = {"agent": "mock", "window": "A", "n": 2, "kinds": ["single"], "levels": [1]}
+
+
+@pytest.fixture(scope="module")
+def events():
+    return read_table("events", "A")
+
+
+def write_arms(path, text):
+    path.write_text(text)
+    return path
+
+
+# --- what an arm asks ------------------------------------------------------------------------------------------------
+
+
+def test_the_arms_of_the_repository_are_whole_and_nest(events):
+    loaded = load_arms()
+    chosen = {
+        name: list(select_events(arm, events)["event_id"]) for name, arm in loaded.items() if arm["window"] == "A"
+    }
+    assert len(chosen) >= 5
+    for name, ids in chosen.items():
+        assert len(ids) == len(set(ids)) == loaded[name]["n"]
+    plain = sorted((ids for name, ids in chosen.items() if "levels" not in loaded[name]), key=len)
+    for smaller, larger in zip(plain, plain[1:], strict=False):
+        assert larger[: len(smaller)] == smaller
+    assert set(chosen["qwen_search_prompt-A-past"]) <= set(chosen["qwen_search_prompt-A"])
+    assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
+
+
+def test_a_sample_does_not_depend_on_the_order_or_on_other_events(events):
+    ids = list(select_events({"n": 40}, events)["event_id"])
+    assert list(select_events({"n": 40}, events.sample(frac=1, random_state=3))["event_id"]) == ids
+    kept = events[events["event_id"].isin(ids) | (events.index % 2 == 0)]
+    assert list(select_events({"n": 40}, kept)["event_id"])[:10] == ids[:10]
+    assert len(select_events({}, events)) == len(events), "without n, all"
+
+
+def test_an_arm_takes_the_kinds_levels_and_days_it_names(events):
+    arm = {"kinds": ["number", "single"], "levels": [1, 3], "first_date": "2016-10-11", "last_date": "2016-10-12"}
+    chosen = select_events(arm, events)
+    assert set(chosen["kind"]) == {"number", "single"} and set(chosen["level"]) <= {1, 3}
+    assert set(chosen["as_of"].str[:10]) == {"2016-10-11", "2016-10-12"}
+    fits = events["kind"].isin(arm["kinds"]) & events["level"].isin(arm["levels"])
+    assert len(chosen) == (fits & events["as_of"].str[:10].between("2016-10-11", "2016-10-12")).sum()
+
+
+def test_moved_moments_are_so_many_days_after_the_resolution(events):
+    some = events.head(20)
+    moved = move_moments(some, 7)
+    gap = pd.to_datetime(moved["as_of"]) - pd.to_datetime(some["resolves_at"])
+    assert (gap == pd.Timedelta(days=7)).all() and moved["as_of"].str.endswith("+08:00").all()
+    assert moved.drop(columns="as_of").equals(some.drop(columns="as_of"))
+    assert move_moments(some, None) is some
+    assert not some["as_of"].equals(moved["as_of"]), "the table given is not changed"
+    assert (pd.to_datetime(move_moments(some, 0)["as_of"]) == pd.to_datetime(some["resolves_at"])).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            '[x]\nagent = "qwen_react"\nwindow = "A"\nkind = ["single"]',
+            r"arms.toml, x: unknown keys \['kind'\], missing \[\]",
+        ),
+        ('[x]\nagent = "qwen_react"', r"arms.toml, x: unknown keys \[\], missing \['window'\]"),
+        (
+            '[x]\nagent = "nobody"\nwindow = "A"',
+            "arms.toml, x: no agent 'nobody' asks a model; there are qwen_zero_shot, ",
+        ),
+        ('[x]\nagent = "last_value"\nwindow = "A"', "arms.toml, x: no agent 'last_value' asks a model"),
+    ],
+)
+def test_a_wrong_arm_is_told(tmp_path, text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        load_arms(write_arms(tmp_path / "arms.toml", text))
+
+
+# --- replay ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def arm(provider, reach, monkeypatch, world, events):
+    """An arm of two events, recorded from the mock provider; returns what was recorded: {event_id: outcome}."""
+    monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": ARM, "never-A": ARM})
+    monkeypatch.setattr(arms, "load_entries", lambda: {"mock": ENTRY})
+    reach()  # sets where writes go
+    provider.answer = lambda asked: {"content": rf"\boxed{{{'AB'[len(asked['messages'][0]['content']) % 2]}}}"}
+    door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})
+    agent, crawler = connect_agent(ENTRY, door), world()
+    chosen = select_events(ARM, events).to_dict("records")
+    outcomes = {event["event_id"]: agent["forecast"](event, crawler) for event in chosen}
+    door.recordings.close()
+    pack_recordings("mock-A", {"seconds": dict.fromkeys(outcomes, 1.0)})
+    return outcomes
+
+
+def replay(path, world, events):
+    ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events}, code_version="c0")
+    tables = {name: bench_llm.read_runs(path, name) for name in ("runs", "replies", "predictions", "traces")}
+    return ids, tables
+
+
+def test_a_replay_with_a_closed_door_is_what_was_recorded(arm, provider, world, events, tmp_path):
+    n_asked = len(provider.asked)
+    assert n_asked == 2 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
+    ids, tables = replay(tmp_path / "ledger.sqlite", world, events)
+    assert list(ids) == ["mock-A"], "an arm of which nothing is recorded is left out"
+    assert len(provider.asked) == n_asked, "no request"
+    for row in tables["replies"].to_dict("records"):
+        assert (row["status"], row["reply"]) == ("ok", arm[row["event_id"]]["reply"])
+    for row in tables["predictions"].to_dict("records"):
+        assert parse_json(row["value"]) == arm[row["event_id"]]["prediction"]["value"]
+        assert parse_json(row["source_ids"]) == arm[row["event_id"]]["prediction"]["source_ids"] != []
+    steps = tables["traces"].groupby("event_id", sort=False)["content"].apply(list).to_dict()
+    assert steps == {event: [step.get("content") for step in made["trace"]] for event, made in arm.items()}
+    assert tables["runs"].set_index("agent_id").at["mock", "condition"] is None
+
+
+def test_a_request_that_is_not_recorded_is_a_missing_prediction_naming_the_command(
+    arm, provider, world, events, tmp_path, monkeypatch
+):
+    n_asked = len(provider.asked)
+    changed = events.assign(prompt=events["prompt"] + " ")
+    _, tables = replay(tmp_path / "ledger.sqlite", world, changed)
+    assert set(tables["predictions"]["status"]) == {"error"} and tables["predictions"]["value"].isna().all()
+    assert tables["predictions"]["reason"].str.contains("`make record ARM=mock-A` with its model there makes it").all()
+    assert len(provider.asked) == n_asked
+
+
+def test_nothing_recorded_is_no_run():
+    assert list_recorded("no-such-arm") == {}
+    with pytest.raises(FileNotFoundError, match="data/runs/no-such-arm/run.json"):
+        read_run("no-such-arm")

@@ -1,0 +1,109 @@
+import subprocess
+import sys
+
+import pytest
+
+from helpers.agents.ledger import (
+    KEPT,
+    close_run,
+    list_done,
+    open_ledger,
+    read_runs,
+    save_question,
+    save_run,
+    write_create_sql,
+)
+
+WRITER = """
+import sys
+from helpers.agents.ledger import close_run, open_ledger, save_run
+from test_ledger import save
+path, name = sys.argv[1:]
+ledger = open_ledger(path)
+for i in range(50):
+    save(ledger, name, i)
+    save(ledger, "shared", i)
+"""
+
+
+def save(ledger, run_id, i, **reply):
+    key = {"run_id": run_id, "event_id": f"e{i:03}", "sample": 0}
+    save_run(ledger, {"run_id": run_id, "agent_id": "a"})
+    prediction, trace = key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}]
+    return save_question(
+        ledger, key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply, prediction, trace
+    )
+
+
+def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):
+    path = tmp_path / "runs" / "ledger.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [subprocess.Popen([*command, f"r{i}"], cwd="tests") for i in range(4)]
+    assert [writer.wait(timeout=60) for writer in writers] == [0] * 4
+    for table, n in (("replies", 250), ("predictions", 250), ("traces", 500)):
+        assert len(read_runs(path, table)) == n, table
+    assert list(read_runs(path, "runs").run_id) == ["r0", "r1", "r2", "r3", "shared"]
+
+
+def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    assert save(ledger, "r", 1, reply="first")
+    assert not save(ledger, "r", 1, reply="second")
+    assert list(read_runs(tmp_path / "l.sqlite", "replies").reply) == ["first"]
+    assert list_done(ledger, "r") == {"e001"}
+
+
+def test_a_question_whose_trace_cannot_be_stored_leaves_nothing(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    key = {"run_id": "r", "event_id": "e", "sample": 0}
+    with pytest.raises(Exception, match="NOT NULL"):
+        save_question(ledger, key, key, [key | {"step": 0}, key | {"step": None}])
+    save_run(ledger, {"run_id": "r"})
+    assert all(read_runs(tmp_path / "l.sqlite", table).empty for table in ("replies", "predictions", "traces"))
+
+
+def test_every_write_is_synchronised_with_the_disk(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    settings = [
+        ledger.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "busy_timeout")
+    ]
+    assert settings == ["wal", 2, 30_000]
+
+
+def test_a_run_is_complete_when_every_question_has_a_reply_and_sums_its_tokens_and_cost(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    for i in range(3):
+        save(ledger, "r", i, n_input_tokens=10, n_output_tokens=5, cost_usd=0.1)
+        close_run(ledger, "r", 3)
+        run = read_runs(tmp_path / "l.sqlite", "runs").iloc[0]
+        assert (run.status, run.n_tokens) == ("complete" if i == 2 else "partial", 15 * (i + 1))
+    assert run.cost_usd == 0.3
+
+
+def test_exported_tables_are_sorted_and_hold_no_timings(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    for i in (2, 0, 1):
+        save(ledger, "r", i)
+    tables = {table: read_runs(tmp_path / "l.sqlite", table, ["r"]) for table in KEPT}
+    assert list(tables["replies"].event_id) == ["e000", "e001", "e002"]
+    assert not {"started_at", "duration_s"} & {column for table in tables.values() for column in table}
+    assert list(read_runs(tmp_path / "l.sqlite", "replies", timings=True).duration_s) == [0.1] * 3
+
+
+def test_columns_that_the_contract_has_gained_are_added_to_an_older_ledger(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger.execute("DROP TABLE traces")
+    ledger.execute(write_create_sql("traces").replace(" tool,", ""))
+    ledger.close()
+    key = {"run_id": "r", "event_id": "e", "sample": 0}
+    save_question(open_ledger(tmp_path / "l.sqlite"), key, key, [key | {"step": 0, "tool": "fetch"}])
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="make run"):
+        read_runs(tmp_path / "l.sqlite", "replies")
+    open_ledger(tmp_path / "l.sqlite")
+    with pytest.raises(LookupError, match="no run 'r'"):
+        read_runs(tmp_path / "l.sqlite", "replies", ["r"])
+    with pytest.raises(KeyError, match="holds runs, replies"):
+        read_runs(tmp_path / "l.sqlite", "scores")

@@ -1,0 +1,212 @@
+"""Agents that ask a model: one question alone, what it cost, and every way in which it ends without an answer."""
+
+import math
+import time
+
+import bench_llm
+import pandas as pd
+import pytest
+from builders import make_event, reply_with
+from mock_provider import CONTENT
+
+from helpers.agents.prompted import (
+    MAX_ANSWER,
+    N_TOP,
+    Transcript,
+    ask_directly,
+    constrain_answer,
+    forecast,
+    read_reply,
+    weigh_options,
+)
+from helpers.agents.prompts import fill_prompt
+from helpers.agents.runs import run_agents
+from helpers.models.failures import LlmError
+from helpers.store import list_columns, parse_json
+
+# --- a question alone ------------------------------------------------------------------------------------------------
+
+
+def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider):
+    event = make_event()
+    outcome = forecast(ask_directly, reach(), event, None)
+    assert [request["messages"] for request in provider.asked] == [[{"role": "user", "content": fill_prompt(event)}]]
+    assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
+    assert outcome["prediction"] == {"value": "B", "source_ids": []}
+    assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
+    assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
+    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
+    model = outcome["trace"][1]
+    assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (CONTENT, 58, 2)
+    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+
+
+def test_the_agents_options_are_sent(reach, provider):
+    forecast(ask_directly, reach(options={"temperature": 0.5, "max_tokens": 9}), make_event(), None)
+    assert (provider.asked[0]["temperature"], provider.asked[0]["max_tokens"]) == (0.5, 9)
+
+
+def test_a_local_model_is_held_to_a_grammar_at_temperature_zero(reach, provider):
+    forecast(ask_directly, reach(is_local=True), make_event("multi", '{"A":"x","B":"y","C":"z"}'), None)
+    asked = provider.asked[0]
+    assert (asked["temperature"], asked["max_tokens"], asked["cache_prompt"]) == (0, MAX_ANSWER, False)
+    assert (asked["logprobs"], asked["top_logprobs"]) == (True, N_TOP)
+    assert '"A" (", " from1)? | from1' in asked["grammar"]
+
+
+def test_an_answers_grammar_is_made_from_its_event(reach):
+    local, other = reach(is_local=True), reach()
+    grammars = {}
+    for kind, k in (("single", None), ("number", float("nan")), ("ranking", 3.0), ("multi", None)):
+        event = make_event(kind, k=k)
+        assert constrain_answer(other, event) == {}
+        grammars[kind] = constrain_answer(local, event)["grammar"]
+    assert grammars["single"].endswith('answer ::= "A" | "B"')
+    assert grammars["ranking"].count("name") == 4 and len(set(grammars.values())) == 4
+
+
+def test_costs_and_tokens_of_several_requests_add_up(reach, provider):
+    client = reach(model="openai/gpt-4o-mini")
+    transcript = Transcript(client)
+    first = transcript.ask([{"role": "user", "content": "one"}])
+    second = transcript.ask([{"role": "user", "content": "two"}], actor="manager")
+    outcome = transcript.close({"value": "A"}, "x")
+    assert outcome["cost_usd"] == pytest.approx(first["cost_usd"] + second["cost_usd"])
+    assert outcome["cost_usd"] > first["cost_usd"] > 0
+    assert (outcome["n_input_tokens"], outcome["n_output_tokens"], outcome["n_cached_tokens"]) == (100, 16, 6)
+    assert transcript.usage["duration_s"] == pytest.approx(first["duration_s"] + second["duration_s"])
+    assert [step["actor"] for step in outcome["trace"]] == [None, "manager"]
+
+
+def test_a_replay_asks_nothing_and_gives_the_same_outcome(reach, provider):
+    live = forecast(ask_directly, reach(), make_event(), None)
+    assert forecast(ask_directly, reach(live=False), make_event(), None) == live
+    assert len(provider.asked) == 1
+
+
+# --- no answer -------------------------------------------------------------------------------------------------------
+
+SILENT = {
+    "429": ("error", "RateLimitError 429: slow down (requests: 2)"),
+    "500": ("error", "InternalServerError 500: oops (requests: 2)"),
+    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)"),
+    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)"),
+    "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)"),
+    "refusal": ("refusal", "I will not bet."),
+    "malformed": ("error", "the reply is not JSON (requests: 1)"),
+}
+
+
+@pytest.mark.parametrize("fault", SILENT)
+def test_a_request_that_fails_is_a_missing_prediction_with_its_reason(reach, provider, fault):
+    provider.answer = lambda asked: fault
+    for live in (True, False):
+        outcome = forecast(ask_directly, reach(live=live), make_event(), None)
+        assert (outcome["status"], outcome["reason"]) == SILENT[fault]
+        assert (outcome["prediction"], outcome["reply"]) == ({"value": None}, None)
+        assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "end"]
+        assert outcome["trace"][-1]["error"] == SILENT[fault][1]
+        assert outcome["n_input_tokens"] == (50 if fault == "refusal" else None), "a refusal has its tokens"
+
+
+def test_a_model_that_hangs_is_a_timeout_within_the_questions_deadline(reach, provider):
+    provider.answer = lambda asked: "hang"
+    started = time.monotonic()
+    outcome = forecast(ask_directly, reach(deadline_s=0.5), make_event(), None)
+    assert time.monotonic() - started < 1.5
+    assert (outcome["status"], outcome["prediction"]) == ("timeout", {"value": None})
+
+
+def test_requests_of_one_question_share_its_deadline(reach, provider):
+    provider.latency_s = 0.4
+
+    def ask_for_ever(transcript, event, world):
+        for number in range(9):
+            transcript.ask([{"role": "user", "content": f"turn {number}"}])
+
+    outcome = forecast(ask_for_ever, reach(deadline_s=1), make_event(), None)
+    assert outcome["status"] == "timeout" and 1 <= len(provider.asked) <= 3
+    assert outcome["n_input_tokens"] == 50 * sum(step["step_type"] == "model" for step in outcome["trace"])
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "reason"),
+    [
+        ("I cannot predict this.", "refusal", "refusal"),
+        (r"\boxed{unknown}", "refusal", "refusal"),
+        (r"\boxed{F}", "unparsable", "unknown option: F"),
+        (r"\boxed{A, B}", "unparsable", "several options: A, B"),
+        (r"\boxed{}", "unparsable", "empty box"),
+        (None, "unparsable", "empty reply"),
+    ],
+)
+def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider, content, status, reason):
+    provider.answer = reply_with(content)
+    outcome = forecast(ask_directly, reach(), make_event(), None)
+    prediction = outcome["prediction"]
+    assert (prediction["value"], prediction["status"], prediction["reason"]) == (None, status, reason)
+    assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
+
+
+def test_a_run_stores_replies_predictions_and_traces_of_all_of_them(reach, provider, tmp_path):
+    answers = {"A?": r"\boxed{A}", "refuses?": "I cannot predict this.", "F?": r"\boxed{F}", "slow down?": "429"}
+
+    def answer(asked):
+        (content,) = [said for words, said in answers.items() if words in asked["messages"][0]["content"]]
+        return content if content == "429" else {"content": content}
+
+    provider.answer = answer
+    events = pd.DataFrame([make_event(prompt=words, event_id=f"e{i}") for i, words in enumerate(answers)])
+    client = reach()
+    agents = {"mock": {"forecast": lambda event, world: forecast(ask_directly, client, event, world)}}
+    path = tmp_path / "ledger.sqlite"
+    run_agents(agents, events, lambda: None, path, window="T", code_version="c0", mode="thread", progress=False)
+    replies, predictions = (
+        bench_llm.read_runs(path, name).sort_values("event_id") for name in ("replies", "predictions")
+    )
+    assert list(replies["status"]) == ["ok", "ok", "ok", "error"]
+    assert list(predictions["status"]) == ["ok", "refusal", "unparsable", "error"]
+    assert [parse_json(value) for value in predictions["value"]] == ["A", None, None, None]
+
+
+# --- probabilities ---------------------------------------------------------------------------------------------------
+
+
+def part(token, *top):
+    return {"token": token, "logprob": top[0][1] if top else 0.0, "top": [list(pair) for pair in top]}
+
+
+def test_probabilities_are_those_of_the_letter_in_the_box_among_the_options():
+    event = make_event(options='{"A":"x","B":"y","C":"z"}')
+    shares = [("B", math.log(0.6)), ("A", math.log(0.2)), ("b", math.log(0.15)), ("Z", math.log(0.05))]
+    logprobs = [part("A", ("A", 0.0)), part("{"), part("B", *shares), part("}")]
+    weighed = weigh_options(event, logprobs, "B")
+    assert weighed == {"probability": 0.75, "distribution": {"A": 0.25, "B": 0.75, "C": 0.0}}
+    assert sum(weighed["distribution"].values()) == pytest.approx(1)
+
+
+def test_without_a_letter_of_its_own_there_is_no_probability():
+    event = make_event()
+    assert weigh_options(event, None, "A") == {} == weigh_options(event, [], "A")
+    assert weigh_options(event, [part("{A}", ("{A}", 0.0))], "A") == {}
+    assert weigh_options(event, [part("A")], "A") == {}
+    assert weigh_options(make_event("number"), [part("5", ("5", 0.0))], 5.0) == {}
+
+
+def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):
+    reply = {"content": r"\boxed{B}", "logprobs": [part("B", ("B", math.log(0.9)), ("A", math.log(0.1)))]}
+    read = read_reply(reach(), make_event(), reply)
+    assert read == {"value": "B", "probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
+
+
+def test_an_error_that_is_no_models_is_not_swallowed(reach):
+    def break_down(transcript, event, world):
+        raise KeyError("bug")
+
+    with pytest.raises(KeyError):
+        forecast(break_down, reach(), make_event(), None)
+
+    def refuse(transcript, event, world):
+        raise LlmError("unsupported", "not here")
+
+    assert forecast(refuse, reach(), make_event(), None)["status"] == "unsupported"

@@ -1,0 +1,123 @@
+"""The registry of agents: each wrong entry is told in one sentence, and an entry becomes an agent."""
+
+import tomllib
+
+import pytest
+from builders import make_event
+
+from helpers.agents import registry
+from helpers.agents.registry import PROMPTED, check_entry, connect_agent, is_prompted, load_agents, load_entries
+from helpers.models.local import MODELS
+from helpers.prompts import hash_prompts
+from helpers.store import ROOT, list_columns
+
+ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+
+
+def write_entries(path, **entries):
+    """Write a registry of flat tables and return its path."""
+    lines = []
+    for agent_id, entry in entries.items():
+        lines += [f"[{agent_id}]", *(f"{key} = {value!r}" for key, value in entry.items() if value is not None)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+WRONG = {
+    "no category": (
+        {"category": None},
+        "agents.toml, mine: category must be one of baseline, base_model, think_search",
+    ),
+    "category": ({"category": "oracle"}, "agents.toml, mine: category must be one of baseline, base_model"),
+    "no method": ({"method": None}, "agents.toml, mine: method must be one of last_value, "),
+    "method": ({"method": "guess"}, "agents.toml, mine: method must be one of .*zero_shot, search_prompt, react"),
+    "no model": ({"model": None}, "agents.toml, mine: the method zero_shot needs a model"),
+    "blank model": ({"model": ""}, "agents.toml, mine: the method zero_shot needs a model"),
+    "model here": (
+        {"model": "local/llama"},
+        "mine: there is no model 'local/llama'; there are local/qwen, local/smoll",
+    ),
+    "no framework": ({"framework": None}, "agents.toml, mine: framework must be given, as text"),
+    "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: unknown key 'api_key'; there are about, api_base"),
+    "typing error": ({"modell": "x"}, "agents.toml, mine: unknown key 'modell'"),
+    "options": ({"options": "hot"}, "agents.toml, mine: options must be a table"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_entry_is_told_with_agent_and_reason(tmp_path, name):
+    change, sentence = WRONG[name]
+    with pytest.raises(ValueError, match=sentence):
+        load_entries(write_entries(tmp_path / "agents.toml", good=ENTRY, mine=ENTRY | change))
+
+
+def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
+    path = tmp_path / "agents.toml"
+    write_entries(path, mine=ENTRY)
+    path.write_text(path.read_text() + '\noptions = { api_key = "sk-1" }\n')
+    with pytest.raises(ValueError, match="mine: the option 'api_key' is set by the door"):
+        load_entries(path)
+    path.write_text('model = "x"\n')
+    with pytest.raises(ValueError, match="agents.toml, model: an agent is a table"):
+        load_entries(path)
+    path.write_text("[mine\n")
+    with pytest.raises(ValueError, match="agents.toml: .*line 1"):
+        load_entries(path)
+
+
+def test_every_registered_entry_is_whole():
+    entries = load_entries()
+    assert {"last_value", "qwen_zero_shot", "qwen_react"} <= set(entries)
+    assert set(load_agents()) == {name for name, entry in entries.items() if not is_prompted(entry)}
+    for entry in entries.values():
+        assert entry["about"] and entry["framework"]
+
+
+def test_the_example_in_the_file_is_an_entry_that_loads(tmp_path):
+    text = (ROOT / "data/agents.toml").read_text(encoding="utf-8")
+    lines = text[text.index("# [o4_deep_research]") :].split("\n\n")[0].splitlines()
+    path = tmp_path / "agents.toml"
+    path.write_text("\n".join(line.removeprefix("# ") for line in lines))
+    entry = load_entries(path)["o4_deep_research"]
+    assert (entry["category"], entry["method"]) == ("closed_deep_research", "deep_research")
+    assert "o4_deep_research" not in tomllib.loads(text), "in the file it is only a comment"
+
+
+def test_every_method_has_its_prompts():
+    assert {"zero_shot", "search_prompt", "react", "tool_search", "research", "deep_research"} <= set(PROMPTED)
+    for answer, prompts in PROMPTED.values():
+        assert callable(answer) and len(hash_prompts(prompts)) == 16
+
+
+def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
+    client = reach()
+    entry = ENTRY | {"options": {"temperature": 0.3}, "model_family": "Mock", "knowledge_cutoff_date": "2024-06-01"}
+    agent = connect_agent(entry, client.door)
+    assert set(agent) - {"forecast"} <= set(list_columns("runs"))
+    assert (agent["model"], agent["model_digest"], agent["model_family"]) == ("openai/mock-1", None, "Mock")
+    assert agent["params"] == {"method": "zero_shot", "options": {"temperature": 0.3}}
+    assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
+    assert (provider.asked[0]["model"], provider.asked[0]["temperature"]) == ("mock-1", 0.3)
+    assert agent["prompt_sha256"] != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
+
+
+def test_a_local_entry_has_the_files_digest_and_is_held_to_grammars(reach, provider):
+    client = reach()
+    agent = connect_agent(ENTRY | {"model": "local/smollm2"}, client.door)
+    assert (agent["model"], agent["model_digest"]) == ("local/smollm2", MODELS["smollm2"]["sha256"])
+    agent["forecast"](make_event(), None)
+    assert provider.asked[0]["model"] == "smollm2-135m-instruct-q4_1" and provider.asked[0]["grammar"]
+
+
+def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert check_entry({"model": "local/qwen"}) is None
+    entry = ENTRY | {"api_key_env": "MINE"}
+    assert check_entry(entry, {"MINE": "sk-1"}) is None
+    assert check_entry(entry, {}) == "no key for openai: set OPENAI_API_KEY in the environment"
+    assert "no provider is known for the model 'gpt-nonsense'" in check_entry(ENTRY | {"model": "gpt-nonsense"}, {})
+
+
+def test_prompted_agents_are_no_baselines():
+    assert not set(load_agents()) & {name for name, entry in load_entries().items() if is_prompted(entry)}
+    assert registry.get_local_name({"method": "last_value"}) is None

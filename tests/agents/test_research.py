@@ -1,0 +1,368 @@
+"""Open deep research: smolagents' manager and search agent, through the door, against a provider on loopback."""
+
+import json
+import subprocess
+import sys
+import time
+from functools import partial
+
+import pandas as pd
+import pytest
+from builders import match, needs_model, needs_server
+from mock_provider import Server
+
+from helpers.agents.registry import connect_agent, load_entries
+from helpers.agents.research import (
+    N_CALLS,
+    N_LOOK_UPS,
+    PLAN_GRAMMAR,
+    build_call_grammar,
+    read_plan,
+    summarize_research,
+)
+from helpers.agents.workers import make_rows
+from helpers.models.llm import open_door
+from helpers.models.local import FOLDER, MODELS, serve_model
+from helpers.world.archive import run_server
+
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+
+ENTRY = load_entries()["qwen_research"]
+NATIVE = ENTRY | {"model": "openai/mock-1"}
+PLAN = json.dumps({"facts_given": "a", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["look", "weigh"]})
+FINAL = "Final answer: \\boxed{B}"
+LAST = "Commit yourself now"
+
+
+@pytest.fixture(scope="module")
+def event(collected):
+    events = collected[0]
+    return events[(events["kind"] == "single") & events["options"].str.contains('"C"')].iloc[0].to_dict()
+
+
+@pytest.fixture
+def research(world, event, tmp_path, monkeypatch):
+    """A function that puts an agent to the event: its outcome, and what the provider was asked.
+
+    `say(said, tools)` gives the provider's reply to a request whose last message is `said`.
+    """
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+
+    def run(say, entry=NATIVE, live=True, deadline_s=30, run_id="research"):
+        def answer(asked):
+            return say(asked["messages"], [tool["function"]["name"] for tool in asked.get("tools", [])])
+
+        with run_server(server := Server(answer=answer)):
+            connection = {"api_base": server.address}
+            door = open_door(run_id, live=live, connection=connection, environment={}, deadline_s=deadline_s)
+            outcome = connect_agent(entry, door)["forecast"](event, world())
+            door.recordings.close()
+        return outcome, server.asked
+
+    return run
+
+
+def call(name, **arguments):
+    """A reply that calls a tool in the provider's way, with an id that is never the same."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    made = {"id": f"call_{time.monotonic_ns()}", "type": "function", "function": function}
+    return {"content": None, "tool_calls": [made]}
+
+
+def reply(messages, tools, *, queries=("crude oil spot price", "oil-brent bulletins"), n_delegations=2):
+    """Reply as a model that does all as planned; it tells the two agents apart by what they are offered."""
+    said = messages[-1]["content"]
+    n_before = sum(message["role"] == "assistant" for message in messages)
+    if LAST in said:
+        return {"content": FINAL}
+    if not tools:
+        return {"content": PLAN} if n_before == 0 else {"content": "It was 47.82 on 10 October."}
+    if "search_agent" in tools:
+        return (
+            call("search_agent", task=f"Find it {n_before}")
+            if n_before <= n_delegations
+            else call("final_answer", answer="It will rise.")
+        )
+    return call("search", query=queries[n_before])
+
+
+def list_steps(outcome, *columns):
+    return [tuple(step.get(column) for column in columns) for step in outcome["trace"]]
+
+
+# --- the whole flow --------------------------------------------------------------------------------------------------
+
+
+def test_the_manager_plans_delegates_and_answers(research, event):
+    outcome, asked = research(reply)
+    assert (outcome["prediction"]["value"], outcome["reply"]) == ("B", FINAL)
+    look_up = [("model", "search", None), ("tool", "search", "search")]
+    delegation = [("model", "manager", None), *look_up * N_LOOK_UPS, ("model", "search", None)]
+    delegation += [("tool", "manager", "search_agent")]
+    assert list_steps(outcome, "step_type", "actor", "tool") == [
+        ("prompt", None, None),
+        ("model", "manager", None),
+        ("plan", "manager", None),
+        *delegation * 2,
+        ("model", "manager", None),
+        ("model", "manager", None),
+        ("answer", None, None),
+    ]
+    plan = next(step for step in outcome["trace"] if step["step_type"] == "plan")
+    assert (plan["content"], plan["error"]) == (PLAN, None)
+    delegated = [step for step in outcome["trace"] if step.get("tool") == "search_agent"]
+    assert [step["arguments"] for step in delegated] == [{"task": "Find it 1"}, {"task": "Find it 2"}]
+    assert {step["content"] for step in delegated} == {"It was 47.82 on 10 October."}
+    pages = [step["page_ids"] for step in outcome["trace"] if step.get("tool") == "search"]
+    assert pages[0] and outcome["prediction"]["source_ids"] == sorted({page for found in pages for page in found})
+    assert len(asked) == len([step for step in outcome["trace"] if step["step_type"] == "model"])
+    make_rows(("run", "agent"), event, outcome)  # raises for a column that the traces table lacks
+
+
+def test_what_goes_out_is_one_conversation_an_agent_and_holds_no_ids(research):
+    outcome, asked = research(reply)
+    manager = [request["messages"] for request in asked if "You lead" in request["messages"][0]["content"]]
+    search = [request["messages"] for request in asked if "You look things up" in request["messages"][0]["content"]]
+    assert len(manager) + len(search) == len(asked) and len(search) == 2 * (N_LOOK_UPS + 1)
+    assert {message["role"] for request in asked for message in request["messages"]} == {"system", "user", "assistant"}
+    for before, after in zip(manager, manager[1:-1], strict=False):
+        assert after[: len(before)] == before, "a request begins with the whole one before it"
+    assert manager[-1][: len(manager[-2])] == manager[-2] and LAST in manager[-1][-1]["content"]
+    assert "It was 47.82" in manager[2][-1]["content"], "the report stands in the manager's memory"
+    text = json.dumps(asked)
+    assert "call_" not in text and "Calling tools" not in text
+    assert max(len(request["messages"][0]["content"]) for request in asked) < 900, "our prompts, not smolagents' own"
+
+
+def test_only_the_search_agents_last_turn_has_no_tools_left(research):
+    _, asked = research(reply)
+    offered = [[tool["function"]["name"] for tool in request.get("tools", [])] for request in asked]
+    search = [["search", "open", "final_answer"]] * N_LOOK_UPS + [[]]
+    assert offered == [[], *[["final_answer", "search_agent"], *search] * 2, ["final_answer", "search_agent"], []]
+
+
+def test_a_recording_replays_with_a_closed_door_to_the_same_outcome(research):
+    first, asked = research(reply)
+    again, unasked = research(reply, live=False)
+    assert len(asked) == 11 and unasked == []
+    assert again == first
+
+
+# --- what models and providers do wrong ------------------------------------------------------------------------------
+
+
+def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_on(research):
+    def say(messages, tools):
+        said, n_before = messages[-1]["content"], sum(message["role"] == "assistant" for message in messages)
+        if "search_agent" in tools and n_before == 1:
+            return call("browse", url="x")
+        if "search_agent" in tools and n_before == 2:
+            assert "Unknown tool browse" in said
+            return call("search_agent", question="x")
+        if "search_agent" in tools:
+            assert "Argument question is not in the tool's input schema" in said
+            return {"content": '{"name": "search_agent", "arguments": {"task"'}
+        return reply(messages, tools)
+
+    outcome, asked = research(say)
+    assert outcome["prediction"]["value"] == "B"
+    wrong = [step for step in outcome["trace"] if step["step_type"] == "tool"]
+    assert [(step.get("tool"), step["error"]) for step in wrong] == [
+        ("browse", "AgentToolExecutionError"),
+        ("search_agent", "AgentToolCallError"),
+        (None, "AgentParsingError"),
+    ]
+    assert "Error while parsing tool call" in asked[-1]["messages"][-1]["content"], "the last was told as well"
+
+
+def test_a_manager_that_never_finishes_is_stopped_and_asked_for_its_answer(research):
+    outcome, asked = research(partial(reply, n_delegations=99))
+    assert outcome["prediction"]["value"] == "B"
+    assert [step["tool"] for step in outcome["trace"] if step["step_type"] == "tool"].count("search_agent") == N_CALLS
+    assert len(asked) == 1 + N_CALLS * (1 + N_LOOK_UPS + 1) + 1
+
+
+def test_a_search_agent_that_still_calls_at_its_last_turn_reports_nothing_more(research):
+    def say(messages, tools):
+        n_before = sum(message["role"] == "assistant" for message in messages)
+        if "You look things up" in messages[0]["content"] and n_before == N_LOOK_UPS:
+            return call("search", query="oil again")
+        return reply(messages, tools)
+
+    outcome, _ = research(say)
+    reports = [step["content"] for step in outcome["trace"] if step.get("tool") == "search_agent"]
+    assert reports == ["Nothing to report."] * 2
+    assert summarize_research(outcome["trace"])["n_queries"] == 2 * N_LOOK_UPS
+
+
+def test_words_without_a_call_are_an_answer_and_prose_is_a_plan_with_a_mark(research):
+    outcome, asked = research(lambda messages, tools: {"content": FINAL if LAST in str(messages) else "I think so."})
+    assert outcome["prediction"]["value"] == "B" and len(asked) == 3
+    plan = next(step for step in outcome["trace"] if step["step_type"] == "plan")
+    assert (plan["content"], plan["error"]) == ("I think so.", "not a survey of facts with a plan")
+
+
+def test_of_several_calls_in_a_reply_the_first_is_made(research):
+    def say(messages, tools):
+        made = reply(messages, tools)
+        if "search" in tools and "tool_calls" in made:
+            made["tool_calls"] += call("final_answer", answer="both")["tool_calls"]
+        return made
+
+    outcome, _ = research(say)
+    assert summarize_research(outcome["trace"])["n_queries"] == 4
+
+
+FAILURES = {
+    "the plan": lambda messages, tools: len(messages) == 2 and not tools,
+    "a call of the manager": lambda messages, tools: "search_agent" in tools,
+    "the search agent's first turn": lambda messages, tools: "search" in tools,
+    "the last report": lambda messages, tools: "Find it 2" in str(messages) and not tools and LAST not in str(messages),
+    "the answer": lambda messages, tools: LAST in messages[-1]["content"],
+}
+
+
+@pytest.mark.parametrize("where", FAILURES)
+def test_a_provider_that_refuses_in_the_middle_is_the_questions_status(research, where):
+    def say(messages, tools):
+        refused = {"content": None, "refusal": "I will not bet."}
+        return refused if FAILURES[where](messages, tools) else reply(messages, tools)
+
+    outcome, asked = research(say)
+    assert (outcome["status"], outcome["reason"]) == ("refusal", "I will not bet.")
+    assert outcome["prediction"]["value"] is None and outcome["trace"][-1]["step_type"] == "end"
+    assert len(asked) == 1 + len([step for step in outcome["trace"] if step["step_type"] == "model"])
+    assert research(say, live=False)[0] == outcome
+
+
+def test_the_time_limit_is_the_whole_questions(research):
+    def say(messages, tools):
+        time.sleep(0.6)
+        return reply(messages, tools)
+
+    outcome, asked = research(say, deadline_s=2)
+    assert outcome["status"] == "timeout" and 2 <= len(asked) <= 4
+
+
+def test_a_missing_recording_is_an_error_that_names_the_command(research):
+    with pytest.raises(LookupError, match="`make run AGENT=name`"):
+        research(reply, live=False, run_id="empty")
+
+
+def test_a_web_that_breaks_ends_the_question_and_is_not_told_to_the_model(research, monkeypatch):
+    def break_down(*arguments, **options):
+        raise ValueError("the index is broken")
+
+    monkeypatch.setattr("helpers.world.crawl.Crawler.search", break_down)
+    asked = []
+
+    def say(messages, tools):
+        asked.append(messages)
+        return reply(messages, tools)
+
+    with pytest.raises(ValueError, match="the index is broken"):
+        research(say)
+    assert len(asked) == 3, "the plan, a call of the search agent, a search: then nothing more"
+
+
+# --- a local model ---------------------------------------------------------------------------------------------------
+
+
+def reply_locally(messages, tools):
+    """Reply as `reply` does, with the texts that a grammar of calls allows."""
+    n_before = sum(message["role"] == "assistant" for message in messages)
+    is_search = "You look things up" in messages[0]["content"]
+    actor = "search" if is_search else "search_agent"
+    made = reply(messages, [actor] if (n_before < N_LOOK_UPS if is_search else n_before > 0) else [])
+    if "tool_calls" in made:
+        function = made["tool_calls"][0]["function"]
+        arguments = json.loads(function["arguments"])
+        return {"content": json.dumps({"name": function["name"], "arguments": arguments})}
+    if is_search:
+        return {"content": json.dumps({"name": "final_answer", "arguments": {"answer": made["content"]}})}
+    return made
+
+
+def test_a_local_model_is_held_to_a_grammar_each_turn_and_its_cache_to_one_conversation(research):
+    outcome, asked = research(reply_locally, entry=ENTRY)
+    assert outcome["prediction"]["value"] == "B" and summarize_research(outcome["trace"])["n_queries"] == 4
+    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
+    assert len(said) == len(asked) == 11
+    assert [text for request, text in zip(asked, said, strict=True) if not match(request["grammar"], text)] == []
+    search = [False, True, True]
+    assert [request["cache_prompt"] for request in asked] == [False, *[True, *search] * 2, True, True]
+    assert all("tools" not in request and request["max_tokens"] for request in asked)
+    report = asked[4]
+    assert "You look things up" in report["messages"][0]["content"]
+    assert not match(report["grammar"], said[2]), "the last turn of the search agent is its report"
+    for request, text in zip(asked, said, strict=True):
+        later = [
+            other["messages"] for other in asked if other["messages"][: len(request["messages"])] == request["messages"]
+        ]
+        assert all(m[len(request["messages"])]["content"] == text for m in later if len(m) > len(request["messages"]))
+
+
+def test_a_grammar_allows_the_plan_and_the_calls_there_are_and_nothing_else():
+    assert match(PLAN_GRAMMAR, PLAN) and read_plan(PLAN)
+    for wrong in (
+        ("facts_given", "facts"),
+        ('["look", "weigh"]', '["look"]'),
+        ('"a"', '""'),
+        ('"a"', f'"{"a" * 101}"'),
+    ):
+        assert not match(PLAN_GRAMMAR, PLAN.replace(*wrong))
+    grammar = build_call_grammar({"search": "query", "final_answer": "answer"})
+    assert match(grammar, '{"name": "search", "arguments": {"query": "oil price"}}')
+    for wrong in ('"open", "arguments": {"address": "a"}', '"search", "arguments": {"answer": "a"}', '"search"'):
+        assert not match(grammar, f'{{"name": {wrong}}}')
+    assert not match(grammar, '{"name": "search", "arguments": {"query": "a\\"}}')
+
+
+# --- what a trace tells ----------------------------------------------------------------------------------------------
+
+
+def test_a_trace_is_summed_up_by_agent_from_steps_and_from_table_rows(research, event):
+    outcome, _ = research(reply)
+    expected = {
+        "n_tool_calls": 2 * (1 + N_LOOK_UPS),
+        "n_queries": 2 * N_LOOK_UPS,
+        "manager_think_length": 5 * 8,
+        "manager_context_length": 58,
+        "search_think_length": 2 * (N_LOOK_UPS + 1) * 8,
+        "search_context_length": 58,
+    }
+    assert summarize_research(outcome["trace"]) == expected
+    rows = pd.DataFrame(make_rows(("run", "agent"), event, outcome)[2])
+    assert summarize_research(rows) == expected
+    with pytest.raises(ValueError, match="no request of a manager|without a manager"):
+        summarize_research(rows[rows["actor"] != "manager"])
+    rows.loc[rows["actor"] == "search", "n_output_tokens"] = None
+    assert summarize_research(rows)["search_think_length"] is None, "not counted is not 0"
+
+
+def test_smolagents_is_imported_only_when_it_is_used():
+    code = "import sys, helpers.agents.registry, helpers.agents.arms; print('smolagents' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "False\n"
+
+
+def test_nothing_is_printed(research, capfd):
+    research(partial(reply, n_delegations=1))
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_server
+@needs_model
+def test_the_small_model_goes_through_the_whole_flow(world, event, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr("helpers.agents.research.N_CALLS", 1)  # it is slow, and no wiser with three
+    with serve_model(FOLDER / MODELS["smollm2"]["file"]) as served:
+        door = open_door("small", live=True, connection={"api_base": served.base_url}, deadline_s=600)
+        entry = ENTRY | {"model": "local/smollm2"}
+        outcome = connect_agent(entry, door)["forecast"](event, world())
+        door.recordings.close()
+    assert outcome.get("status", "ok") == "ok" and outcome["prediction"]["value"] in "ABCDEFGH"
+    plan = next(step for step in outcome["trace"] if step["step_type"] == "plan")
+    assert plan["error"] is None and 2 <= len(read_plan(plan["content"])["plan"]) <= 5
+    assert not [step for step in outcome["trace"] if step["step_type"] == "tool" and step.get("error")]
+    assert summarize_research(outcome["trace"])["manager_think_length"] > 20

@@ -1,0 +1,307 @@
+"""Agents that look things up, and one whose provider does: a model with scripted replies, a web of three pages."""
+
+import json
+
+import pytest
+from builders import AS_OF, make_event, reply_with
+
+from helpers.agents.deep_research import ask_deep_research
+from helpers.agents.prompted import forecast
+from helpers.agents.prompts import describe_answer, fill_prompt
+from helpers.agents.searching import (
+    N_CALLS,
+    N_FOUND,
+    STEP_SCHEMA,
+    ask_step_by_step,
+    ask_with_pages,
+    ask_with_tools,
+    read_arguments,
+    read_step,
+)
+from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit
+from helpers.models.grammars import STEP_GRAMMAR
+from helpers.prompts import read_prompt
+from helpers.store import list_columns
+from helpers.world.gateway import GatewayError
+from helpers.world.search import Hit
+
+OIL = Hit("p1", "http://oil.replay/prices", "Oil", "2016-10-09T23:00:00+08:00", "The price of oil was 50.")
+RAIN = Hit("p2", "http://rain.replay/days", "Rain", "2016-10-08T00:00:00+08:00", "It rained. Say {as_of}.")
+FINAL = r"Final answer: \boxed{A}"
+
+
+class World:
+    """Finds two pages by any query and opens them by address; keeps what it was asked."""
+
+    def __init__(self, hits=(OIL, RAIN)):
+        self.hits, self.asked = hits, []
+
+    def search(self, query, as_of, n):
+        self.asked.append(("search", query, as_of))
+        return list(self.hits[:n])
+
+    def open(self, url, as_of, about=""):
+        self.asked.append(("open", url, as_of, about))
+        for hit in self.hits:
+            if hit.url == url:
+                return hit
+        raise GatewayError("too_late", f"{url}: published later")
+
+
+def take(action, words=""):
+    return json.dumps({"thought": "hm", "action": action, "input": words})
+
+
+def call(*calls):
+    """Return a message that calls tools: (name, arguments) pairs; arguments as text are sent as they are."""
+    made = [
+        {
+            "id": f"call_{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": words if isinstance(words, str) else json.dumps(words)},
+        }
+        for n, (name, words) in enumerate(calls)
+    ]
+    return {"content": None, "tool_calls": made}
+
+
+def list_steps(outcome):
+    return [step.get("tool") or step["step_type"] for step in outcome["trace"]]
+
+
+def read_said(provider):
+    """Return what the model was told last."""
+    return provider.asked[-1]["messages"][-1]["content"]
+
+
+# --- one search before the question ----------------------------------------------------------------------------------
+
+
+def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider):
+    event, world = make_event(), World()
+    outcome = forecast(ask_with_pages, reach(), event, world)
+    assert world.asked == [("search", event["prompt"], AS_OF)]
+    (message,) = provider.asked[0]["messages"]
+    found = "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN))
+    assert found in message["content"] and "Say {as_of}." in message["content"]
+    assert message["content"] == read_prompt("found_pages").format(as_of=AS_OF, found=found) + fill_prompt(event)
+    assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
+    assert (outcome["prediction"]["value"], outcome["prediction"]["source_ids"]) == ("B", ["p1", "p2"])
+    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+
+
+def test_a_search_that_finds_nothing_says_so(reach, provider):
+    outcome = forecast(ask_with_pages, reach(), make_event(), World(hits=()))
+    assert "Nothing was found." in read_said(provider) and outcome["prediction"]["source_ids"] == []
+
+
+def test_only_so_many_passages_are_shown(reach, provider):
+    hits = [Hit(f"p{i}", f"http://a.replay/{i}", "T", "2016-10-09T00:00:00+08:00", f"text {i}") for i in range(9)]
+    forecast(ask_with_pages, reach(), make_event(), World(hits))
+    assert [f"text {i}" in read_said(provider) for i in range(9)] == [i < N_FOUND for i in range(9)]
+
+
+# --- step by step ----------------------------------------------------------------------------------------------------
+
+
+def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
+    provider.answer = reply_with(take("search", "oil"), take("open", OIL.url), take("answer"), FINAL)
+    event, world = make_event(), World()
+    outcome = forecast(ask_step_by_step, reach(), event, world)
+    assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, event["prompt"])]
+    assert list_steps(outcome) == ["prompt", "model", "search", "model", "open", "model", "model", "answer"]
+    assert (outcome["prediction"]["value"], outcome["reply"]) == ("A", FINAL)
+    assert outcome["n_input_tokens"] == 4 * 50 and outcome["n_output_tokens"] == 4 * 8
+    first, *_, last = provider.asked
+    assert first["response_format"]["json_schema"] == {"name": "step", "schema": STEP_SCHEMA, "strict": True}
+    assert "response_format" not in last
+    assert [m["role"] for m in last["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert last["messages"][-1]["content"] == read_prompt("final_line").format(answer_format=describe_answer(event))
+    assert last["messages"][2]["content"] == "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN)[:N_HITS])
+
+
+def test_after_so_many_look_ups_the_answer_is_asked_for_with_what_the_last_one_found(reach, provider):
+    provider.answer = reply_with(*[take("search", f"oil {i}") for i in range(N_CALLS)], FINAL)
+    outcome = forecast(ask_step_by_step, reach(), make_event(), World())
+    assert list_steps(outcome).count("search") == N_CALLS and outcome["prediction"]["value"] == "A"
+    last = provider.asked[-1]["messages"]
+    assert [m["role"] for m in last] == ["user", "assistant"] * N_CALLS + ["user"], "no two turns of one role"
+    assert last[-1]["content"].startswith(describe_hit(OIL)) and "Commit yourself now" in last[-1]["content"]
+
+
+def test_a_query_that_was_made_before_is_not_made_again(reach, provider):
+    provider.answer = reply_with(take("search", "oil"), take("search", "oil"), take("search", "Oil"), FINAL)
+    world = World()
+    outcome = forecast(ask_step_by_step, reach(), make_event(), world)
+    assert [asked[1] for asked in world.asked] == ["oil", "Oil"]
+    assert "searched before" in provider.asked[2]["messages"][-1]["content"]
+    assert outcome["trace"][4]["page_ids"] == [] and outcome["prediction"]["source_ids"] == ["p1", "p2"]
+
+
+@pytest.mark.parametrize(
+    "words", ["I think it is A.", "", "[1]", '{"action": "dance"}', '{"action": "search", "input": 5}']
+)
+def test_what_is_no_turn_counts_as_the_wish_to_answer(reach, provider, words):
+    provider.answer = reply_with(words, FINAL)
+    world = World()
+    assert forecast(ask_step_by_step, reach(), make_event(), world)["prediction"]["value"] == "A"
+    assert world.asked == [] and read_step(words)["action"] == "answer"
+
+
+@pytest.mark.parametrize("address", ["http://later.replay/x", "http://[half", "", "  "])
+def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(reach, provider, world, address):
+    provider.answer = reply_with(take("open", address), take("answer"), FINAL)
+    outcome = forecast(ask_step_by_step, reach(), make_event(), world())
+    step = outcome["trace"][2]
+    assert outcome["prediction"]["value"] == "A" and step["error"] and not step.get("page_ids")
+    assert step["content"] == provider.asked[1]["messages"][-1]["content"]
+
+
+def test_a_local_model_is_held_to_the_grammar_of_a_turn_and_then_of_the_answer(reach, provider):
+    provider.answer = reply_with(take("search", "oil"), take("answer"), FINAL)
+    forecast(ask_step_by_step, reach(is_local=True), make_event(), World())
+    assert [asked["grammar"] == STEP_GRAMMAR for asked in provider.asked] == [True, True, False]
+    assert [asked["cache_prompt"] for asked in provider.asked] == [False, True, True]
+    assert all("response_format" not in asked for asked in provider.asked)
+
+
+def test_the_same_replies_make_the_same_requests_byte_for_byte(reach, provider):
+    script = [take("search", "oil"), take("open", RAIN.url), take("answer"), FINAL]
+    provider.answer = reply_with(*script)
+    live = forecast(ask_step_by_step, reach(), make_event(), World())
+    n_asked = len(provider.asked)
+    assert forecast(ask_step_by_step, reach(live=False), make_event(), World()) == live
+    assert len(provider.asked) == n_asked
+    with pytest.raises(LookupError, match="has no recording"):
+        forecast(ask_step_by_step, reach(live=False), make_event(), World(hits=(RAIN,)))
+
+
+# --- native tool calls -----------------------------------------------------------------------------------------------
+
+
+def test_a_model_calls_tools_until_it_answers(reach, provider):
+    provider.answer = reply_with(
+        call(("search", {"query": "oil"}), ("open", {"address": OIL.url, "about": "x"})), FINAL
+    )
+    world = World()
+    outcome = forecast(ask_with_tools, reach(), make_event(), world)
+    assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, "x")]
+    assert list_steps(outcome) == ["prompt", "model", "search", "open", "model", "answer"]
+    assert outcome["prediction"]["value"] == "A"
+    assert provider.asked[0]["tools"] == SCHEMAS and "tool_choice" not in provider.asked[0]
+    said = provider.asked[1]["messages"][-2:]
+    assert [(m["role"], m["tool_call_id"]) for m in said] == [("tool", "call_0"), ("tool", "call_1")]
+    assert outcome["trace"][1]["content"].startswith('search({"query": "oil"}); open(')
+
+
+def test_the_last_request_allows_no_call_and_one_made_all_the_same_is_no_answer(reach, provider):
+    provider.answer = reply_with(*[call(("search", {"query": f"oil {i}"})) for i in range(N_CALLS + 1)])
+    outcome = forecast(ask_with_tools, reach(), make_event(), World())
+    assert [asked.get("tool_choice") for asked in provider.asked] == [None] * N_CALLS + ["none"]
+    assert list_steps(outcome).count("search") == N_CALLS
+    assert outcome["prediction"]["status"] == "unparsable"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dance", {}),
+        ("search", {}),
+        ("search", {"query": ""}),
+        ("open", {"url": "x"}),
+        ("search", "{broken"),
+        ("open", "[]"),
+    ],
+)
+def test_an_unknown_tool_or_a_missing_argument_is_told_and_the_question_goes_on(reach, provider, name, words):
+    provider.answer = reply_with(call((name, words)), FINAL)
+    world = World()
+    outcome = forecast(ask_with_tools, reach(), make_event(), world)
+    assert world.asked == [] and outcome["prediction"]["value"] == "A"
+    assert read_said(provider) == "There are two tools: search, with a query, and open, with an address."
+    assert (outcome["trace"][2]["tool"], outcome["trace"][2]["error"]) == (name, "not a tool")
+
+
+def test_arguments_that_are_no_object_are_none():
+    for words in ("", None, "5", "null", '"x"', "{"):
+        assert read_arguments({"function": {"arguments": words}}) == {}
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [ask_with_pages, ask_step_by_step, ask_with_tools])
+@pytest.mark.parametrize(
+    ("fault", "status"), [("hang", "timeout"), ("500", "error"), ("refusal", "refusal"), ("404", "unsupported")]
+)
+def test_a_fault_anywhere_ends_as_a_missing_prediction(reach, provider, method, fault, status):
+    provider.answer = lambda asked: fault
+    outcome = forecast(method, reach(deadline_s=1 if fault == "hang" else 20), make_event(), World())
+    assert (outcome["status"], outcome["prediction"]) == (status, {"value": None})
+    assert outcome["trace"][-1] == {"step_type": "end", "error": outcome["reason"]}
+
+
+def test_a_fault_late_in_a_conversation_keeps_the_steps_and_costs_before_it(reach, provider):
+    answers = iter([{"content": take("search", "oil")}, "500", "500"])
+    provider.answer = lambda asked: next(answers)
+    outcome = forecast(ask_step_by_step, reach(), make_event(), World())
+    assert outcome["status"] == "error" and list_steps(outcome) == ["prompt", "model", "search", "end"]
+    assert outcome["n_input_tokens"] == 50
+
+
+def test_a_refusal_in_words_is_a_missing_prediction(reach, provider):
+    provider.answer = reply_with(take("answer"), "I cannot predict the future.")
+    prediction = forecast(ask_step_by_step, reach(), make_event(), World())["prediction"]
+    assert (prediction["value"], prediction["status"]) == (None, "refusal")
+
+
+# --- a provider's own deep research ----------------------------------------------------------------------------------
+
+DEEP = "openai/o4-mini-deep-research"
+
+
+def test_deep_research_sends_the_question_and_tells_its_searches(reach, provider):
+    event = make_event()
+    outcome = forecast(ask_deep_research, reach(model=DEEP, options={"max_tool_calls": 5}), event, None)
+    asked = provider.asked[0]
+    assert (asked["input"], asked["background"], asked["max_tool_calls"]) == (fill_prompt(event), True, 5)
+    assert asked["tools"] == [{"type": "web_search_preview"}]
+    assert outcome["prediction"] == {"value": "B", "source_ids": []}
+    assert list_steps(outcome) == ["prompt", "search", "search", "model", "answer"]
+    assert [step["arguments"]["query"] for step in outcome["trace"][1:3]] == ["polls in Ohio", "rain in Oslo"]
+    assert (outcome["n_input_tokens"], outcome["n_output_tokens"]) == (5000, 800)
+    assert outcome["cost_usd"] == pytest.approx(0.0149) == outcome["trace"][3]["cost_usd"]
+    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+    assert forecast(ask_deep_research, reach(False, model=DEEP, options={"max_tool_calls": 5}), event, None) == outcome
+    assert len(provider.jobs) == 1
+
+
+def test_an_agents_own_tools_take_the_place_of_the_usual_one(reach, provider):
+    forecast(ask_deep_research, reach(options={"tools": [{"type": "web_search"}]}), make_event(), None)
+    assert provider.asked[0]["tools"] == [{"type": "web_search"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("never ends", "timeout"), ("fails", "error"), ("refuses", "refusal"), ("is cut short", "error")],
+)
+def test_a_job_without_a_report_is_a_missing_prediction(reach, provider, words, status):
+    event = make_event(prompt=f"This {words}?")
+    outcome = forecast(ask_deep_research, reach(model=DEEP, deadline_s=1.5), event, None)
+    assert (outcome["status"], outcome["prediction"], outcome["reply"]) == (status, {"value": None}, None)
+    assert list_steps(outcome) == ["prompt", "end"]
+    spent = None if status == "timeout" else pytest.approx(0.0149)
+    assert outcome["cost_usd"] == spent, "what a failed job has used is told"
+
+
+def test_a_model_on_this_machine_runs_no_jobs(reach, provider):
+    outcome = forecast(ask_deep_research, reach(is_local=True), make_event(), None)
+    assert outcome["status"] == "unsupported" and provider.asked == []

@@ -1,0 +1,123 @@
+"""What several tests build: an event, small servers, a mock's replies, a scan for secrets, a grammar as a pattern."""
+
+import base64
+import contextlib
+import gzip
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from helpers.models.local import FOLDER, MODELS, has_server
+from helpers.world.archive import Misbehaviour, build_server, run_server
+from helpers.world.crawl import Crawler
+from helpers.world.gateway import Gateway
+
+KEEP_BINARY = 36 / 193
+
+
+KEY = "sk-canary+7/Zq==9f3a"
+
+
+@contextlib.contextmanager
+def open_sites(sources, **faults):
+    """Serve some sources from this process; yields a Crawler over them."""
+    with run_server(build_server(sources, Misbehaviour(**faults))) as proxy:
+        yield Crawler(sources, Gateway(proxy))
+
+
+@contextlib.contextmanager
+def serve(answer):
+    """Serve what `answer(handler)` writes; yields the address, to be used as a gateway's proxy."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                answer(self)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
+    with run_server(server) as address:
+        yield address
+
+
+AS_OF = "2016-10-10T00:00:00+08:00"
+
+
+def make_event(kind="single", options='{"A":"Yes","B":"No"}', **columns):
+    """Return an event's row as a dict."""
+    event = {
+        "event_id": f"T-1010-{kind}",
+        "source_id": "oil",
+        "prompt": "Will the price of oil in Oslo rise?",
+        "kind": kind,
+        "options": options if kind in ("single", "multi") else "{}",
+        "k": float("nan"),
+        "unit": float("nan"),
+        "as_of": AS_OF,
+        "resolves_at": "2016-10-13T22:00:00+08:00",
+        "resolution_criteria": "What http://oil.replay/prices shows.",
+        "level": 1,
+    }
+    return event | columns
+
+
+def reply_with(*contents):
+    """Return a mock's answers, one after the other: texts, or messages as dicts."""
+    left = list(contents)
+
+    def answer(asked):
+        content = left.pop(0)
+        return content if isinstance(content, dict) else {"content": content}
+
+    return answer
+
+
+PRICED = "openai/gpt-4o-mini"
+
+
+def scan(folder, secret=KEY):
+    """Return the files below a folder that hold a secret, as it is, in base64 or URL-encoded; gz files are opened."""
+    forms = [secret, base64.b64encode(secret.encode()).decode().rstrip("="), quote(secret, safe=""), quote(secret)]
+    forms += [base64.b64encode(b"Bearer " + secret.encode()).decode()[12:-4]]
+    found = []
+    for path in filter(Path.is_file, Path(folder).rglob("*")):
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        found += [path.name for form in forms if form.encode() in data]
+    return found
+
+
+SMALL = FOLDER / MODELS["smollm2"]["file"]
+
+
+needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
+
+
+needs_model = pytest.mark.skipif(not SMALL.exists(), reason="the 135M model is not there; `make model` fetches it")
+
+
+def match(grammar, text):
+    """Say whether a grammar allows a text; the grammar is turned into a regular expression, rule by rule."""
+    rules = dict(line.split(" ::= ", 1) for line in grammar.split("\n"))
+
+    def expand(body):
+        parts = re.findall(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|\{[^}]*\}|[\w-]+|[|()?]', body)
+        turned = []
+        for part in parts:
+            if part[0] == '"':
+                turned.append(re.escape(re.sub(r"\\(.)", r"\1", part[1:-1])))
+            elif part in rules:
+                turned.append(f"(?:{expand(rules[part])})")
+            else:
+                turned.append(part)
+        return "".join(turned)
+
+    return re.fullmatch(expand(rules["root"]), text) is not None

@@ -1,0 +1,277 @@
+"""Bring your own: a synthetic folder of ten agents on fifty questions goes through; each broken one is refused."""
+
+import hashlib
+import json
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.commands import own
+from helpers.formats.folder import Problems, read_folder
+from helpers.store import locate_output
+
+LETTERS = "ABCDE"
+DOMAINS = ("Finance", "Sports", "Weather", "Politics", "Culture")
+
+
+def make_folder(path, seed=3, n_agents=10):
+    """Write a synthetic folder: 17 yes/no questions with probabilities, 16 multiple choice, 17 numbers."""
+    rng = np.random.default_rng(seed)
+    kinds = ["yes/no"] * 17 + ["choice"] * 16 + ["number"] * 17
+    events, answers, predictions = [], [], []
+    for i, what in enumerate(kinds):
+        event_id, is_number = f"q{i:02d}", what == "number"
+        options = {
+            "yes/no": '{"A":"Yes","B":"No"}',
+            "choice": json.dumps(dict(zip(LETTERS, LETTERS, strict=True))),
+            "number": "",
+        }
+        kind = "number" if is_number else "single"
+        level = int(rng.integers(3, 5)) if is_number else ""
+        events.append((event_id, kind, options[what], level, DOMAINS[i % 5], "true"))
+        truth = (
+            float(np.round(rng.normal(100, 10), 2))
+            if is_number
+            else LETTERS[rng.integers(2 if what == "yes/no" else 5)]
+        )
+        answers.append((event_id, truth, 10.0 if is_number else ""))
+        for a in range(n_agents):
+            right = rng.random() < 0.4 + 0.05 * a
+            guess = round(truth + rng.normal(0, 12 - a), 2) if is_number else truth if right else "AB"[rng.integers(2)]
+            chance = round(float(rng.uniform(0.5, 1)), 2) if what == "yes/no" else ""
+            value = guess if rng.random() > 0.03 else ""
+            predictions.append((event_id, f"agent {a:02d}", value, chance if value != "" else ""))
+    path.mkdir(exist_ok=True)
+    columns = ["event_id", "kind", "options", "level", "domain", "is_synthetic"]
+    tables = {
+        "events": pd.DataFrame(events, columns=columns),
+        "answers": pd.DataFrame(answers, columns=["event_id", "value", "spread"]),
+        "predictions": pd.DataFrame(predictions, columns=["event_id", "agent_id", "value", "probability"]),
+    }
+    for name, table in tables.items():
+        table.to_csv(path / f"{name}.csv", index=False, lineterminator="\n")
+    return path
+
+
+def change_cell(path, name, row, column, text):
+    """Write a text into one cell; `row` as a spreadsheet counts."""
+    table = pd.read_csv(path / f"{name}.csv", dtype=str, keep_default_na=False)
+    table.loc[row - 2, column] = text
+    table.to_csv(path / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def list_files(path):
+    return {
+        p.relative_to(path).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(path.rglob("*"))
+        if p.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A drawn folder, what was said, the seconds it took, and what else changed beside it."""
+    path = make_folder(tmp_path_factory.mktemp("mine"))
+    start = time.monotonic()
+    notes = own.draw_folder(path)
+    return path, notes, time.monotonic() - start
+
+
+def test_the_folder_goes_through_in_time_and_writes_under_itself_only(drawn):
+    path, notes, seconds = drawn
+    assert seconds < 60
+    assert {p.name for p in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv", "figures", "tables"}
+    assert {p.name for p in (path / "figures").glob("*.png")} == {
+        "scores.png",
+        "missing.png",
+        "domains.png",
+        "factors.png",
+    }
+    assert len(notes) == 5 and notes[0].startswith("10 agents on 50 events")
+
+
+def test_the_scores_are_those_of_the_files(drawn):
+    path, _, _ = drawn
+    scores = pd.read_csv(path / "tables/scores.csv")
+    both = (
+        pd.read_csv(path / "predictions.csv")
+        .merge(pd.read_csv(path / "answers.csv"), on="event_id")
+        .dropna(subset="value_x")
+    )
+    both = both.merge(scores[scores["metric"].isin(["accuracy", "number"])], on=["event_id", "agent_id"])
+    assert len(both) > 450
+    choice = both[both["metric"] == "accuracy"]
+    assert (choice["score"] == (choice["value_x"] == choice["value_y"])).all()
+    numbers = both[both["metric"] == "number"]
+    expected = (1 - ((numbers["value_x"].astype(float) - numbers["value_y"].astype(float)) / 10) ** 2).clip(lower=0)
+    assert np.allclose(numbers["score"], expected, atol=1e-6)
+    assert (
+        scores["is_missing"].sum() > 0
+        and (scores.loc[scores["is_missing"] & (scores["metric"] != "brier"), "score_imputed"].dropna() == 0).all()
+    )
+
+
+def test_a_yes_no_probability_becomes_a_brier_error(drawn):
+    path, _, _ = drawn
+    brier = pd.read_csv(path / "tables/scores.csv").query("metric == 'brier'").dropna(subset="score")
+    told = (
+        pd.read_csv(path / "predictions.csv")
+        .dropna(subset="probability")
+        .merge(pd.read_csv(path / "answers.csv"), on="event_id")
+    )
+    told = told.merge(brier, on=["event_id", "agent_id"])
+    assert len(told) == len(brier) > 150
+    hit = (told["value_x"] == told["value_y"]).astype(float)
+    assert np.allclose(told["score"], 2 * (told["probability"] - hit) ** 2, atol=1e-6)
+
+
+def test_levels_follow_from_options_and_are_told_apart(drawn):
+    events, _, _ = read_folder(drawn[0])
+    counts = events["level"].value_counts().to_dict()
+    assert counts[1] == 17 and counts[2] == 16 and counts[3] + counts[4] == 17
+
+
+def test_figures_say_that_the_data_are_synthetic(drawn):
+    index = pd.read_csv(drawn[0] / "figures/index.csv")
+    assert index["figure"].tolist() == ["domains", "factors", "missing", "scores"] and set(index["status"]) == {
+        "synthetic"
+    }
+
+
+def test_the_same_folder_gives_the_same_bytes(drawn, tmp_path):
+    path, _, _ = drawn
+    for name in ("events", "answers", "predictions"):
+        (tmp_path / path.name).mkdir(exist_ok=True)
+        (tmp_path / path.name / f"{name}.csv").write_bytes((path / f"{name}.csv").read_bytes())
+    own.draw_folder(tmp_path / path.name)
+    assert list_files(path) == list_files(tmp_path / path.name)
+
+
+BROKEN = {
+    "unknown event in predictions": ("predictions", 12, "event_id", "q99", "'q99' is not in events.csv"),
+    "unknown event in answers": ("answers", 3, "event_id", "zz", "'zz' is not in events.csv"),
+    "probability above 1": ("predictions", 2, "probability", "1.4", "1.4 must lie between 0 and 1"),
+    "value is no option": ("predictions", 4, "value", "Z", "'Z' is not an option; there are A, B"),
+    "answer is no option": ("answers", 2, "value", "Q", "'Q' is not an option"),
+    "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
+    "number is infinite": ("answers", 40, "value", "inf", "'inf' is no finite number"),
+    "negative spread": ("answers", 51, "spread", "-2", "-2 must be 0 or more"),
+    "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),
+    "unknown level": ("events", 6, "level", "5", "'5' is none of 1, 2, 3, 4"),
+    "broken JSON in a value": ("predictions", 3, "value", '["A"', "is broken JSON"),
+    "broken JSON in options": ("events", 2, "options", '{"A": ', "is broken JSON"),
+    "blank agent": ("predictions", 7, "agent_id", "", "the cell is blank"),
+    "repeated event": ("events", 9, "event_id", "q00", "q00 stands in row 2 already"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_wrong_cell_is_refused_with_file_row_and_column(case, tmp_path):
+    name, row, column, text, said = BROKEN[case]
+    change_cell(make_folder(tmp_path / "mine"), name, row, column, text)
+    before = list_files(tmp_path)
+    with pytest.raises(Problems) as caught:
+        own.draw_folder(tmp_path / "mine")
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith(f"{name}.csv, row {row}, column {column}: ") and said in first
+    assert list_files(tmp_path) == before, "a refused folder must stay as it was"
+
+
+def test_a_repeated_prediction_names_the_row_it_repeats(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    table = pd.read_csv(path / "predictions.csv", dtype=str)
+    pd.concat([table, table.iloc[[3]]]).to_csv(path / "predictions.csv", index=False)
+    with pytest.raises(Problems, match="predictions.csv, row 502, column event_id: .* stands in row 5 already"):
+        read_folder(path)
+
+
+@pytest.mark.parametrize("name", ["events", "answers", "predictions"])
+def test_a_missing_file_is_named(name, tmp_path):
+    (make_folder(tmp_path / "mine") / f"{name}.csv").unlink()
+    with pytest.raises(Problems, match=rf"^{name}.csv, row 1, column event_id: the file is not in mine"):
+        read_folder(tmp_path / "mine")
+
+
+@pytest.mark.parametrize(("name", "column"), [("events", "kind"), ("answers", "value"), ("predictions", "agent_id")])
+def test_a_missing_column_is_named(name, column, tmp_path):
+    path = make_folder(tmp_path / "mine")
+    pd.read_csv(path / f"{name}.csv").drop(columns=column).to_csv(path / f"{name}.csv", index=False)
+    with pytest.raises(Problems, match=rf"^{name}.csv, row 1, column {column}: the column is missing"):
+        read_folder(path)
+
+
+@pytest.mark.parametrize("text", [b"", b'event_id,kind\n"q1,single\n', b"event_id,kind\nq1,\xff\n"])
+def test_a_file_that_is_no_csv_is_refused(text, tmp_path):
+    (make_folder(tmp_path / "mine") / "events.csv").write_bytes(text)
+    with pytest.raises(Problems, match="^events.csv, row 1, column event_id: the file is"):
+        read_folder(tmp_path / "mine")
+
+
+def test_many_problems_are_cut_to_ten(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    table = pd.read_csv(path / "predictions.csv", dtype=str).assign(probability="2")
+    table.to_csv(path / "predictions.csv", index=False)
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 11 and lines[-1] == "and 490 more"
+
+
+def test_only_the_needed_columns_and_levels_left_out(tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=3)
+    keep = {
+        "events": ["event_id", "kind"],
+        "answers": ["event_id", "value", "spread"],
+        "predictions": ["event_id", "agent_id", "value"],
+    }
+    for name, columns in keep.items():
+        pd.read_csv(path / f"{name}.csv", dtype=str)[columns].to_csv(path / f"{name}.csv", index=False)
+    notes = "\n".join(own.draw_folder(path, n_trials=200))
+    assert "levels are left out: 50 events have none" in notes
+    assert "no domain figure: 50 events have no domain" in notes
+    assert "without domain, level" in notes
+    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "missing.png", "factors.png"}
+
+
+def test_values_as_text_and_as_json_are_the_same(tmp_path):
+    written = {"plain": ("No", "A|C", "x|y", "5"), "json": ('"B"', '["A","C"]', '["x","y"]', "5.0")}
+    read = {}
+    for how, values in written.items():
+        path = tmp_path / how
+        path.mkdir()
+        kinds = ["single", "multi", "ranking", "number"]
+        options = ['{"A":"Yes","B":"No"}', "A|B|C", "", ""]
+        ids = [f"e{i}" for i in range(4)]
+        pd.DataFrame({"event_id": ids, "kind": kinds, "options": options}).to_csv(path / "events.csv", index=False)
+        table = pd.DataFrame({"event_id": ids, "value": values, "agent_id": "ann", "spread": ["", "", "", "1"]})
+        table.drop(columns="agent_id").to_csv(path / "answers.csv", index=False)
+        table.drop(columns="spread").to_csv(path / "predictions.csv", index=False)
+        read[how] = read_folder(path)
+    assert (
+        read["plain"][1]["value"].tolist()
+        == read["json"][1]["value"].tolist()
+        == ['"B"', '["A","C"]', '["x","y"]', "5.0"]
+    )
+    assert read["plain"][0]["level"].tolist()[:2] == [1, 2]
+
+
+@pytest.mark.parametrize("before", [None, "elsewhere"])
+def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkeypatch):
+    monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
+    if before:
+        monkeypatch.setenv("DAYBEFORE_OUT", before)
+    with pytest.raises(KeyError), own.write_under(tmp_path):
+        assert locate_output("figures/x.png") == tmp_path / "figures/x.png"
+        raise KeyError("a failure inside")
+    assert os.environ.get("DAYBEFORE_OUT") == before
+
+
+def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
+    with pytest.raises(SystemExit, match="is not a folder; name one with"):
+        own.main([str(tmp_path / "nowhere")])
+    change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
+    with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
+        own.main([str(tmp_path / "mine")])

@@ -1,0 +1,352 @@
+"""Judges of plans are rated against planted quality, and planted effects on scores are found as often as due."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+from helpers.estimates.agreement import compare_scores, correlate_ranks, weigh_agreement
+from helpers.futurex.planning import (
+    FACTORS,
+    RUBRICS,
+    anonymise,
+    apply_rules,
+    build_request,
+    build_rows,
+    fit_plans,
+    judge_by_rules,
+    judge_plans,
+    list_plans,
+    measure_power,
+    simulate_plans,
+    write_plan,
+)
+from helpers.futurex.trust import average_scores, balance_lengths, rate_judge, spread_scores
+from helpers.models.judges import Verdict, open_judge
+from helpers.store import ROOT
+
+CALIBRATION = pd.read_csv(ROOT / "data/calibration/plans.csv").assign(target_type="calibration", weight=1.0)
+TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
+
+
+def make_scores(value, plans=CALIBRATION):
+    """Return a table plan x criterion with `value(row)` everywhere."""
+    scores = [value(plan) for plan in plans.to_dict("records")]
+    return pd.DataFrame({rubric: scores for rubric in RUBRICS}, index=plans["plan_id"]).astype(float)
+
+
+def make_consult(reply):
+    """Return a judge that always replies the same, and the list of what it was asked."""
+    asked = []
+
+    def consult(prompt, schema, repeat=0):
+        asked.append((prompt, schema, repeat))
+        return reply
+
+    return consult, asked
+
+
+# --- plans and judges ------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_is_no_plan_is_none():
+    assert write_plan("I would search first.") is None
+
+
+def test_names_of_planners_are_hidden_in_a_plan_whatever_their_case():
+    text = "As QWEN, I, Qwen2.5-Coder 1.5B, beat gpt-4.1; qwentin does not, gpt-4.1-mini neither"
+    hidden = anonymise(text, [["qwen", "Qwen2.5-Coder 1.5B"], ["GPT-4.1"]])
+    assert hidden == "As model-1, I, model-1, beat model-2; qwentin does not, gpt-4.1-mini neither"
+    assert anonymise(text, []) == text
+
+
+def test_a_request_holds_question_plan_and_criteria_in_the_order_asked_for():
+    order = tuple(RUBRICS)[::-1]
+    prompt, schema = build_request("Will {it} rain?", "1. Look {up}.", order)
+    assert "Will {it} rain?" in prompt and "1. Look {up}." in prompt
+    places = [prompt.index(f"- {name}: {RUBRICS[name]}") for name in order]
+    assert places == sorted(places) and list(schema["properties"]) == list(order)
+    assert all(list(part["properties"]) == ["reason", "score"] for part in schema["properties"].values())
+
+
+def test_judgements_are_a_row_a_criterion_and_a_missing_verdict_has_no_score():
+    plans = CALIBRATION.head(2)
+    consult, asked = make_consult(Verdict("ok", {name: {"reason": "r", "score": 4} for name in RUBRICS}))
+    table = judge_plans(plans, consult, "j", repeats=(1, 2))
+    assert len(table) == 2 * 2 * 3 and table["score"].eq(4).all() and [repeat for *_, repeat in asked] == [1, 1, 2, 2]
+    missing = judge_plans(plans, make_consult(Verdict("missing", reason="not recorded"))[0], "j")
+    assert missing["score"].isna().all() and missing["status"].eq("missing").all() and len(missing) == 6
+    assert spread_scores(missing, "j")["mean"].isna().all() and len(spread_scores(missing, "j")) == 2
+
+
+def test_scores_are_of_one_judge_kind_of_target_and_repeat_and_a_mean_needs_all_criteria():
+    table = judge_plans(CALIBRATION.head(1), make_consult(Verdict("ok", {"comprehensiveness": {"score": 8}}))[0], "j")
+    scores = spread_scores(table, "j", "calibration")
+    assert scores["comprehensiveness"].tolist() == [8] and scores["mean"].isna().all()
+    assert list(scores.columns) == [*RUBRICS, "mean"]
+    for wrong in ({"judge": "k"}, {"target_type": "plan"}, {"repeat": 1}):
+        with pytest.raises(ValueError, match="no judgement of"):
+            spread_scores(table, **{"judge": "j", **wrong})
+
+
+def test_means_have_intervals_over_the_plans_that_have_a_score():
+    scores = make_scores(lambda plan: len(plan["plan"]) % 11)
+    scores.iloc[0, 0] = np.nan
+    table = average_scores(scores, np.random.default_rng(1))
+    assert table["n"].tolist() == [29, 30, 30] and np.allclose(table["score"], scores.mean())
+    error = scores.std() / np.sqrt(table["n"].to_numpy())
+    assert np.allclose(table["high"] - table["low"], 2 * 1.96 * error, rtol=0.15)
+
+
+def test_the_rule_judge_counts_what_it_says_and_clips():
+    plan = write_plan(
+        '{"facts_given": "none", "facts_to_look_up": "levels at ELWIS and the DWD forecast", "facts_to_derive": "none",'
+        '"plan": ["Read ELWIS for 3 March 2016.", "Ask forums.", "There is a risk of storms."]}'
+    )
+    scores = judge_by_rules(
+        "How high is the Rhine?", plan
+    )  # 3 steps, 2 risks, 1 date; 2 sources, 1 unvetted; 1 concrete
+    assert scores == {"comprehensiveness": 6, "source_reliability": 3, "plan_actionability": 3}
+    early = judge_by_rules("How high?", plan + "\n4. Final answer: B.")
+    assert early["plan_actionability"] == 0
+    many = judge_by_rules("?", "1. a " + " ".join(f"in Source{letter}," for letter in "ABCDEFGH"))
+    assert many["source_reliability"] == 10
+    assert judge_by_rules("?", "1. Ask Twitter and Reddit.")["source_reliability"] == 0
+
+
+def test_the_rules_judge_every_plan_in_the_form_of_the_other_judges():
+    table = apply_rules(CALIBRATION)
+    consult, _ = make_consult(Verdict("ok", {name: {"reason": "r", "score": 4} for name in RUBRICS}))
+    assert set(table.columns) == set(judge_plans(CALIBRATION, consult, "j").columns) and len(table) == 90
+    one = CALIBRATION.iloc[0]
+    held = table[table["target_id"] == one["plan_id"]].set_index("rubric")["score"].to_dict()
+    assert held == judge_by_rules(one["question"], one["plan"])
+
+
+def test_plans_of_a_trace_are_anonymous_and_in_the_order_of_the_events():
+    content = '{"facts_given": "QWEN knows", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["d"]}'
+    runs = pd.DataFrame({"run_id": ["r1"], "agent_id": ["qwen_research"], "model": ["local/qwen"]})
+    runs["model_family"] = np.nan
+    steps = [("e1", "plan", content), ("e1", "model", "x"), ("e2", "plan", "no plan"), ("e9", "plan", content)]
+    traces = pd.DataFrame(steps, columns=["event_id", "step_type", "content"]).assign(run_id="r1")
+    events = pd.DataFrame({"event_id": ["e2", "e1"], "prompt": ["Will qwen win?\nA. Yes", "Will it rain?\nA. Yes"]})
+    plans = list_plans(traces, runs, events)
+    assert plans["event_id"].tolist() == ["e2", "e1"] and plans["planner"].eq("model-1").all()
+    assert plans["question"].tolist() == ["Will model-1 win?", "Will it rain?"]
+    assert plans["plan"].isna().tolist() == [True, False] and plans["plan"][1].startswith(
+        "Facts given: model-1 knows\n"
+    )
+
+
+def test_the_calibration_set_is_whole_and_says_that_it_is_made_up():
+    assert len(CALIBRATION) == 30 and CALIBRATION["plan_id"].is_unique and not CALIBRATION.isna().any(axis=None)
+    assert CALIBRATION["plan_id"].str.startswith("synthetic-").all()
+    assert set(CALIBRATION["quality"]) == {"good", "vague", "answer_giving", "padded"}
+    by_question = CALIBRATION.groupby("question")["quality"]
+    assert by_question.size().eq(3).all() and by_question.apply(lambda q: (q == "good").sum()).eq(1).all()
+
+
+def test_what_the_local_judge_said_of_the_calibration_set_replays():
+    with open_judge("09_planning") as consult:
+        table = judge_plans(CALIBRATION, consult, "local")
+    assert table["status"].eq("ok").all(), "prompt, schema or plans differ from what was recorded"
+
+
+# --- trust -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_judge_that_knows_the_quality_is_fit_and_one_that_turns_it_round_is_not():
+    rng = np.random.default_rng(1)
+    table = rate_judge(make_scores(lambda plan: plan["quality"] == "good"), CALIBRATION, rng)
+    assert table[["accuracy", "auc", "accuracy_low", "auc_low"]].eq(1).all(axis=None)
+    assert table["verdict"].eq("fit").all() and table["n_pairs"].eq(20).all()
+    table = rate_judge(make_scores(lambda plan: plan["quality"] != "good"), CALIBRATION, rng)
+    assert table[["accuracy", "auc"]].eq(0).all(axis=None) and table["verdict"].eq("UNFIT").all()
+
+
+def test_a_judge_that_says_the_same_of_all_or_rolls_dice_is_unfit():
+    table = rate_judge(make_scores(lambda plan: 7), CALIBRATION, np.random.default_rng(1))
+    assert table["accuracy"].eq(0.5).all() and table["ties"].eq(1).all() and table["verdict"].eq("UNFIT").all()
+    verdicts = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        dice = make_scores(lambda plan, rng=rng: rng.integers(11))[["comprehensiveness"]]
+        verdicts += rate_judge(dice, CALIBRATION, rng, n_boot=400)["verdict"].tolist()
+    assert verdicts.count("fit") <= 4, "more than a tenth of random judges pass"
+
+
+def test_the_area_under_the_curve_is_that_of_scikit_learn_and_pairs_are_of_one_question():
+    rng = np.random.default_rng(3)
+    scores = make_scores(lambda plan: rng.integers(4))[["comprehensiveness"]]
+    scores.iloc[4] = np.nan
+    weighed = CALIBRATION.assign(weight=balance_lengths(CALIBRATION))
+    row = rate_judge(scores, weighed, rng).iloc[0]
+    known = weighed.set_index("plan_id").join(scores).dropna()
+    good = known["quality"].eq("good")
+    weighed = roc_auc_score(good, known["comprehensiveness"], sample_weight=known["weight"])
+    assert row["auc"] == pytest.approx(weighed) != roc_auc_score(good, known["comprehensiveness"])
+    pairs = known[good].merge(known[~good], on="question")
+    sign = np.sign(pairs["comprehensiveness_x"] - pairs["comprehensiveness_y"])
+    assert row["n_pairs"] == len(pairs) == 19
+    assert row["accuracy"] == pytest.approx((np.average(sign, weights=pairs["weight_y"]) + 1) / 2)
+    assert row["ties"] == pytest.approx(np.average(sign == 0, weights=pairs["weight_y"]))
+
+
+def test_length_alone_is_no_judge_once_the_calibration_set_is_balanced():
+    words = make_scores(lambda plan: len(plan["plan"].split()))[["comprehensiveness"]]
+    weighed = CALIBRATION.assign(weight=balance_lengths(CALIBRATION))
+    for sign in (1, -1):
+        row = rate_judge(sign * words, weighed, np.random.default_rng(1)).iloc[0]
+        assert row["accuracy"] == pytest.approx(0.5) and row["verdict"] == "UNFIT"
+    assert weighed.loc[weighed["quality"] == "good", "weight"].eq(1).all() and weighed["weight"].sum() == pytest.approx(
+        30
+    )
+    with pytest.raises(ValueError, match="none shorter"):
+        balance_lengths(CALIBRATION[CALIBRATION["quality"].isin(["good", "padded"])])
+
+
+def test_a_calibration_without_pairs_is_refused():
+    plans = CALIBRATION[CALIBRATION["quality"] != "good"]
+    with pytest.raises(ValueError, match="no question has a good plan and another"):
+        rate_judge(make_scores(lambda plan: 1, plans), CALIBRATION, np.random.default_rng(1))
+
+
+def test_agreement_is_that_of_scikit_learn_and_scipy():
+    rng = np.random.default_rng(2)
+    first = rng.integers(11, size=40)
+    second = np.clip(first + rng.integers(-3, 4, size=40), 0, 10)
+    assert weigh_agreement(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    assert correlate_ranks(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+    assert np.isnan(weigh_agreement(np.full(3, 5), np.full(3, 5)))
+
+
+def test_a_planted_shift_between_two_judges_is_found_on_the_plans_of_both():
+    rng = np.random.default_rng(2)
+    first = make_scores(lambda plan: rng.integers(8))
+    second = (first + 2).iloc[:-3]
+    table = compare_scores(first, second, rng, n_boot=200)
+    assert table["n"].eq(27).all() and np.allclose(table[["difference", "difference_low", "difference_high"]], 2)
+    assert np.allclose(table["spearman"], 1) and (table["kappa"] < 0.95).all()
+    assert (table["kappa_low"] < table["kappa"]).all() and (table["kappa"] < table["kappa_high"]).all()
+    words = pd.Series(np.arange(30.0), first.index)
+    noise = compare_scores(first, words, rng, ("spearman",), n_boot=200)
+    assert list(noise.columns) == ["rubric", "n", "spearman", "spearman_low", "spearman_high"]
+    assert compare_scores(first, second.iloc[:0], rng)["kappa"].isna().all()
+
+
+# --- regression ------------------------------------------------------------------------------------------------------
+
+
+def test_rows_take_levels_1_and_2_and_count_a_missing_prediction_as_0():
+    events = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "kind": "single", "level": [1, 2, 3]})
+    plans = pd.DataFrame(
+        {"plan_id": ["p1", "p2", "p3"], "run_id": "r", "agent_id": "a", "event_id": ["e1", "e2", "e3"]}
+    )
+    wrote = {"run_id": "r", "step_type": "model", "n_output_tokens": 5, "n_context_tokens": 9}
+    traces = [
+        wrote | {"event_id": event, "actor": actor} for event in events["event_id"] for actor in ("manager", "search")
+    ]
+    traces = pd.DataFrame([*traces, {"run_id": "r", "event_id": "e1", "step_type": "tool", "tool": "search"}])
+    scored = {"run_id": "r", "agent_id": "a", "metric": "accuracy", "is_scored": True}
+    outcomes = [("e1", 1.0, 1.0), ("e2", np.nan, 0.0), ("e3", 1.0, 1.0)]
+    outcomes = pd.DataFrame(
+        [scored | dict(zip(("event_id", "score", "score_imputed"), o, strict=True)) for o in outcomes]
+    )
+    judged = pd.DataFrame({name: [3.0, 4.0, 5.0] for name in RUBRICS}, index=["p1", "p2", "p3"])
+    rows = build_rows(plans, judged, traces, outcomes, events)
+    assert rows["event_id"].tolist() == ["e1", "e2"] and rows["score"].tolist() == [1.0, 0.0]
+    assert rows["n_tool_calls"].tolist() == [1, 0] and rows["manager_think_length"].tolist() == [5, 5]
+    assert rows["plan_actionability"].tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("dummies", [(), ("agent_id",), ("agent_id", "event_id")])
+def test_the_fit_is_that_of_statsmodels_with_all_dummies(dummies):
+    rows = simulate_plans(np.random.default_rng(5), 40, TOLD, 0.3, n_agents=3, agent_sd=0.3, event_sd=0.3)
+    rows = rows.drop(index=[0, 1, 2 * 3])  # an event with a single row, another with two
+    table, facts = fit_plans(rows, dummies)
+    used = rows[rows["event_id"] != "e0"] if "event_id" in dummies else rows
+    scaled = used.assign(**{name: stats.zscore(used[name], ddof=1) for name in FACTORS})
+    formula = "score ~ " + " + ".join([*FACTORS, *(f"C({name})" for name in dummies)])
+    clusters = {"groups": pd.factorize(used["event_id"])[0]}
+    reference = smf.ols(formula, scaled).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
+    n, n_coefs = len(used), len(reference.params)
+    assert np.allclose(table["effect"], reference.params[list(FACTORS)])
+    assert facts["r2"] == pytest.approx(reference.rsquared) and facts["n_coefs"] == n_coefs and facts["n"] == n
+    assert facts["r2_adjusted"] == pytest.approx(reference.rsquared_adj)
+    counted = len(FACTORS) + 2 if "event_id" in dummies else n_coefs  # events' dummies lie within their clusters
+    factor = np.sqrt((n - n_coefs) / (n - counted))
+    assert np.allclose(table["se"], reference.bse[list(FACTORS)] * factor)
+    if counted == n_coefs:
+        assert np.allclose(table["p"], reference.pvalues[list(FACTORS)])
+        assert np.allclose(table[["low", "high"]], reference.conf_int().loc[list(FACTORS)])
+
+
+def test_one_agent_with_a_run_an_event_has_no_effects_beside_event_dummies():
+    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3)
+    table, facts = fit_plans(rows, ("agent_id", "event_id"))
+    assert not table["is_identified"].any() and table["effect"].isna().all() and np.isnan(facts["r2"])
+    alone, _ = fit_plans(rows, ("agent_id",))
+    assert alone["is_identified"].all() and np.allclose(alone["effect"], fit_plans(rows)[0]["effect"])
+
+
+def test_constant_and_collinear_factors_are_not_identified_and_the_others_are():
+    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3)
+    rows["search_think_length"], rows["plan_actionability"] = 0.0, 2 * rows["comprehensiveness"] + 1
+    table, facts = fit_plans(rows)
+    lost = {"search_think_length", "plan_actionability", "comprehensiveness"}
+    assert set(table.loc[~table["is_identified"], "factor"]) == lost
+    assert set(table.loc[table["effect"].isna(), "factor"]) == lost and facts["n_coefs"] == 5
+    part, _ = fit_plans(rows, factors=[name for name in FACTORS if name not in lost - {"comprehensiveness"}])
+    both = table.merge(part, on="factor").dropna()
+    assert np.allclose(both["effect_x"], both["effect_y"]) and np.allclose(both["se_x"], both["se_y"])
+
+
+def test_a_factor_that_is_the_agents_own_is_lost_to_agent_dummies():
+    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3, n_agents=3)
+    rows["n_tool_calls"] = rows["agent_id"].map({"a0": 1.0, "a1": 2.0, "a2": 5.0})
+    assert fit_plans(rows)[0]["is_identified"].all()
+    table, _ = fit_plans(rows, ("agent_id",))
+    assert table.loc[~table["is_identified"], "factor"].tolist() == ["n_tool_calls"]
+
+
+def test_too_few_rows_or_a_constant_score_identify_nothing():
+    rows = simulate_plans(np.random.default_rng(5), 7, TOLD, 0.3)
+    assert not fit_plans(rows)[0]["is_identified"].any()
+    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3).assign(score=0.0)
+    assert not fit_plans(rows)[0]["is_identified"].any()
+
+
+# --- planted truth ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "dummies", "world"),
+    [(200, (), {}), (100, ("agent_id", "event_id"), {"n_agents": 3, "agent_sd": 0.3, "event_sd": 0.5})],
+)
+def test_planted_effects_are_covered_as_often_as_said(n, dummies, world):
+    told = measure_power([n], TOLD, 0.3, np.random.default_rng(7), n_sims=120, dummies=dummies, **world)
+    told = told.set_index("effect")
+    assert told["coverage"].between(0.90, 0.99).all(), told
+    nothing = told.loc[0.0]  # four factors x 120 simulations: standard error 0.01
+    assert 0.92 <= nothing["coverage"] <= 0.98 and 0.02 <= nothing["power"] <= 0.08
+    assert (told.loc[[0.1, -0.1], "power"] > 0.9).all()
+
+
+def test_errors_grow_when_events_move_all_their_rows_together():
+    rng = np.random.default_rng(8)
+    rows = simulate_plans(rng, 60, {}, 0.05, n_agents=4, event_sd=1.0)
+    rows["n_tool_calls"] = rows.groupby("event_id")["n_tool_calls"].transform("first")  # the same for a whole event
+    table = fit_plans(rows)[0].set_index("factor")
+    plain = smf.ols(
+        "score ~ " + " + ".join(FACTORS), rows.assign(n_tool_calls=stats.zscore(rows["n_tool_calls"], ddof=1))
+    )
+    assert table.loc["n_tool_calls", "se"] > 1.5 * plain.fit().bse["n_tool_calls"]
+
+
+def test_more_events_see_more():
+    told = measure_power([20, 120], TOLD, 0.45, np.random.default_rng(9), n_sims=60)
+    power = told[told["effect"] == 0.1].set_index("n")["power"]
+    assert power[120] > power[20] + 0.2
+    assert told.groupby("n")["r2"].first()[20] > told.groupby("n")["r2"].first()[120], "few rows flatter R2"

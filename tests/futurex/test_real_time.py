@@ -1,0 +1,216 @@
+"""The caching proxy and the staleness it causes, on a synthetic source whose truth is known to the minute."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import requests
+from builders import open_sites, serve
+
+from helpers.futurex import real_time
+from helpers.futurex.cache import open_cache
+from helpers.futurex.real_time import (
+    READING,
+    answer_page,
+    ask_reader,
+    connect_near,
+    follow_clock,
+    list_queries,
+    list_updates,
+    list_visits,
+    rank_agents,
+    read_passages,
+    repeat_small,
+    score_answers,
+    summarize_agents,
+)
+from helpers.models.judges import Verdict
+from helpers.world import archive
+from helpers.world import sources as registry
+
+TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
+DAY = "2016-10-12"
+
+
+@pytest.fixture
+def synthetic(sources, monkeypatch):
+    """A synthetic hourly source: the value of an hour is its number since the start, published on the hour (UTC)."""
+    hours = pd.date_range("2016-10-11T00:00", "2016-10-14T00:00", freq="h")
+    rows = pd.DataFrame({"occurred_at": hours.strftime("%Y-%m-%dT%H:%M"), "entity": "Key West"})
+    rows["temperature"] = np.arange(len(rows), dtype=float)
+    source = replace(sources["keywest_water"], publication={"lag_minutes": 0, "timezone": "UTC"})
+    rows["published_at"] = registry.compute_published_at(source.publication, rows["occurred_at"])
+    for module in (archive, real_time):
+        monkeypatch.setattr(module, "read_rows", lambda _: rows.copy())
+    return {source.id: source}
+
+
+def make_queries(sources, n=24):
+    return list_queries(sources, DAY, DAY, n, 10, np.random.default_rng(0), topics=[TOPIC])
+
+
+def reach(crawler):
+    return crawler.gateway.session.proxies["http"]
+
+
+def ask(crawler, queries, visits=None):
+    answers = follow_clock(crawler, queries, {"reads": answer_page}, visits)
+    return score_answers(queries, answers).sort_values("as_of", ignore_index=True)
+
+
+def test_a_direct_reader_is_exact_ten_minutes_after_each_update(synthetic):
+    queries = make_queries(synthetic)
+    assert len(queries) == 24
+    assert queries["as_of"].str[14:16].eq("10").all()
+    with open_sites(synthetic) as crawler:
+        scored = ask(crawler, queries)
+    assert scored["is_exact"].all()
+    assert scored["staleness"].eq(0).all()
+
+
+@pytest.mark.parametrize(("ttl", "cycle"), [(0, [0]), (1, [0]), (6, [0, 1, 2, 3, 4, 5]), (2.5, [0, 1, 2])])
+def test_a_cache_makes_answers_as_stale_as_its_time_to_live(synthetic, ttl, cycle):
+    queries = make_queries(synthetic)
+    with open_sites(synthetic) as direct, open_cache(reach(direct), ttl) as (address, server):
+        scored = ask(connect_near(address, synthetic, [TOPIC]), queries)
+    # the first query fetches; each hour the copy is an hour older, until it has reached its time to live
+    assert scored["staleness"].tolist() == (cycle * 24)[:24]
+    assert scored["is_newest"].tolist() == [hours == 0 for hours in scored["staleness"]]
+    assert (scored["value"] - scored["told"]).tolist() == scored["staleness"].tolist()
+    assert server.n_requests == 24
+    assert server.n_kept == (scored["staleness"] > 0).sum()
+
+
+def test_a_visitor_just_before_the_update_makes_the_next_answer_old(synthetic):
+    queries = make_queries(synthetic)
+    address = synthetic["keywest_water"].address
+    visits = pd.DataFrame({"as_of": [f"{DAY}T05:55:00+08:00"], "address": [address]})
+    with open_sites(synthetic) as direct, open_cache(reach(direct), 0.5) as (proxy, _):
+        scored = ask(connect_near(proxy, synthetic, [TOPIC]), queries, visits)
+    stale = scored[scored["staleness"] > 0]
+    assert stale["as_of"].tolist() == [f"{DAY}T06:10:00+08:00"]
+    assert stale["staleness"].tolist() == [1]
+
+
+def test_a_cache_never_serves_what_is_later_than_the_request(synthetic):
+    address = synthetic["keywest_water"].address
+    with open_sites(synthetic) as direct, open_cache(reach(direct), 24) as (proxy, server):
+        gateway = connect_near(proxy, synthetic, [TOPIC]).gateway
+        late, early = (gateway.fetch(address, f"{DAY}T{hour}:10:00+08:00") for hour in (12, 9))
+        again = gateway.fetch(address, f"{DAY}T13:10:00+08:00")
+    assert early.published_at < late.published_at
+    assert again.published_at == late.published_at  # the newest copy stayed
+    assert server.n_kept == 1
+
+
+def test_a_cache_says_its_age_and_passes_on_what_is_no_page(synthetic):
+    clock = {"Accept-Datetime": "Wed, 12 Oct 2016 01:00:00 GMT"}
+    address = synthetic["keywest_water"].address
+    with open_sites(synthetic) as direct, open_cache(reach(direct), 6) as (proxy, server):
+        session = requests.Session()
+        session.trust_env, session.proxies = False, {"http": proxy}
+        first = session.get(address, headers=clock)
+        second = session.get(address, headers={"Accept-Datetime": "Wed, 12 Oct 2016 03:00:00 GMT"})
+        absent = [session.get("http://no-one.replay/", headers=clock).status_code for _ in range(2)]
+        undated = session.get(address).status_code
+        wrong = session.get(address, headers={"Accept-Datetime": "soon"}).status_code
+    assert "Age" not in first.headers
+    assert second.headers["Age"] == "7200"
+    assert second.text == first.text
+    assert absent == [404, 404]
+    assert (undated, wrong) == (400, 400)
+    assert server.n_kept == 1
+
+
+def test_a_dead_site_behind_a_cache_is_no_answer(synthetic):
+    def drop(handler):
+        handler.close_connection = True
+
+    queries = make_queries(synthetic, n=2)
+    with serve(drop) as dead, open_cache(dead, 6) as (proxy, _):
+        scored = ask(connect_near(proxy, synthetic, [TOPIC]), queries)
+    assert not scored["is_answered"].any()
+    assert not scored["is_exact"].any()
+    assert scored["staleness"].isna().all()
+
+
+def test_a_negative_time_to_live_is_refused():
+    with pytest.raises(ValueError, match="0 is the least"), open_cache("http://127.0.0.1:1", -1):
+        pass
+
+
+def test_queries_that_overtake_the_next_update_are_refused(synthetic):
+    with pytest.raises(ValueError, match="updated again within 60 minutes"):
+        list_queries(synthetic, DAY, DAY, 3, 60, np.random.default_rng(0), topics=[TOPIC])
+
+
+def test_updates_outside_the_dates_are_an_error(synthetic):
+    rows = real_time.read_rows(None)
+    assert len(list_updates(rows, "Key West", "temperature", DAY, DAY)) == 24
+    with pytest.raises(ValueError, match="nothing of Key West is published"):
+        list_updates(rows, "Key West", "temperature", "2015-01-01", "2015-01-02")
+
+
+def test_the_truth_of_real_sources_is_what_their_pages_show(world, sources):
+    queries = list_queries(sources, DAY, DAY, 2, 10, np.random.default_rng(5))
+    assert queries["source_id"].nunique() == len(real_time.TOPICS)
+    scored = ask(world(), queries)
+    assert scored["is_exact"].all()
+
+
+def test_visits_come_in_order_and_as_often_as_said():
+    addresses, rng = ["http://a.replay/", "http://b.replay/"], np.random.default_rng(0)
+    visits = list_visits(addresses, "2016-10-10", "2016-10-19", 2, rng)
+    assert visits["as_of"].is_monotonic_increasing
+    assert visits["as_of"].str[:10].between("2016-10-10", "2016-10-19").all()
+    assert visits.groupby("address").size().between(420, 540).all()  # 480 are expected, their sd is 22
+    assert list_visits(addresses, DAY, DAY, 0, rng).empty
+
+
+def test_passages_are_read_by_their_newest_date():
+    values = "2016-10-11 23:00: 1,200, 88; 2016-10-12 01:00: n/a, 7; 2016-10-12 00:00: 5, 90"
+    text = f"A note of 2016\nRoad (cars, speed): {values}"
+    assert read_passages(text, "Road", 0) == ("2016-10-12T00:00", 5.0)
+    assert read_passages(text, "Road", 1) == ("2016-10-12T01:00", 7.0)
+    assert read_passages(text, "Roads", 0) == (None, None)
+
+
+def test_summary_ranks_and_small_samples_tell_little():
+    queries = pd.DataFrame(
+        {"query_id": [f"q{at}" for at in range(40)], "occurred_at": "2016-10-12T05:00", "value": 7.0}
+    )
+    good = queries[["query_id"]].assign(agent="good", told_at="2016-10-12T05:00", told=7.0)
+    hours = ["2016-10-12T05:00"] * 20 + ["2016-10-12T02:00"] * 20
+    poor = good.assign(agent="poor", told=[7.0] * 20 + [6.0] * 20, told_at=hours)
+    mute = good.assign(agent="mute", told_at=None, told=np.nan)
+    scored = score_answers(queries, pd.concat([poor, mute, good])).assign(access="direct")
+    table = rank_agents(summarize_agents(scored, np.random.default_rng(0))).set_index("agent")
+    assert table["exact"].to_dict() == {"poor": 0.5, "mute": 0.0, "good": 1.0}
+    assert table["rank"].to_dict() == {"good": 1, "poor": 2, "mute": 3}
+    assert table.loc["poor", "staleness"] == 1.5
+    assert np.isnan(table.loc["mute", "staleness"])
+    assert table.loc["poor", "exact_low"] < 0.5 < table.loc["poor", "exact_high"]
+    assert table.loc["mute", "answered"] == 0
+    small = repeat_small(scored, 5, np.random.default_rng(0), n_boot=8000)
+    # with five queries the good one shares the first place where the poor one is right on all five: 1 in 32
+    assert small["best shared"] == pytest.approx(1 / 32, abs=0.01)
+    assert small["another best"] == 0
+    assert small["full order"] == pytest.approx(1 - 2 / 32, abs=0.015)
+
+
+def test_a_reader_sees_the_top_of_the_page_and_its_time_is_read(synthetic):
+    query = make_queries(synthetic, n=24).iloc[5].to_dict()
+    seen = []
+
+    def consult(prompt, schema):
+        seen.append((prompt, schema))
+        return Verdict("ok", {"time": "2016-10-12 03:00", "value": 27}) if len(seen) == 1 else Verdict("missing")
+
+    with open_sites(synthetic) as crawler:
+        assert ask_reader(consult, crawler, query) == ("2016-10-12T03:00", 27.0)
+        assert ask_reader(consult, crawler, query) == (None, None)
+    prompt, schema = seen[0]
+    assert schema == READING
+    assert query["occurred_at"].replace("T", " ") in prompt
+    assert "water temperature of Key West" in prompt

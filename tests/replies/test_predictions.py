@@ -1,0 +1,326 @@
+"""Replies as models write them: a synthetic corpus with what each holds, hostile text, random text."""
+
+import datetime
+import json
+import math
+import re
+import string
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.replies.predictions import KINDS, parse_prediction
+from helpers.replies.quantities import read_digits, read_number
+
+CORPUS = Path(__file__).with_name("replies.jsonl")
+ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+GROUPS = sorted({row["group"] for row in ROWS})
+OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima"}
+PROMPTS = Path(__file__).parents[2] / "data" / "prompts"
+BLANKS = {"question", "options", "as_of", "resolution_criteria", "answer_format"}
+
+
+def read_usual(reply, kind, options):
+    """The usual way: the last box by a regex, split at commas for lists, float() for numbers; else nothing."""
+    found = re.findall(r"\\boxed{([^}]*)}", reply)
+    if not found:
+        return None
+    content = found[-1].strip()
+    if kind in ("multi", "ranking", "list"):
+        items = [item.strip() for item in content.split(",")]
+        return sorted(items) if kind == "multi" else items
+    if kind in ("number", "percent"):
+        try:
+            return float(content.rstrip("\\%").replace(",", ""))
+        except ValueError:
+            return None
+    return content
+
+
+def is_valid(value, kind, options):
+    """Say whether a prediction has its kind's form."""
+    letters = set(options or string.ascii_uppercase)
+    if kind == "single":
+        return value in letters
+    if kind == "multi":
+        return bool(value) and value == sorted(set(value)) and set(value) <= letters
+    if kind in ("ranking", "list"):
+        has_names = bool(value) and all(isinstance(name, str) and name.strip() for name in value)
+        if not options:
+            return has_names
+        return has_names and set(value) <= letters and (kind == "list" or sorted(value) == sorted(options))
+    if kind in ("number", "percent"):
+        return isinstance(value, float) and math.isfinite(value)
+    if kind == "date":
+        return datetime.date.fromisoformat(value).isoformat() == value
+    return isinstance(value, str) and bool(value.strip())
+
+
+def test_the_corpus_holds_every_kind_and_enough_replies_without_an_answer():
+    assert len(ROWS) >= 220 and {row["kind"] for row in ROWS} == set(KINDS)
+    assert sum(row["expected"] is None for row in ROWS) >= 60
+    assert all((row["expected"] is None) == bool(row["reason"]) for row in ROWS)
+    assert len({json.dumps([row["reply"], row["kind"], row["options"]]) for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_reply_of_the_corpus_is_read_as_it_says(group):
+    wrong = []
+    for row in (row for row in ROWS if row["group"] == group):
+        value, reason = parse_prediction(row["reply"], row["kind"], row["options"], explain=True)
+        if value != row["expected"] or reason.partition(":")[0] != (row["reason"] or ""):
+            wrong.append((row["row"], row["reply"], row["expected"] or row["reason"], value or reason))
+        assert value is None or is_valid(value, row["kind"], row["options"])
+    assert wrong == []
+
+
+def test_the_usual_regex_is_often_silently_wrong_and_this_parser_never():
+    counts = {}
+    for name, read in {"usual": read_usual, "ours": parse_prediction}.items():
+        values = [(read(row["reply"], row["kind"], row["options"]), row["expected"]) for row in ROWS]
+        right = sum(value == expected for value, expected in values)
+        silent = sum(value != expected and value is not None for value, expected in values)
+        counts[name] = (right, silent)
+        print(f"{name}: {right} of {len(ROWS)} right, {silent} silently wrong")
+    assert counts["ours"] == (len(ROWS), 0)
+    assert counts["usual"][0] < 0.5 * len(ROWS) and counts["usual"][1] > 0.2 * len(ROWS)
+
+
+HOSTILE = {
+    "open boxes": r"\boxed{" * 30_000,
+    "open and closed": r"\boxed{A}" * 22_000,
+    "boxes with words": r"\boxed{A} or perhaps " * 9_500,
+    "list of boxes": "- \\boxed{A}: words\n" * 10_000,
+    "braces": "{" * 100_000 + "}" * 100_000,
+    "nested": r"\boxed{" * 20_000 + "A" + "}" * 20_000,
+    "backslashes": "\\" * 200_000,
+    "spaces": r"\boxed" + " " * 200_000,
+    "blank lines": "\n" * 200_000,
+    "digits": r"\boxed{" + "1" * 200_000 + "}",
+    "grouped digits": "Answer: " + "1,234 " * 33_000,
+    "letters": r"\boxed{" + "A, " * 66_000 + "}",
+    "4900 pieces": r"\boxed{" + "A," * 2_450 + "}",
+    "4900 numbers": r"\boxed{" + "1 " * 2_450 + "}",
+    "4900 fractions": r"\boxed{" + r"\frac{" * 800 + "}",
+    "4900 brackets": r"\boxed{" + "(" * 2_450 + ")" * 2_450 + "}",
+    "4900 labels": r"\boxed{" + "a: " * 1_600 + "5}",
+    "4900 words": r"\boxed{" + "option " * 700 + "}",
+    "4900 dashes": r"\boxed{" + "-1-" * 1_600 + "}",
+    "4900 spaces": r"\boxed{1" + " " * 4_900 + "x}",
+    "answers": "answer: " * 25_000,
+    "answer is": "the answer is " * 14_000,
+    "cannot": "cannot " * 28_000,
+    "not enough": "I would not be able to " * 9_000,
+    "thoughts": "<think>" * 28_000,
+    "thought ends": "</think>" * 25_000,
+    "lines": "1. Oslo\n" * 25_000,
+    "dollars": "$" * 200_000,
+    "stars": "* " * 100_000,
+    "quotes": '"' * 200_000,
+    "entities": "&amp;" * 40_000,
+    "one word": "x" * 200_000,
+    "full width": "｛Ａ｝" * 60_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_two_hundred_thousand_hostile_characters_take_less_than_a_second_a_kind(name):
+    for kind in KINDS:
+        for options in (None, OPTIONS) if kind in ("single", "multi", "ranking", "list") else (None,):
+            started = time.process_time()
+            value = parse_prediction(HOSTILE[name], kind, options)
+            assert time.process_time() - started < 1, (name, kind)
+            assert value is None or is_valid(value, kind, options)
+
+
+def build_reply(rng):
+    """Return random text out of pieces that replies are made of, and out of pieces of the corpus."""
+    pieces = [
+        r"\boxed{",
+        "}",
+        "{",
+        "\\",
+        "$",
+        "**",
+        "\n",
+        "\n\n",
+        " ",
+        ",",
+        ";",
+        ".",
+        "-",
+        "–",
+        "−",
+        ":",
+        "(",
+        ")",
+        "[",
+        '"',
+    ]
+    pieces += [
+        "A",
+        "B",
+        "C",
+        "F",
+        "a",
+        "Oslo",
+        "Rome",
+        "None of these",
+        "and",
+        "or",
+        "to",
+        "not",
+        "Answer",
+        "is",
+        "Yes",
+    ]
+    pieces += [
+        "1",
+        "52.3",
+        "1,234",
+        "10^",
+        "½",
+        "²",
+        "٣",
+        "％",
+        "%",
+        "±",
+        "<",
+        ">",
+        "≥",
+        "/",
+        "million",
+        "k",
+        "e9",
+        "1e400",
+    ]
+    pieces += [
+        "October",
+        "12",
+        "2016",
+        "2016-02-31",
+        "年",
+        "月",
+        "日",
+        "<think>",
+        "</think>",
+        r"\text{",
+        r"\frac{1}{0}",
+        "…",
+    ]
+    pieces += [
+        "I cannot predict",
+        "N/A",
+        "\u200b",
+        "\ud83d\ude00",
+        "😀",
+        "\x00",
+        "\x08oxed{",
+        "、",
+        "，",
+        "和",
+        "万",
+        "①",
+        "Ⅷ",
+        "𝟓",
+    ]
+    length = int(rng.integers(1, 30))
+    text = "".join(pieces[i] for i in rng.integers(len(pieces), size=length))
+    if rng.random() < 0.5:
+        reply = ROWS[int(rng.integers(len(ROWS)))]["reply"]
+        cut = int(rng.integers(len(reply) + 1))
+        text = reply[:cut] + text[: int(rng.integers(8))] + reply[cut:]
+    return text
+
+
+def test_random_text_never_raises_and_gives_a_valid_value_or_a_reason():
+    rng = np.random.default_rng(11)
+    n_read = 0
+    for _ in range(4_000):
+        reply, kind = build_reply(rng), KINDS[int(rng.integers(len(KINDS)))]
+        options = [None, OPTIONS, {"A": "Yes", "B": "No"}][int(rng.integers(3))]
+        value, reason = parse_prediction(reply, kind, options, explain=True)
+        assert (value is None) == bool(reason), (reply, kind)
+        assert value is None or is_valid(value, kind, options), (reply, kind, value)
+        assert parse_prediction(reply, kind, options) == value
+        n_read += value is not None
+    assert n_read > 400
+
+
+def test_numbers_survive_being_written_in_every_form():
+    rng = np.random.default_rng(5)
+    for value in np.round(rng.normal(scale=10.0 ** rng.integers(0, 7, size=300)), 2).tolist():
+        continental = f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
+        forms = [f"{value}", f"{value:,.2f}", f"{value:,.2f} 点", f"{value:.2f}".replace("-", "−"), f"about {value}"]
+        forms += [f"{value:,.2f}".replace(",", r"{,}"), f"{value:.12e}", continental]
+        for form in forms:
+            assert parse_prediction(rf"\boxed{{{form}}}", "number") == pytest.approx(value, rel=1e-9), form
+
+
+def test_options_survive_in_every_order_and_under_any_letter():
+    rng = np.random.default_rng(6)
+    names = [
+        "Oslo",
+        "Trinidad and Tobago",
+        "Washington, D.C.",
+        "AT&T",
+        "1,000 or more",
+        "Yes",
+        "None of these",
+        "X-ray",
+    ]
+    for _ in range(60):
+        order = [names[i] for i in rng.permutation(len(names))]
+        options = dict(zip("ABCDEFGH", order, strict=True))
+        wanted = [str(letter) for letter in rng.permutation(list(options))]
+        for reply in (", ".join(wanted), "; ".join(options[letter] for letter in wanted), " > ".join(wanted)):
+            assert parse_prediction(rf"\boxed{{{reply}}}", "ranking", options) == wanted, (reply, options)
+
+
+def test_what_is_no_reply_is_missing_and_an_unknown_kind_is_an_error():
+    assert parse_prediction(None, "number", explain=True) == (None, "empty reply")
+    assert parse_prediction(float("nan"), "text", explain=True) == (None, "empty reply")
+    with pytest.raises(ValueError, match="no kind 'interval' of prediction; choose one of single"):
+        parse_prediction("1", "interval")
+
+
+def test_the_order_of_the_options_does_not_matter_to_a_set_of_letters():
+    assert parse_prediction(r"\boxed{C, A}", "multi", dict(reversed(OPTIONS.items()))) == ["A", "C"]
+
+
+@pytest.mark.parametrize("text", ["N/A", "n/a.", "NA", "N.A."])
+def test_what_says_that_there_is_no_answer_is_not_read_as_letters(text):
+    many = {letter: f"option {letter}" for letter in string.ascii_uppercase[:20]}
+    for kind in ("single", "multi", "list", "ranking"):
+        for options in (None, many):
+            assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (None, "refusal")
+    assert parse_prediction(r"\boxed{N, A}", "multi", many) == ["A", "N"]
+
+
+def test_a_full_stop_after_an_abbreviation_is_not_part_of_the_name():
+    assert parse_prediction(r"\boxed{Washington, D.C..}", "text") == "Washington, D.C."
+    assert parse_prediction(r"\boxed{X-ray; Washington, D.C..}", "ranking") == ["X-ray", "Washington, D.C."]
+    assert parse_prediction(r"\boxed{And so on...}", "text") == "And so on..."
+    assert parse_prediction("Oslo .", "text") == "Oslo" == parse_prediction(r"\boxed{Oslo .}", "list")[0]
+
+
+@pytest.mark.parametrize("text", ["1 23", "12,34,5", "1.23.4", "1,2,3"])
+def test_separators_without_one_reading_are_not_read(text):
+    with pytest.raises(ValueError, match="ambiguous"):
+        read_digits(text)
+
+
+def test_a_scale_is_exact():
+    assert read_number("4.35 million") == 4_350_000.0  # 4.35 * 1e6 in floats is 4349999.999999999
+
+
+def test_the_prompts_have_their_blanks_and_no_answer_to_copy():
+    for name, blanks in {"option_event": BLANKS, "open_event": BLANKS - {"options"}}.items():
+        text = (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
+        fields = {field for _, field, _, _ in string.Formatter().parse(text) if field}
+        assert fields == blanks
+        filled = text.format(**{blank: "" for blank in blanks})
+        assert filled.count("Final answer:") == 1 and filled.count(r"\boxed{}") == 1
+        assert parse_prediction(filled, "single", OPTIONS) is None and parse_prediction(filled, "text") is None

@@ -3,11 +3,13 @@
 import base64
 import contextlib
 import gzip
+import math
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
+import pandas as pd
 import pytest
 
 from helpers.models.local import FOLDER, MODELS, has_server
@@ -121,3 +123,32 @@ def match(grammar, text):
         return "".join(turned)
 
     return re.fullmatch(expand(rules["root"]), text) is not None
+
+
+LEVEL_KINDS = {1: ("single", "accuracy"), 2: ("multi", "f1"), 3: ("ranking", "ranking"), 4: ("number", "number")}
+
+
+def make_scores(by_agent, kinds=LEVEL_KINDS):
+    """Scores and events from {agent: {level: [score or None for each event]}}; None is a missing prediction."""
+    rows, events = [], {}
+    for agent, levels in by_agent.items():
+        for level, values in levels.items():
+            kind, metric = kinds[level]
+            for at, value in enumerate(values):
+                event_id = f"l{level}_{at:03d}"
+                events[event_id] = {"event_id": event_id, "kind": kind, "level": level}
+                missing = value is None
+                rows.append(
+                    {
+                        "run_id": f"run_{agent}",
+                        "event_id": event_id,
+                        "sample": 0,
+                        "metric": metric,
+                        "agent_id": agent,
+                        "score": math.nan if missing else value,
+                        "score_imputed": 0.0 if missing else value,
+                        "is_missing": missing,
+                        "is_scored": True,
+                    }
+                )
+    return pd.DataFrame(rows), pd.DataFrame(events.values())

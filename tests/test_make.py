@@ -11,13 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import helpers
-
 ROOT = Path(__file__).parents[1]
-MODULES = {name: path for name, path in list_modules().items() if not name.endswith("__main__")}
-NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
-READS = r"data/(?:sources|replay|papers|prompts)\b|data/(?:agents|arms)\.toml"
-"""Rooms of committed data that modules read; tables come from notebooks, and are in the chain of those."""
 
 
 def run_make(folder, *arguments):
@@ -25,89 +19,6 @@ def run_make(folder, *arguments):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "DAYBEFORE"))}
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-
-
-@pytest.fixture(scope="module")
-def database():
-    """Make's own reading of the Makefile: its variables with their values, its targets with what they depend on."""
-    text = run_make(ROOT, "-pqRr", f"VENV={sys.prefix}", "help").stdout
-    variables = dict(re.findall(r"^([\w.]+) :?= ?(.*)$", text, re.MULTILINE))
-    targets = dict(re.findall(r"^(\.make/\w+): ?(.*)$", text, re.MULTILINE))
-    return variables, targets
-
-
-def close_over(names):
-    """Return modules with all they import, directly or through others."""
-    found, todo = set(), list(names)
-    while todo:
-        if (name := todo.pop()) not in found:
-            found.add(name)
-            todo += read_imports(name, MODULES)
-    return found
-
-
-def read_notebook_imports(name):
-    """Return the modules that a notebook's cells import."""
-    cells = nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4).cells
-    code = "\n".join(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M) for cell in cells if cell.cell_type == "code")
-    return find_imports(code, MODULES)
-
-
-def list_read_rooms(names):
-    """Return the rooms of committed data that modules name in their code, outside docstrings."""
-    return {room for name in names for room in re.findall(READS, drop_docs(MODULES[name].read_text(encoding="utf-8")))}
-
-
-def drop_docs(source):
-    """Return a text of Python without what stands in triple quotes and comments.
-
-    >>> drop_docs('x = 1  # data/papers')
-    'x = 1  '
-    """
-    return re.sub(r"(?m)#.*$", "", re.sub(r'(?s)""".*?"""', "", source))
-
-
-def refer(names):
-    """Return names as make refers to them, in the order of the flow."""
-    order = [*helpers.FLOW, *sorted(set(names) - set(helpers.FLOW))]
-    return " ".join(f"$({name})" for name in order if name in names)
-
-
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_a_modules_line_holds_all_it_imports_and_nothing_else(database, name):
-    written = set(database[0].get(name, "").split())
-    line = f"{name} := {name} {refer(read_imports(name, MODULES))}".strip()
-    assert written == close_over([name]), f"the Makefile should say (below the lines of what it names)\n{line}"
-
-
-def test_the_makefile_has_no_line_for_a_module_that_is_gone():
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert set(re.findall(r"^([a-z_.]+) := \1\b", text, re.MULTILINE)) == set(MODULES)
-
-
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_the_data_a_module_names_stands_in_its_line(database, name):
-    missing = list_read_rooms([name]) - list_written_rooms(database, close_over([name]))
-    assert not missing, f"the Makefile lacks data.{name} := ... with {', '.join(sorted(missing))}"
-    astray = list_written_rooms(database, [name]) - list_read_rooms([name])
-    assert not astray, f"data.{name} holds what the module does not name"
-
-
-def list_written_rooms(database, names):
-    """Return the rooms of committed data that the Makefile gives to modules."""
-    return {room for name in names for room in re.findall(READS, database[0].get(f"data.{name}", ""))}
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebooks_line_holds_all_it_imports_and_nothing_else(database, name):
-    prerequisites = set(database[1][f".make/{name}"].split())
-    written = {file for file in prerequisites if file.startswith("src/")}
-    imports = read_notebook_imports(name)
-    expected = {MODULES[module].relative_to(ROOT).as_posix() for module in close_over(imports)}
-    line = f".make/{name}: ... $(call files,{refer(imports)})"
-    assert written == expected, f"the Makefile should say\n{line}"
-    rooms = {file for file in prerequisites if file.startswith("data/")}
-    assert rooms >= {f for module in close_over(imports) for f in database[0].get(f"data.{module}", "").split()}
 
 
 def test_help_names_every_target_a_person_may_call():

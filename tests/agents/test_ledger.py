@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def save(ledger, run_id, i, **reply):
 def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):
     path = tmp_path / "runs" / "ledger.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, f"r{i}"], cwd="tests") for i in range(4)]
+    writers = [subprocess.Popen([*command, f"r{i}"], cwd=Path(__file__).parent) for i in range(4)]
     assert [writer.wait(timeout=60) for writer in writers] == [0] * 4
     for table, n in (("replies", 250), ("predictions", 250), ("traces", 500)):
         assert len(read_runs(path, table)) == n, table

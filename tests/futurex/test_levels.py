@@ -1,4 +1,4 @@
-"""Means by level, the overall score and its rules, intervals, and the four findings (FutureX 3.4.2, 4.1, 4.2)."""
+"""The overall score and its rules, and the four findings on difficulty (FutureX 4.1, 4.2)."""
 
 import math
 import time
@@ -6,135 +6,25 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from builders import make_scores
 
-from helpers.futurex import levels as tiers
-
-KINDS = {1: ("single", "accuracy"), 2: ("multi", "f1"), 3: ("ranking", "ranking"), 4: ("number", "number")}
-
-
-def make_scores(by_agent, kinds=KINDS):
-    """Scores and events from {agent: {level: [score or None for each event]}}; None is a missing prediction."""
-    rows, events = [], {}
-    for agent, levels in by_agent.items():
-        for level, values in levels.items():
-            kind, metric = kinds[level]
-            for at, value in enumerate(values):
-                event_id = f"l{level}_{at:03d}"
-                events[event_id] = {"event_id": event_id, "kind": kind, "level": level}
-                missing = value is None
-                rows.append(
-                    {
-                        "run_id": f"run_{agent}",
-                        "event_id": event_id,
-                        "sample": 0,
-                        "metric": metric,
-                        "agent_id": agent,
-                        "score": math.nan if missing else value,
-                        "score_imputed": 0.0 if missing else value,
-                        "is_missing": missing,
-                        "is_scored": True,
-                    }
-                )
-    return pd.DataFrame(rows), pd.DataFrame(events.values())
+from helpers.futurex import levels
 
 
 def make_rng():
     return np.random.default_rng(7)
 
 
-def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
-    scores, events = make_scores({"a": {1: [1.0, 0.0, 1.0, None]}})
-    row = tiers.summarize_levels(scores, events, make_rng()).iloc[0]
-    assert row["mean"] == pytest.approx(2 / 3)  # (1 + 0 + 1) / 3
-    assert row["n"] == 3 and row["n_events"] == 4
-    assert row["coverage"] == 0.75
-    assert row["mean_imputed"] == 0.5  # (1 + 0 + 1 + 0) / 4
-    assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
-
-
-def test_unscored_rows_and_side_metrics_do_not_count():
-    scores, events = make_scores({"a": {2: [1.0, 0.5]}})
-    strict = scores.assign(metric="f1_strict", score=0.0)
-    unscored = scores.assign(event_id="l2_009", is_scored=False, score=math.nan, score_imputed=math.nan)
-    events = pd.concat([events, pd.DataFrame([{"event_id": "l2_009", "kind": "multi", "level": 2}])])
-    row = tiers.summarize_levels(pd.concat([scores, strict, unscored]), events, make_rng()).iloc[0]
-    assert row["mean"] == 0.75 and row["n_events"] == 2
-
-
-def test_two_samples_of_an_event_count_as_one():
-    scores, events = make_scores({"a": {1: [1.0, 0.0]}})
-    again = scores.iloc[:1].assign(sample=1, score=0.0, score_imputed=0.0)
-    row = tiers.summarize_levels(pd.concat([scores, again]), events, make_rng()).iloc[0]
-    assert row["mean"] == 0.25 and row["n"] == 2  # (mean(1, 0) + 0) / 2
-
-
-def test_agent_without_a_prediction_has_a_blank_mean_not_zero():
-    scores, events = make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})
-    table = tiers.summarize_levels(scores, events, make_rng()).set_index("agent_id")
-    assert math.isnan(table.loc["b", "mean"]) and table.loc["b", "n"] == 0
-    assert table.loc["b", "coverage"] == 0 and table.loc["b", "mean_imputed"] == 0
-
-
-def test_groups_by_kind():
-    scores, events = make_scores({"a": {1: [1.0], 4: [0.5, 0.0]}})
-    table = tiers.summarize_groups(scores, events, make_rng(), by="kind").set_index("kind")
-    assert table["mean"].to_dict() == {"single": 1.0, "number": 0.25}
-
-
-def test_absent_level_raises():
-    scores, events = make_scores({"a": {1: [1.0]}})
-    with pytest.raises(ValueError, match="no scored event of level 3"):
-        tiers.summarize_levels(scores, events, make_rng(), levels=[3])
-
-
-def test_empty_scores_raise():
-    scores, events = make_scores({"a": {1: [1.0]}})
-    with pytest.raises(ValueError, match="no scored event is left"):
-        tiers.summarize_levels(scores.assign(is_scored=False), events, make_rng())
-
-
-def test_event_without_level_raises():
-    scores, events = make_scores({"a": {1: [1.0]}})
-    with pytest.raises(ValueError, match="l1_000 has no level"):
-        tiers.summarize_levels(scores, events.assign(level=math.nan), make_rng())
-
-
-def test_interval_of_one_event_is_that_event():
-    scores, events = make_scores({"a": {1: [0.4]}})
-    row = tiers.summarize_levels(scores, events, make_rng()).iloc[0]
-    assert (row["low"], row["high"]) == pytest.approx((0.4, 0.4))
-
-
-def test_missing_predictions_do_not_widen_the_interval():
-    scores, events = make_scores({"a": {1: [0.4, None, 0.4, None]}, "b": {1: [0.1, 0.2, 0.3, 0.4]}})
-    row = tiers.summarize_levels(scores, events, make_rng()).iloc[0]
-    assert (row["low"], row["high"]) == pytest.approx((0.4, 0.4))
-
-
-def test_interval_agrees_with_the_normal_one():
-    values = np.random.default_rng(1).random(400)
-    draws = tiers.resample_means(values[:, None], make_rng(), 4000)
-    low, high = tiers.take_interval(draws[:, 0])
-    half = 1.96 * values.std() / 20  # sqrt(400) = 20
-    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.003)
-
-
-def test_agents_share_the_draw_of_events():
-    values = np.random.default_rng(1).random((50, 1))
-    draws = tiers.resample_means(np.hstack([values, values + 0.1]), make_rng())
-    assert np.ptp(draws[:, 1] - draws[:, 0]) < 1e-9
-
-
 def test_overall_weighs_levels():
     scores, events = make_scores({"a": {1: [1.0] * 25, 2: [0.8] * 25, 3: [0.5] * 25, 4: [0.2] * 25}})
-    row = tiers.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
     assert row["overall"] == pytest.approx(0.1 * 1.0 + 0.2 * 0.8 + 0.3 * 0.5 + 0.4 * 0.2)  # 0.49
     assert row["overall_note"] == "" and row["n"] == 100 and row["coverage"] == 1
 
 
 def test_overall_counts_missing_beside_it():
     values = {level: [1.0] * 20 + [None] * 5 for level in (1, 2, 3, 4)}
-    row = tiers.combine_overall(*make_scores({"a": values}), make_rng()).iloc[0]
+    row = levels.combine_overall(*make_scores({"a": values}), make_rng()).iloc[0]
     assert row["overall"] == pytest.approx(1.0)
     assert row["overall_imputed"] == pytest.approx(0.8)  # 20 of 25 in each level
     assert row["coverage"] == pytest.approx(0.8)
@@ -144,7 +34,7 @@ def test_agent_that_lacks_a_level_has_no_overall():
     full = {level: [0.5] * 25 for level in (1, 2, 3, 4)}
     lacking = {**{level: [0.9] * 25 for level in (1, 2, 3)}, 4: [None] * 25}
     never_asked = {level: [0.9] * 25 for level in (1, 2)}
-    table = tiers.combine_overall(*make_scores({"a": full, "b": lacking, "c": never_asked}), make_rng())
+    table = levels.combine_overall(*make_scores({"a": full, "b": lacking, "c": never_asked}), make_rng())
     table = table.set_index("agent_id")
     assert table.loc["a", "overall"] == pytest.approx(0.5)
     assert math.isnan(table.loc["b", "overall"]) and math.isnan(table.loc["b", "low"])
@@ -155,7 +45,7 @@ def test_agent_that_lacks_a_level_has_no_overall():
 
 def test_level_the_set_lacks_gives_its_weight_to_the_others():
     scores, events = make_scores({"a": {2: [0.9] * 25, 3: [0.6] * 25, 4: [0.3] * 25}})
-    row = tiers.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
     assert row["overall"] == pytest.approx((0.2 * 0.9 + 0.3 * 0.6 + 0.4 * 0.3) / 0.9)
     assert row["overall_note"] == "level 1 (0 events) left out, weights 2: 0.22, 3: 0.33, 4: 0.44"
 
@@ -163,7 +53,7 @@ def test_level_the_set_lacks_gives_its_weight_to_the_others():
 @pytest.mark.parametrize(("n", "overall"), [(25, 0.1 * 1 + 0.9 * 0.0), (24, 0.0)])
 def test_level_counts_from_25_events_on(n, overall):
     scores, events = make_scores({"a": {1: [1.0] * n, 2: [0.0] * 25, 3: [0.0] * 25, 4: [0.0] * 25}})
-    row = tiers.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
     assert row["overall"] == pytest.approx(overall)
     assert ("level 1 (24 events) left out" in row["overall_note"]) == (n == 24)
 
@@ -171,13 +61,13 @@ def test_level_counts_from_25_events_on(n, overall):
 def test_lacking_a_level_that_does_not_count_leaves_the_overall():
     full = {1: [1.0] * 5, 2: [0.5] * 25, 3: [0.5] * 25, 4: [0.5] * 25}
     lacking = {level: values for level, values in full.items() if level > 1}
-    table = tiers.combine_overall(*make_scores({"a": full, "b": lacking}), make_rng())
+    table = levels.combine_overall(*make_scores({"a": full, "b": lacking}), make_rng())
     assert table["overall"].tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_no_level_with_25_events_gives_no_overall():
     scores, events = make_scores({"a": {level: [1.0] * 24 for level in (1, 2, 3, 4)}})
-    row = tiers.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
     assert math.isnan(row["overall"]) and math.isnan(row["overall_imputed"])
     assert row["overall_note"] == "no level has 25 events: see the means by level and kind"
 
@@ -187,9 +77,9 @@ def test_same_seed_same_table_and_fast():
     by_agent = {f"a{i}": {level: list(values[i, level - 1]) for level in (1, 2, 3, 4)} for i in range(10)}
     scores, events = make_scores(by_agent)
     started = time.perf_counter()
-    first = tiers.combine_overall(scores, events, make_rng())
+    first = levels.combine_overall(scores, events, make_rng())
     assert time.perf_counter() - started < 3  # about 0.2 s; room for a busy machine
-    pd.testing.assert_frame_equal(first, tiers.combine_overall(scores, events, make_rng()))
+    pd.testing.assert_frame_equal(first, levels.combine_overall(scores, events, make_rng()))
 
 
 # The four findings.
@@ -203,7 +93,7 @@ def make_levels(*means):
 def judge(by_agent, categories):
     scores, events = make_scores(by_agent)
     runs = pd.DataFrame({"run_id": list(categories), "agent_id": list(categories), "category": categories.values()})
-    table = tiers.judge_findings(scores, events, runs, make_rng(), n_boot=500)
+    table = levels.judge_findings(scores, events, runs, make_rng(), n_boot=500)
     return table, table.set_index("statement")
 
 

@@ -54,6 +54,7 @@ def measure_share(flags):
 def bound_mean(values, rng, n_boot=2000):
     """Return the ends of the 95% bootstrap interval of the mean of some values (a Series, one an event).
 
+    >>> import pandas as pd
     >>> bound_mean(pd.Series([0.5, 0.5]), np.random.default_rng(0))
     (0.5, 0.5)
     """
@@ -72,6 +73,7 @@ def judge_interval(low, high, bound=0.0):
 def compare_paired(first, second, rng, n_boot=2000):
     """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict.
 
+    >>> import pandas as pd
     >>> pair = compare_paired(pd.Series([0.0, 0.5]), pd.Series([1.0, 1.5]), np.random.default_rng(0))
     >>> float(pair["difference"]), pair["n"], pair["verdict"]
     (1.0, 2, 'holds')

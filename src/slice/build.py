@@ -207,3 +207,7 @@ def main():
         except ImportError:  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
             sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
         print(f"{licence}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,11 @@
 import hashlib
+import subprocess
+import sys
 import tomllib
 
 import pandas as pd
 import pytest
+from setuptools import find_packages
 
 from helpers.store import ROOT
 from slice import build as builder
@@ -122,3 +125,11 @@ def test_a_changed_archive_is_refused(tmp_path):
 def test_a_missing_tool_is_told_with_the_way_round_it(tmp_path):
     with pytest.raises(RuntimeError, match=r"no-such-tool is not installed. Put vega-datasets-3.2.1.tgz into a folder"):
         builder.run_tool(["no-such-tool"], ["npm:vega-datasets==3.2.1"], tmp_path)
+
+
+def test_the_command_answers_and_no_recipe_is_installed_with_the_helpers():
+    done = subprocess.run([sys.executable, "-m", "slice.build", "--help"], capture_output=True, text=True, check=True)
+    assert "--wheels" in done.stdout
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    installed = find_packages(str(ROOT / found["where"][0]), include=found["include"])
+    assert "helpers.world" in installed and all(name.split(".")[0] == "helpers" for name in installed)

@@ -1,6 +1,8 @@
-"""The benchmark's windows, its clock and its days (FutureX 3.2.3, 3.2.4)."""
+"""The benchmark's windows, its clock and its days (FutureX 3.2.3, 3.2.4), and the dates that English texts name."""
 
+import re
 from functools import lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -36,3 +38,56 @@ def stamp_moment(moment):
     '2016-10-10T00:00:00+08:00'
     """
     return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")
+
+
+# --- dates in a text -------------------------------------------------------------------------------------------------
+
+MONTHS = "january february march april may june july august september october november december".split()
+MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in MONTHS).replace("sep(", "sept?(")
+MONTH = rf"\b(?:{MONTH})\b\.?"
+"""Pattern of a month's name in whole or short (October, Oct., Sept), to be used without regard to case."""
+
+_DAY, _YEAR = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?", r"(?P<year>[0-9]{4})"
+DATES = [
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?<![0-9]){_YEAR}-(?P<month>[0-9]{{2}})-(?P<day>[0-9]{{2}})(?:T[0-9]{{2}}:[0-9]{{2}}(?::[0-9.]+)?)?(?![0-9])",
+        rf"\b{_DAY}(?:\s+of)?[\s-]+(?P<month>{MONTH})(?:,?[\s-]+{_YEAR})?(?!\w)",
+        rf"(?P<month>{MONTH})\s+{_DAY}(?![0-9])(?:,?\s+{_YEAR})?(?!\w)",
+        rf"(?P<month>{MONTH}),?\s+{_YEAR}(?!\w)",
+    )
+]
+
+
+class NamedDate(NamedTuple):
+    """A date that stands in text[start:end]; the year or the day may be left out (None), and need not exist."""
+
+    year: int | None
+    month: int
+    day: int | None
+    start: int
+    end: int
+
+
+def find_dates(text):
+    """Return the dates that a text names, in its order: 2016-10-12, 12th of October 2016, Oct 12, October 2016.
+
+    >>> [date[:3] for date in find_dates("From 2016-10-05 to October 9th, 2016, later than in Sept. 2015 or on 3 May")]
+    [(2016, 10, 5), (2016, 10, 9), (2015, 9, None), (None, 5, 3)]
+    """
+    found = []
+    for match in (match for form in DATES for match in form.finditer(text)):
+        if all(match.end() <= other.start or other.end <= match.start() for other in found):
+            part = {"year": None, "day": None} | match.groupdict()
+            year, day = (part[name] and int(part[name]) for name in ("year", "day"))
+            found.append(NamedDate(year, number_month(part["month"]), day, *match.span()))
+    return sorted(found, key=lambda date: date.start)
+
+
+def number_month(text):
+    """Return the number of a month given by its name, in whole or short, or by digits.
+
+    >>> number_month("October"), number_month("sept."), number_month("09")
+    (10, 9, 9)
+    """
+    return int(text) if text.isdigit() else 1 + [name[:3] for name in MONTHS].index(text[:3].casefold())

@@ -49,7 +49,7 @@ def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider
 def test_after_its_minutes_a_judge_replays_and_asks_nothing_new(knock, provider):
     provider.answer = lambda asked: {"content": '{"score": 7}'}
     build_consult(knock(), "openai/mock-1", False)("old", FORM)
-    late = build_consult(knock(), "openai/mock-1", False, end=0.0)
+    late = build_consult(knock(minutes=0), "openai/mock-1", False)
     assert [late(text, FORM).status for text in ("old", "new")] == ["ok", "missing"]
     assert len(provider.asked) == 1
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.models.llm import open_door, record
+from helpers.models.llm import end_after, open_door, record
 from helpers.models.local import MODELS, PACKAGE, get_local_name, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text, read_table
@@ -121,7 +121,7 @@ def main(arguments=None):
     parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
     given = parser.parse_args(arguments)
-    end = time.monotonic() + 60 * (given.minutes or math.inf)
+    end = end_after(given.minutes or None)
     try:
         arms = load_arms()
         for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):

@@ -7,7 +7,6 @@ data/runs/<run_id>/; with `live=True` it asks for what is not.
 
 import importlib.metadata
 import json
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -50,14 +49,13 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
     with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
     the end. Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
     """
-    study = open_study(run_id, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
-    with study as (door, name, is_local):
-        end = time.monotonic() + 60 * minutes if minutes is not None else None
-        yield build_consult(door, name, is_local, end)
+    connection = {"api_base": api_base, "api_key_env": api_key_env}
+    with open_study(run_id, model, live=live, minutes=minutes, about=about, **connection) as study:
+        yield build_consult(*study)
 
 
 @contextmanager
-def open_study(run_id, model, *, live=False, api_base=None, api_key_env=None, about=None):
+def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None):
     """Yield (door, the model's name for it, whether it is local) of a study's recordings, packed at the end when live.
 
     Arguments and errors are those of `open_judge`.
@@ -66,7 +64,8 @@ def open_study(run_id, model, *, live=False, api_base=None, api_key_env=None, ab
     local = get_local_name(entry)
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
-        door = open_door(run_id, live=live, connection=connection, command=COMMAND.format(run_id=run_id))
+        command = COMMAND.format(run_id=run_id)
+        door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command)
         try:
             yield door, name_model(local) if local else model, bool(local)
         finally:
@@ -75,21 +74,18 @@ def open_study(run_id, model, *, live=False, api_base=None, api_key_env=None, ab
                 pack_recordings(run_id, describe_judge(model, local, about), door.secrets)
 
 
-def build_consult(door, model, is_local, end=None) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0)`; from the moment `end` on nothing new is asked."""
+def build_consult(door, model, is_local) -> Callable[..., Verdict]:
+    """Return a judge on a door: `consult(prompt, schema, repeat=0)`."""
 
     def consult(prompt, schema, repeat=0):
         messages = [{"role": "user", "content": prompt}]
         options = choose_options(schema, is_local, repeat)
-        door.live, live = door.live and (end is None or time.monotonic() < end), door.live
         try:
             row = ask(door, model, messages, sample=repeat, **options)
         except LookupError as error:
             return Verdict("missing", reason=str(error))
         except LlmError as error:
             return Verdict(error.status, reason=error.reason, seconds=(error.recording or {}).get("duration_s") or 0.0)
-        finally:
-            door.live = live
         return read_verdict(row, schema)
 
     return consult

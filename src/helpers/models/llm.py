@@ -50,21 +50,32 @@ class Door:
     secrets: tuple = ()
     command: str = "make run AGENT=name"
     wait_s: float = 1
+    ends_at: float = math.inf
     spent_usd: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    def is_open(self):
+        """Say whether what is not recorded is asked for: a live door's minutes are not up."""
+        return self.live and time.monotonic() < self.ends_at
 
-def open_door(run_id, *, live=False, connection=None, environment=os.environ, **settings):
+
+def end_after(minutes=None):
+    """Return the moment of time.monotonic() when so many minutes from now are up; without a number they never are."""
+    return math.inf if minutes is None else time.monotonic() + 60 * minutes
+
+
+def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, **settings):
     """Return a Door on a run's recordings under data/runs/<run_id>/.
 
-    `connection` holds `api_base` and `api_key` where the provider's own environment variables do not; `environment` is
-    where secrets to hide are looked for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all
+    A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds `api_base` and
+    `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
+    for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all
     that the run records, what it has cost so far included), command (what would make a missing recording).
     """
     connection = {name: value for name, value in (connection or {}).items() if value is not None}
     secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
     recordings = Recordings(run_id, secrets)
-    door = Door(recordings, live=live, connection=connection, secrets=secrets, **settings)
+    door = Door(recordings, live=live, ends_at=end_after(minutes), connection=connection, secrets=secrets, **settings)
     door.spent_usd = sum(row.get("cost_usd") or row.get("cost_bound_usd") or 0 for row in recordings.rows.values())
     if live:
         load_litellm()
@@ -94,11 +105,11 @@ def check_options(options, ours):
 
 def recall(door, request, deadline_at, answer=None, bound=None):
     """Return the recording of a request; an open door makes what is missing or failed with `answer` (see `record`)."""
-    key = hash_request(request)
+    key, is_open = hash_request(request), door.is_open()
     recorded = door.recordings.find(key)
-    if recorded and (recorded["status"] == "ok" or not door.live):
+    if recorded and (recorded["status"] == "ok" or not is_open):
         return open_recording(recorded)
-    if not door.live:
+    if not is_open:
         folder = door.recordings.folder
         model = request["model"]
         raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")

@@ -9,6 +9,7 @@ import math
 import re
 from decimal import Decimal
 
+from helpers.calendar import find_dates
 from helpers.replies.boxes import Unreadable
 
 GROUPED = re.compile(
@@ -50,18 +51,9 @@ PERCENT = re.compile(
     r"\s?(?:%|‰|个?百分点|(?:percent(?:age points?)?|per cent|pct|pp|p\.p\.|basis points?|bps?)(?![A-Za-z]))", re.I
 )
 
-MONTHS = "january february march april may june july august september october november december".split()
-MONTH = (
-    r"(?P<month>"
-    + "|".join(f"{m[:3]}(?:{m[3:]})?" if m != "may" else m for m in MONTHS).replace("sep(", "sept?(")
-    + r")\.?"
-)
-DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 DATES = [
     re.compile(r"(?<![0-9])(?P<year>[0-9]{4})\s?([-/.])\s?(?P<month>[0-9]{1,2})\s?\2\s?(?P<day>[0-9]{1,2})(?![0-9])"),
     re.compile(r"(?P<year>[0-9]{4})\s?年\s?(?P<month>[0-9]{1,2})\s?月\s?(?P<day>[0-9]{1,2})\s?[日号]"),
-    re.compile(rf"(?<![0-9–-])\b{DAY}(?:\s+of)?[\s-]+{MONTH},?[\s-]+(?P<year>[0-9]{{4}})(?![0-9])", re.I),
-    re.compile(rf"\b{MONTH}\s+{DAY},?\s+(?P<year>[0-9]{{4}})(?![0-9])", re.I),
     re.compile(r"(?<![0-9.])(?P<year>(?:19|20)[0-9]{2})(?P<month>[0-9]{2})(?P<day>[0-9]{2})(?![0-9.])"),
 ]
 SHORT_DATE = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{4})(?![0-9])")
@@ -208,8 +200,12 @@ def read_date(text):
     >>> read_date("Monday, October 10th, 2016"), read_date("2016年10月10日"), read_date("13/10/2016")
     ('2016-10-10', '2016-10-10', '2016-10-13')
     """
-    found = {_build_date(**match.groupdict()) for pattern in DATES for match in pattern.finditer(text)}
+    named = [date for date in find_dates(text) if date.year and date.day]
     rest = text
+    for date in named:
+        rest = rest[: date.start] + " " * (date.end - date.start) + rest[date.end :]
+    found = {_build_date(*date[:3]) for date in named}
+    found |= {_build_date(**match.groupdict()) for pattern in DATES for match in pattern.finditer(rest)}
     for pattern in DATES:
         rest = pattern.sub(" ", rest)
     found |= {_read_short_date(match) for match in SHORT_DATE.finditer(rest)}
@@ -224,9 +220,8 @@ def read_date(text):
 
 
 def _build_date(year, month, day):
-    number = int(month) if month.isdigit() else 1 + [name[:3] for name in MONTHS].index(month[:3].casefold())
     try:
-        return datetime.date(int(year), number, int(day)).isoformat()
+        return datetime.date(int(year), int(month), int(day)).isoformat()
     except ValueError as error:
         raise Unreadable("not a date", str(error)) from None
 

@@ -6,7 +6,6 @@ answer is held against the same agent's control, which is given no address. All 
 """
 
 import math
-import time
 import tomllib
 from contextlib import contextmanager
 from functools import partial
@@ -122,16 +121,10 @@ def write_empty(case, n_round, last=None):
 
 
 class Lab(NamedTuple):
-    """What a live study asks: the agent's model, the attacker's, and the moment from which nothing new is asked."""
+    """What a live study asks: the agent's model and the attacker's."""
 
     client: Client
     consult: object
-    end: float = math.inf
-
-    def watch(self):
-        """Close the door when the time is up."""
-        if time.monotonic() > self.end:
-            self.client.door.live = False
 
 
 @contextmanager
@@ -140,11 +133,10 @@ def open_lab(model="local/qwen", *, live=False, minutes=None, api_base=None, api
 
     As `judges.open_judge`: replays unless `live`, then asks for what is not recorded, for so many minutes at most.
     """
-    end = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    connection = {"api_base": api_base, "api_key_env": api_key_env}
     about = "agent and writer of pages"
-    study = open_study(RUN_ID, model, live=live, api_base=api_base, api_key_env=api_key_env, about=about)
-    with study as (door, name, is_local):
-        yield Lab(Client(door, name, is_local), build_consult(door, name, is_local, end), end)
+    with open_study(RUN_ID, model, live=live, minutes=minutes, about=about, **connection) as study:
+        yield Lab(Client(*study), build_consult(*study))
 
 
 def run_trial(agent, case, page, world, defence):
@@ -215,7 +207,6 @@ def run_arms(lab, agents, cases, world, writers, arms):
     for arm, defence, n_rounds in arms:
         for name, agent in agents.items():
             for case in cases:
-                lab.watch()
                 if arm == "control":
                     made = [run_trial(agent, case, None, world, defence) | {"round": 0}]
                 else:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.downloads import hash_file
 from helpers.store import ROOT, locate_output
 from slice import goods, nature, society, sport, trade
 
@@ -69,7 +70,7 @@ def find_archive(requirement, folder, digests):
     if not paths:
         return None
     for path in paths:
-        if hashlib.sha256(path.read_bytes()).hexdigest() == digests[requirement]:
+        if hash_file(path) == digests[requirement]:
             return path
     raise ValueError(f"{paths[0].name} differs from the pinned {requirement}: delete it and run again")
 

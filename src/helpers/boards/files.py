@@ -5,23 +5,19 @@ mirror folder that the environment variable KIT_DATA_MIRROR names, else from .ca
 digest is checked whatever the way. Files without an address are derived; the toml says how to make them again.
 """
 
-import hashlib
-import logging
 import os
 import re
 import tomllib
-from pathlib import Path
 
 import requests
 
 from helpers import store
+from helpers.downloads import fetch_file, hash_file
 
 REGISTRY = store.ROOT / "data" / "public.toml"
 CACHE = store.ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
-
-TIMEOUT_S = 30
 
 
 def load_registry(path=REGISTRY):
@@ -61,29 +57,22 @@ def locate_public(name, registry=REGISTRY, cache=CACHE):
     files = load_registry(registry)
     if name not in files:
         raise LookupError(f"no public file {name!r}; {registry.name} has {', '.join(files)}")
-    entry = files[name]
-    mirrored = store.ROOT / (os.environ.get(MIRROR) or cache) / name
-    if mirrored.exists() and is_intact(mirrored, entry):
+    entry, mirror, cached = files[name], os.environ.get(MIRROR), cache / name
+    mirrored = store.ROOT / mirror / name if mirror else None
+    if mirrored and mirrored.exists():
+        if hash_file(mirrored) != entry["sha256"]:
+            raise ValueError(
+                f"{name} in the folder of {MIRROR} is not the file of {entry['retrieved_date']} that {registry.name} "
+                "names (its sha256 differs); mirror that one, or leave it out of the folder"
+            )
         return mirrored
-    if mirrored.exists() and os.environ.get(MIRROR):
-        raise ValueError(
-            f"{name} in the folder of {MIRROR} is not the file of {entry['retrieved_date']} that {registry.name} names "
-            "(its sha256 differs); mirror that one, or leave it out of the folder"
-        )
-    cached = cache / name
-    if cached.exists() and is_intact(cached, entry):
-        return cached
-    return download_file(name, entry, cache)
+    if not (cached.exists() and hash_file(cached) == entry["sha256"]):
+        download_file(name, entry, cached)
+    return cached
 
 
-def is_intact(path, entry):
-    """Say whether a file has the sha256 of its entry."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == entry["sha256"]
-
-
-def download_file(name, entry, cache):
-    """Fetch a file from its address into the cache and return its path; nothing is kept that has another digest.
+def download_file(name, entry, path):
+    """Fetch a public file from its address; nothing is kept that has another digest.
 
     Raises FileNotFoundError when it has no address, does not arrive, or has changed since it was retrieved.
     """
@@ -93,18 +82,8 @@ def download_file(name, entry, cache):
             f"{name} is derived, has no address of its own, and is not there with its sha256; {instead} "
             "(data/public.toml says how to rebuild it)"
         )
-    import pooch  # on import it warns on stderr in a notebook without widgets, so only where it is needed
-
-    target = cache / name
-    pooch.get_logger().setLevel(logging.WARNING)
     try:
-        found = pooch.retrieve(
-            entry["address"],
-            known_hash=f"sha256:{entry['sha256']}",
-            fname=target.name,
-            path=target.parent,
-            downloader=pooch.HTTPDownloader(timeout=TIMEOUT_S),
-        )
+        fetch_file(entry["address"], entry["sha256"], path)
     except requests.RequestException as problem:
         raise FileNotFoundError(
             f"{name} is neither mirrored nor cached, and {entry['address']} could not be read "
@@ -114,7 +93,6 @@ def download_file(name, entry, cache):
         raise FileNotFoundError(
             f"{name} at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs); {instead}"
         ) from None
-    return Path(found)
 
 
 def describe_source(*names, registry=REGISTRY):

@@ -5,10 +5,8 @@ question at a time, temperature 0, no prompt cache between questions (with it tw
 model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says so.
 """
 
-import hashlib
 import importlib.util
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from typing import NamedTuple
 
 import requests
 
+from helpers.downloads import fetch_file, hash_file
 from helpers.store import ROOT
 
 FOLDER = ROOT / ".cache" / "models"
@@ -88,20 +87,10 @@ def fetch_model(name="qwen", folder=FOLDER):
     return path
 
 
-def hash_file(path):
-    """Return the sha256 of a file in hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def download(model, path):
     """Fetch a model's file from its public address; returns whether it came with the right digest."""
-    import pooch  # here: it brings a progress bar that warns inside notebooks
-
-    pooch.get_logger().setLevel(logging.WARNING)
-    options = {"fname": path.name, "path": path.parent, "downloader": pooch.HTTPDownloader(timeout=30)}
     try:
-        pooch.retrieve(model["address"], known_hash=f"sha256:{model['sha256']}", **options)
+        fetch_file(model["address"], model["sha256"], path)
     except (requests.RequestException, ValueError) as problem:
         print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
         return False

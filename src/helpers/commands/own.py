@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.estimates.groups import summarize_groups
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import summarize_means
 from helpers.estimates.missing import simulate_std
 from helpers.estimates.pairs import score
 from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
@@ -108,10 +108,7 @@ def draw_scores(scores, events, rng, about, n_trials):
     """Draw each agent's mean score with its interval, and the means by level (by kind, without levels)."""
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = pd.DataFrame(
-        {"agent_id": matrix.columns, "score": matrix.mean().to_numpy(), "n": matrix.notna().sum().to_numpy()}
-    )
-    table[["low", "high"]] = [take_interval(draws) for draws in resample_means(matrix, rng).T]
+    table = summarize_means(matrix, rng).reset_index().rename(columns={"mean": "score"})
     table = table.assign(coverage=table["n"] / len(matrix)).sort_values(["score", "agent_id"], ascending=[False, True])
     by = "kind" if (rows["level"] == 0).any() else "level"
     groups = summarize_groups(scores, events, rng, by)

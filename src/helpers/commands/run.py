@@ -13,7 +13,7 @@ from helpers.agents.registry import check_entry, connect_agent, load_agents, loa
 from helpers.agents.runs import hash_code, order_events, run_agents, sample_events
 from helpers.calendar import list_days
 from helpers.estimates.groups import summarize_levels
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import summarize_means
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
@@ -73,9 +73,9 @@ def summarize_agents(scores, events, rng):
     rows = select_headline(scores, events)
     agents = sorted(rows["agent_id"].unique())
     matrix = build_matrix(rows, agents)
-    intervals = [take_interval(draws) for draws in resample_means(matrix, rng).T]
-    table = pd.DataFrame({"n": matrix.notna().sum(), "coverage": matrix.notna().mean(), "score": matrix.mean()})
-    table["95% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in intervals]
+    found = summarize_means(matrix, rng)
+    table = pd.DataFrame({"n": found["n"], "coverage": matrix.notna().mean(), "score": found["mean"]})
+    table["95% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in found[["low", "high"]].to_numpy()]
     levels = summarize_levels(scores, events, rng)
     for level, part in levels.groupby("level"):
         part = part.set_index("agent_id").reindex(agents)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import summarize_means
 from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVELS = (1, 2, 3, 4)
@@ -26,11 +26,9 @@ def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
         if part.empty:
             raise ValueError(f"no scored event of {by} {group}; there are {', '.join(map(str, rows[by].unique()))}")
         matrix = build_matrix(part, agents)
-        draws = resample_means(matrix, rng, n_boot)
         imputed = build_matrix(part, agents, "score_imputed")
-        table = pd.DataFrame({"agent_id": agents, by: group, "mean": matrix.mean().to_numpy()})
-        table[["low", "high"]] = [take_interval(column) for column in draws.T]
-        table["n"] = matrix.notna().sum().to_numpy()
+        table = summarize_means(matrix, rng, n_boot).reset_index()
+        table.insert(1, by, group)
         table["n_events"] = len(matrix)
         table["coverage"] = table["n"] / imputed.notna().sum().to_numpy()
         table["mean_imputed"] = imputed.mean().to_numpy()

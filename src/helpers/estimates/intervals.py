@@ -7,7 +7,17 @@ share. Shares have Wilson's.
 import math
 
 import numpy as np
+import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
+
+
+def draw_counts(n, rng, n_boot=2000):
+    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n).
+
+    >>> draw_counts(1, np.random.default_rng(0), n_boot=2).tolist()
+    [[1], [1]]
+    """
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
 
 
 def resample_means(matrix, rng, n_boot=2000):
@@ -21,7 +31,7 @@ def resample_means(matrix, rng, n_boot=2000):
     values = np.asarray(matrix, dtype=float)
     if not len(values):
         raise ValueError("no events to draw from; leave out the empty group")
-    draws = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n_boot).astype(float)
+    draws = draw_counts(len(values), rng, n_boot).astype(float)
     there = np.isfinite(values)
     counts = draws @ there
     sums = draws @ np.where(there, values, 0.0)
@@ -36,6 +46,32 @@ def take_interval(draws):
     """
     draws = draws[np.isfinite(draws)]
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
+
+
+def summarize_means(matrix, rng, n_boot=2000):
+    """Return the mean of each column of a matrix over its rows, with its 95% bootstrap interval and n.
+
+    A frame with the columns' names as index: mean, low, high, n. NaN cells are left out; a draw of rows is the same for
+    all columns. Raises ValueError without rows.
+
+    >>> summarize_means(pd.DataFrame({"a": [0.5, 0.5, None]}), np.random.default_rng(0)).loc["a"].tolist()
+    [0.5, 0.5, 0.5, 2.0]
+    """
+    table = pd.DataFrame(matrix)
+    ends = [take_interval(draws) for draws in resample_means(table, rng, n_boot).T]
+    summary = pd.DataFrame(ends, index=table.columns, columns=["low", "high"])
+    summary.insert(0, "mean", table.mean())
+    return summary.assign(n=table.notna().sum())
+
+
+def flatten_summary(summary):
+    """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high.
+
+    >>> flatten_summary(pd.DataFrame({"mean": [0.5], "low": [0.25], "high": [1.0]}, ["gap"]))
+    {'gap': 0.5, 'gap_low': 0.25, 'gap_high': 1.0}
+    """
+    ends = {"mean": "", "low": "_low", "high": "_high"}
+    return {f"{name}{ends[end]}": float(row[end]) for name, row in summary.iterrows() for end in ends}
 
 
 def measure_share(flags):

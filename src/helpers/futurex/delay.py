@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.calendar import list_days
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import resample_means, summarize_means, take_interval
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.questions.events import collect_events
@@ -95,16 +95,8 @@ def build_days(scores, events, agents=None):
 
 def resample_days(matrices, rng, n_boot):
     """Return (means, draws): each day's means (days x agents), and draws of its events (n_boot x days x agents)."""
-    means, draws = [], []
-    for matrix in matrices.values():
-        values = matrix.to_numpy(dtype=float)
-        there = np.isfinite(values)
-        counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=n_boot).astype(float)
-        n = counts @ there
-        sums = counts @ np.where(there, values, 0.0)
-        draws.append(np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0))
-        means.append(matrix.mean().to_numpy())
-    return np.stack(means), np.stack(draws, axis=1)
+    draws = [resample_means(matrix, rng, n_boot) for matrix in matrices.values()]
+    return np.stack([matrix.mean().to_numpy() for matrix in matrices.values()]), np.stack(draws, axis=1)
 
 
 def measure_agents(scores, events, rng, n_boot=1000):
@@ -196,10 +188,7 @@ def compare_matched(matched, rng, base=7, n_boot=2000):
     rows = []
     for agent, part in pd.concat([matched, mean]).groupby("agent_id"):
         table = part.pivot(index="event_id", columns="delay", values="score")
-        off_base = table.sub(table[base], axis=0)
-        draws = resample_means(off_base, rng, n_boot)
-        for at, delay in enumerate(table.columns):
-            gap = (table[delay].mean(), off_base[delay].mean(), *take_interval(draws[:, at]))
-            rows.append((delay, agent, *gap, len(table)))
+        gaps = summarize_means(table.sub(table[base], axis=0), rng, n_boot).rename(columns={"mean": "difference"})
+        rows.append(gaps.assign(agent_id=agent, mean=table.mean()).reset_index())
     columns = ["delay", "agent_id", "mean", "difference", "low", "high", "n"]
-    return pd.DataFrame(rows, columns=columns).sort_values(["agent_id", "delay"], ignore_index=True)
+    return pd.concat(rows)[columns].sort_values(["agent_id", "delay"], ignore_index=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.estimates.groups import SEARCH_CATEGORIES
-from helpers.estimates.intervals import bound_mean, judge_interval, resample_means, take_interval
+from helpers.estimates.intervals import bound_mean, judge_interval, resample_means, summarize_means, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVEL_PAIRS = {"1-2": (1, 2), "3-4": (3, 4)}
@@ -65,13 +65,10 @@ def summarize_domains(rows, rng, by="domain", n_boot=2000):
     parts = []
     for (levels, domain), part in rows.groupby(["levels", by], sort=True):
         matrix = build_matrix(part, sorted(part["agent_id"].unique()))
-        draws = resample_means(matrix, rng, n_boot)
-        table = pd.DataFrame(
-            {"levels": levels, by: domain, "agent_id": matrix.columns, "mean": matrix.mean().to_numpy()}
-        )
-        table[["low", "high"]] = [take_interval(column) for column in draws.T]
-        parts.append(table.assign(n=matrix.notna().sum().to_numpy(), n_events=len(matrix)))
-    table = pd.concat(parts, ignore_index=True)
+        table = summarize_means(matrix, rng, n_boot).reset_index()
+        parts.append(table.assign(**{"levels": levels, by: domain, "n_events": len(matrix)}))
+    columns = ["levels", by, "agent_id", "mean", "low", "high", "n", "n_events"]
+    table = pd.concat(parts, ignore_index=True)[columns]
     return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import judge_interval, resample_means, take_interval
+from helpers.estimates.intervals import flatten_summary, judge_interval, summarize_means, take_interval
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT
@@ -180,9 +180,8 @@ def summarize_agents(judged, rng, n_boot=2000):
         values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
         row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
         row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
-        for name, draws in zip(values, resample_means(values, rng, n_boot).T, strict=True):
-            low, high = take_interval(draws) if len(kept) > 1 else (math.nan, math.nan)
-            row |= {name: values[name].mean(), f"{name}_low": low, f"{name}_high": high}
+        summary = summarize_means(values, rng, n_boot)
+        row |= flatten_summary(summary.assign(low=math.nan, high=math.nan) if len(kept) < 2 else summary)
         verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
         rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import compare_paired, resample_means, take_interval
+from helpers.estimates.intervals import compare_paired, summarize_means
 
 AGENTS = {"expert": "FiveThirtyEight", "elo": "own Elo", "home": "home rate", "half": "always one half"}
 START = 1500.0
@@ -67,9 +67,8 @@ def compare_games(rated, rng, n_boot=2000):
     columns = {"expert": "expert", "elo": "elo", "home": "home_rate", "half": "half"}
     briers = pd.DataFrame({name: (rated[column] - rated["outcome"]) ** 2 for name, column in columns.items()})
     rows = []
-    for name, draws in zip(briers, resample_means(briers, rng, n_boot).T, strict=True):
-        low, high = take_interval(draws)
-        row = {"agent": AGENTS[name], "n": len(briers), "brier": briers[name].mean(), "low": low, "high": high}
+    for name, found in summarize_means(briers, rng, n_boot).iterrows():
+        row = {"agent": AGENTS[name], "n": len(briers), "brier": found["mean"]} | found[["low", "high"]].to_dict()
         if name != "expert":
             pair = compare_paired(briers["expert"], briers[name], rng, n_boot)
             row |= {"minus_expert": pair["difference"], "gap_low": pair["low"], "gap_high": pair["high"]}

@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.workers import STATUSES
-from helpers.estimates.intervals import bound_mean, compare_paired, judge_interval, resample_means, take_interval
+from helpers.estimates.intervals import (
+    bound_mean,
+    compare_paired,
+    judge_interval,
+    resample_means,
+    summarize_means,
+    take_interval,
+)
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.store import parse_json
 
@@ -164,10 +171,8 @@ def compare_moments(first, second, events, rng, n_boot=2000):
         ]
         both = pd.concat(columns, axis=1, keys=["first", "second"]).dropna()
         row = {"agent_id": agent_id} | compare_paired(both["first"], both["second"], rng, n_boot)
-        for name, draws in zip(both, resample_means(both, rng, n_boot).T, strict=True):
-            low, high = take_interval(draws)
-            row |= {f"mean_{name}": both[name].mean(), f"low_{name}": low, f"high_{name}": high}
-        rows.append(row)
+        found = summarize_means(both, rng, n_boot)
+        rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})
     return pd.DataFrame(rows)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import flatten_summary, summarize_means
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
 from helpers.world.crawl import Crawler, ExtractionError
@@ -220,14 +220,10 @@ def summarize_agents(scored, rng, by=("access", "agent"), n_boot=2000):
     """
     rows = []
     for key, part in scored.groupby(list(by), sort=False):
-        values = part[["is_exact", "staleness"]].astype(float)
-        draws = resample_means(values, rng, n_boot)
+        values = part[["is_exact", "staleness"]].astype(float).set_axis(["exact", "staleness"], axis=1)
         row = dict(zip(by, key, strict=True)) | {"n": len(part), "answered": part["is_answered"].mean()}
         row |= {"newest": part["is_newest"].mean()}
-        for name, column, draw in zip(("exact", "staleness"), values, draws.T, strict=True):
-            low, high = take_interval(draw)
-            row |= {name: values[column].mean(), f"{name}_low": low, f"{name}_high": high}
-        rows.append(row)
+        rows.append(row | flatten_summary(summarize_means(values, rng, n_boot)))
     return pd.DataFrame(rows)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import split_question
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import resample_means, summarize_means, take_interval
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
@@ -149,16 +149,13 @@ def measure_shares(table, rng, by, value="rule", n_boot=2000):
     """
     if table.empty:
         raise ValueError("no trace has a reason; record an agent first")
-    rows = []
+    parts = []
     for keys, part in table.groupby(by):
-        marks = np.column_stack([part[value] == reason for reason in REASONS])
-        shares = marks.mean(axis=0)
-        draws = resample_means(marks, rng, n_boot)
-        for at, reason in enumerate(REASONS):
-            low, high = take_interval(draws[:, at])
-            row = {"reason": reason, "n": len(part), "share": shares[at], "low": low, "high": high}
-            rows.append(dict(zip(by, keys, strict=True)) | row)
-    return pd.DataFrame(rows)
+        marks = pd.DataFrame({reason: part[value] == reason for reason in REASONS})
+        found = summarize_means(marks, rng, n_boot).rename_axis("reason").reset_index()
+        parts.append(found.assign(**dict(zip(by, keys, strict=True))))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})
+    return table[[*by, "reason", "n", "share", "low", "high"]]
 
 
 def measure_evidence(table, rng, n_boot=2000):

@@ -7,7 +7,7 @@ question, questions) anew.
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import draw_counts, summarize_means, take_interval
 
 
 def spread_scores(judgements, judge, target_type=None, repeat=0):
@@ -31,9 +31,8 @@ def average_scores(scores, rng, n_boot=2000):
     >>> average_scores(pd.DataFrame({"depth": [1.0, 1.0]}), np.random.default_rng(0)).to_numpy().tolist()
     [['depth', 2, 1.0, 1.0, 1.0]]
     """
-    table = pd.DataFrame({"rubric": scores.columns, "n": scores.notna().sum(), "score": scores.mean()})
-    ends = [take_interval(draws) for draws in resample_means(scores, rng, n_boot).T]
-    return table.assign(low=[low for low, _ in ends], high=[high for _, high in ends]).reset_index(drop=True)
+    table = summarize_means(scores, rng, n_boot).rename_axis("rubric").reset_index()
+    return table.rename(columns={"mean": "score"})[["rubric", "n", "score", "low", "high"]]
 
 
 def balance_lengths(calibration):
@@ -74,7 +73,7 @@ def rate_judge(scores, calibration, rng, n_boot=2000):
             raise ValueError(f"no question has a good plan and another with a score of {rubric}")
         right = right * other["weight"].to_numpy()
         wins, pairs, ties = (left @ part @ right.T for part in ((sign + 1) / 2, np.ones_like(sign), sign == 0))
-        weights = rng.multinomial(len(questions), np.full(len(questions), 1 / len(questions)), size=n_boot)
+        weights = draw_counts(len(questions), rng, n_boot)
         row = {"rubric": rubric, "n_plans": len(part), "n_questions": len(questions), "n_pairs": n}
         row["ties"] = float(np.trace(ties) / np.trace(pairs))
         inner = np.trace(wins), np.trace(pairs), weights @ np.diag(wins), weights @ np.diag(pairs)

@@ -111,7 +111,7 @@ def arm(provider, reach, monkeypatch, world, events):
 
 
 def replay(path, world, events):
-    ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events}, code_version="c0")
+    ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events})
     tables = {name: bench_llm.read_runs(path, name) for name in ("runs", "replies", "predictions", "traces")}
     return ids, tables
 

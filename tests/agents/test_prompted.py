@@ -9,6 +9,7 @@ import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
+from helpers.agents.identity import hash_parser
 from helpers.agents.prompted import (
     MAX_ANSWER,
     N_TOP,
@@ -32,7 +33,7 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     outcome = forecast(ask_directly, reach(), event, None)
     assert [request["messages"] for request in provider.asked] == [[{"role": "user", "content": fill_prompt(event)}]]
     assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
-    assert outcome["prediction"] == {"value": "B", "source_ids": []}
+    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": hash_parser()}
     assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
     assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
     assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
@@ -160,7 +161,7 @@ def test_a_run_stores_replies_predictions_and_traces_of_all_of_them(reach, provi
     client = reach()
     agents = {"mock": {"forecast": lambda event, world: forecast(ask_directly, client, event, world)}}
     path = tmp_path / "ledger.sqlite"
-    run_agents(agents, events, lambda: None, path, window="T", code_version="c0", mode="thread", progress=False)
+    run_agents(agents, events, lambda: None, path, window="T", mode="thread", progress=False)
     replies, predictions = (
         bench_llm.read_runs(path, name).sort_values("event_id") for name in ("replies", "predictions")
     )
@@ -196,7 +197,8 @@ def test_without_a_letter_of_its_own_there_is_no_probability():
 def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):
     reply = {"content": r"\boxed{B}", "logprobs": [part("B", ("B", math.log(0.9)), ("A", math.log(0.1)))]}
     read = read_reply(reach(), make_event(), reply)
-    assert read == {"value": "B", "probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
+    weights = {"probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
+    assert read == {"value": "B", "parser_version": hash_parser()} | weights
 
 
 def test_an_error_that_is_no_models_is_not_swallowed(reach):

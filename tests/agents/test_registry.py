@@ -96,6 +96,8 @@ def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
     assert set(agent) - {"forecast"} <= set(list_columns("runs"))
     assert (agent["model"], agent["model_digest"], agent["model_family"]) == ("openai/mock-1", None, "Mock")
     assert agent["params"] == {"method": "zero_shot", "options": {"temperature": 0.3}}
+    assert (agent["knowledge_cutoff_date"], agent["seed"]) == ("2024-06-01", None)
+    assert connect_agent(ENTRY | {"options": {"seed": 5}}, client.door)["seed"] == 5
     assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
     assert (provider.asked[0]["model"], provider.asked[0]["temperature"]) == ("mock-1", 0.3)
     assert agent["prompt_sha256"] != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
@@ -105,6 +107,7 @@ def test_a_local_entry_has_the_files_digest_and_is_held_to_grammars(reach, provi
     client = reach()
     agent = connect_agent(ENTRY | {"model": "local/smollm2"}, client.door)
     assert (agent["model"], agent["model_digest"]) == ("local/smollm2", MODELS["smollm2"]["sha256"])
+    assert agent["seed"] == 0, "the local server's"
     agent["forecast"](make_event(), None)
     assert provider.asked[0]["model"] == "smollm2-135m-instruct-q4_1" and provider.asked[0]["grammar"]
 

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.agents import runs
 from helpers.agents.ledger import open_ledger, read_runs
-from helpers.agents.runs import hash_code, list_tasks, run_agents, sample_events
+from helpers.agents.runs import list_tasks, run_agents, sample_events
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
 
 HERE = Path(__file__).parent
@@ -101,9 +102,7 @@ def open_or_die():
 
 def run(agents, events, path, opener=open_nothing, **options):
     agents = {name: {"forecast": forecast, "category": "baseline"} for name, forecast in agents.items()}
-    return run_agents(
-        agents, events, opener, path, **{"window": "T", "code_version": "c0", "progress": False} | options
-    )
+    return run_agents(agents, events, opener, path, **{"window": "T", "progress": False} | options)
 
 
 def read_all(path, timings=False):
@@ -265,17 +264,20 @@ def test_a_finished_run_asks_nothing_again_failures_neither(tmp_path, mode, monk
         pd.testing.assert_frame_equal(rows, before[table])
 
 
-def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path):
+def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypatch):
     agents, events = {"a": {"forecast": answer, "params": {"n": 7}, "seed": 1}}, make_events(2)
 
-    def identify(agents=agents, events=events, code_version="c0"):
-        options = {"window": "T", "mode": "thread", "code_version": code_version}
+    def identify(agents=agents, events=events):
+        options = {"window": "T", "mode": "thread"}
         return run_agents(agents, events, open_nothing, tmp_path / "l.sqlite", **options)["a"]
 
     changed = {"a": agents["a"] | {"params": {"n": 8}}}
     other = {"a": agents["a"] | {"condition": "no_tools"}}
-    ids = [identify(), identify(agents=changed), identify(agents=other), identify(code_version="c1")]
+    ids = [identify(), identify(agents=changed), identify(agents=other)]
     ids += [identify(events=events.assign(level=4)), identify(events=events[:1])]
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "hash_agent", lambda forecast: "c1")
+        ids.append(identify())
     assert len(set(ids)) == 6
     assert identify(events=events[::-1]) == ids[0]
     assert sorted(set(ids)) == list(read_runs(tmp_path / "l.sqlite", "runs").run_id)
@@ -348,7 +350,7 @@ def test_agents_that_cannot_be_run_are_refused_before_anything_is_asked(tmp_path
         run({"a": lambda event, world: answer(event, world)}, make_events(2), tmp_path / "l.sqlite")
     with pytest.raises(ValueError, match="no column 'temperature'; put it into params"):
         run_agents({"a": {"forecast": answer, "temperature": 1}}, make_events(2), open_nothing, tmp_path / "l.sqlite",
-                   window="T", code_version="c0")  # fmt: skip
+                   window="T")  # fmt: skip
     with pytest.raises(ValueError, match="not 'fork'"):
         run({"a": answer}, make_events(2), tmp_path / "l.sqlite", mode="fork")
 
@@ -357,5 +359,20 @@ def test_redaction_covers_encoded_keys():
     assert redact("a+b/c== and a%2Bb%2Fc%3D%3D", ["a+b/c=="]) == "<secret> and <secret>"
 
 
-def test_the_code_version_is_stable_and_follows_the_files():
-    assert hash_code() == hash_code() != hash_code(["src/helpers/store.py"])
+def test_a_resumed_run_of_other_code_asks_anew_and_is_kept_apart(tmp_path, monkeypatch):
+    path, asked = tmp_path / "l.sqlite", []
+
+    def note(event, world):
+        asked.append(event["event_id"])
+        return {"prediction": {"value": len(asked)}}
+
+    first = run({"a": note}, make_events(2), path, mode="thread", workers=1)["a"]
+    monkeypatch.setattr(runs, "hash_agent", lambda forecast: "other")
+    second = run({"a": note}, make_events(2), path, mode="thread", workers=1)["a"]
+    assert second != first and len(asked) == 4, "nothing of the first run answers for the second"
+    assert [set(read_runs(path, "predictions", [run_id]).value) for run_id in (first, second)] == [
+        {"1", "2"},
+        {"3", "4"},
+    ]
+    table = read_runs(path, "runs").set_index("run_id")
+    assert table.code_version[second] == "other" != table.code_version[first]

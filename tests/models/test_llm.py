@@ -17,8 +17,7 @@ from builders import KEY, PRICED, scan
 from mock_provider import CONTENT, Server
 
 from helpers.agents.runs import run_agents
-from helpers.agents.workers import fail
-from helpers.models.failures import LlmError, call_within
+from helpers.models.failures import LlmError, call_within, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
 from helpers.world.archive import run_server
@@ -342,7 +341,7 @@ def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, prov
     events = bench_llm.make_events(list(ENDS) + ["key", "hello"])
     path = tmp_path / "data/runs/ledger.sqlite"
     agents = {"mock": {"forecast": forecast}}
-    options = {"window": "T", "code_version": "c0", "mode": "thread", "workers": 6, "secrets": door.secrets}
+    options = {"window": "T", "mode": "thread", "workers": 6, "secrets": door.secrets}
     run_agents(agents, events, lambda: None, path, **options)
     replies = bench_llm.read_runs(path, "replies").set_index("event_id")
     for i, fault in enumerate(ENDS):

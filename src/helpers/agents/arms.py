@@ -72,7 +72,7 @@ def list_recorded(arm_id):
         return {}
 
 
-def replay_arms(arm_ids, opener, ledger, *, events, code_version):
+def replay_arms(arm_ids, opener, ledger, *, events):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
     Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables.
@@ -88,7 +88,7 @@ def replay_arms(arm_ids, opener, ledger, *, events, code_version):
             continue
         door = open_door(arm_id, command=f"make record ARM={arm_id}")
         agent = connect_agent(entries[arm["agent"]], door) | {"condition": describe_condition(arm)}
-        asked = {"window": arm["window"], "code_version": code_version, "mode": "thread", "progress": False}
+        asked = {"window": arm["window"], "mode": "thread", "progress": False}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
 

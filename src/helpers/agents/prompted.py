@@ -8,9 +8,9 @@ import math
 import time
 from typing import NamedTuple
 
+from helpers.agents.identity import hash_parser
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.workers import fail
-from helpers.models.failures import LlmError
+from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar
 from helpers.models.llm import Door, ask
 from helpers.replies.predictions import parse_prediction
@@ -114,12 +114,16 @@ def forecast(answer, client, event, world):
 
 
 def read_reply(client, event, reply):
-    """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'."""
+    """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'.
+
+    Either way `parser_version` says which parser read it.
+    """
     value, reason = parse_prediction(reply["content"] or "", event["kind"], parse_json(event["options"]), explain=True)
+    read = {"parser_version": hash_parser()}
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
-        return {"value": None, "status": status, "reason": reason or "no answer"}
-    return {"value": value} | weigh_options(event, reply.get("logprobs"), value)
+        return read | {"value": None, "status": status, "reason": reason or "no answer"}
+    return read | {"value": value} | weigh_options(event, reply.get("logprobs"), value)
 
 
 def weigh_options(event, logprobs, value):

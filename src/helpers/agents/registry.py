@@ -12,7 +12,7 @@ from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.models.llm import OURS, check_model, check_options
-from helpers.models.local import LOCAL, MODELS, get_local_name, name_model
+from helpers.models.local import LOCAL, MODELS, SEED, get_local_name, name_model
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
 
@@ -103,11 +103,15 @@ def load_agents(path=ROOT / "data/agents.toml"):
 
 
 def connect_agent(entry, door):
-    """Return an agent that asks its model through a door: `forecast` and the runs table's columns."""
+    """Return an agent that asks its model through a door: `forecast` and the runs table's columns.
+
+    `seed` is the model's: the local server's, or what the entry's options say; a provider's own choice is not known.
+    """
     answer, prompts = PROMPTED[entry["method"]]
     local = get_local_name(entry)
     model = name_model(local) if local else entry["model"]
-    client = Client(door, model, bool(local), entry.get("options", {}))
+    options = entry.get("options", {})
+    client = Client(door, model, bool(local), options)
     return {
         "forecast": partial(forecast, answer, client),
         "category": entry["category"],
@@ -116,8 +120,9 @@ def connect_agent(entry, door):
         "model_family": entry.get("model_family"),
         "model_digest": MODELS[local]["sha256"] if local else None,
         "knowledge_cutoff_date": entry.get("knowledge_cutoff_date"),
-        "params": {"method": entry["method"], "options": entry.get("options", {})},
+        "params": {"method": entry["method"], "options": options},
         "prompt_sha256": hash_prompts(prompts),
+        "seed": options.get("seed", SEED if local else None),
     }
 
 

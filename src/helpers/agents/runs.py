@@ -11,7 +11,6 @@ workers.STATUSES), `reason`, `trace` (a list of dicts of columns of the traces t
 `cost_usd` and `finish_reason`.
 """
 
-import hashlib
 import importlib.metadata
 import pickle
 from contextlib import closing, suppress
@@ -20,31 +19,13 @@ from itertools import groupby
 
 from tqdm import tqdm
 
+from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import close_run, list_done, open_ledger, save_question, save_run, sum_costs
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
-from helpers.store import ROOT, dump_json, hash_text, list_columns
+from helpers.store import dump_json, hash_text, list_columns
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
-
-CODE = (
-    "src/helpers/store.py",
-    "src/helpers/models/recordings.py",
-    "src/helpers/world",
-    "src/helpers/questions",
-    "src/helpers/agents",
-    "src/helpers/replies",
-)
-"""The sources that a forecast depends on; prompts have a hash of their own."""
-
-
-def hash_code(paths=CODE):
-    """Return 12 hex digits that change when a source file changes; `paths` are files or folders of the repository."""
-    digest = hashlib.sha256()
-    for path in paths:
-        for file in sorted((ROOT / path).rglob("*.py")) or [ROOT / path]:
-            digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]
 
 
 @lru_cache(maxsize=1)
@@ -85,15 +66,18 @@ def sample_events(events, n, seed=0):
     return events[events["event_id"].isin(chosen)]
 
 
-def describe_run(agent_id, agent, events, *, window, code_version, deadline_s):
+def describe_run(agent_id, agent, events, *, window, deadline_s):
     """Return the row of the runs table; its run_id changes with the agent, its condition, the events and the code.
 
+    The code is that which the agent's answers depend on, `identity.hash_agent`; the agent's own columns count with it,
+    the digest of its prompts among them. So a resumed run never mixes answers of two prompts, grammars or parsers.
     Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table.
     """
     given = {key: to_cell(value) for key, value in agent.items() if key != "forecast"}
     unknown = sorted(set(given) - set(list_columns("runs")))
     if unknown:
         raise ValueError(f"agent {agent_id!r}: the runs table has no column {unknown[0]!r}; put it into params")
+    code_version = hash_agent(agent["forecast"])
     rows = events.sort_values("event_id").to_csv(index=False, lineterminator="\n")
     identity = dump_json([agent_id, given, hash_text(rows), code_version])
     return given | {
@@ -138,7 +122,6 @@ def run_agents(
     ledger_path,
     *,
     window,
-    code_version,
     drawn_from=None,
     deadline_s=1800,
     workers=2,
@@ -151,17 +134,17 @@ def run_agents(
     `agents` maps agent_id to an agent (see the module's text); `events` is an events table; `opener` is called once a
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
     `deadline_s` is in seconds a question, 30 minutes in the paper (3.2.3). What the ledger holds is not asked again,
-    failures neither: a missing prediction stays missing (4.1). `code_version` is a content hash (`hash_code`): changed
-    code or other events are a new run. Where `events` is a sample, `drawn_from` is the table it was drawn from: the run
-    is named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar
-    on a terminal only. `secrets` are kept out of stored reasons.
+    failures neither: a missing prediction stays missing (4.1). An agent whose code changed, or other events, are a new
+    run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
+    after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on a
+    terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
     check_agents(agents, mode)
     whole = events if drawn_from is None else drawn_from
     runs = [
-        describe_run(agent_id, agent, whole, window=window, code_version=code_version, deadline_s=deadline_s)
+        describe_run(agent_id, agent, whole, window=window, deadline_s=deadline_s)
         for agent_id, agent in sorted(agents.items())
     ]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]

@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 
 import pebble
 
+from helpers.models.failures import fail
 from helpers.models.recordings import redact
 from helpers.store import dump_json, hash_text, list_columns
 
@@ -44,15 +45,6 @@ def describe_error(error, secrets=()):
     "KeyError: 'rate'"
     """
     return redact(f"{type(error).__name__}: {error}".removesuffix(": "), secrets)
-
-
-def fail(status, reason):
-    """Return the outcome of a question that has no prediction.
-
-    >>> fail("refusal", "will not bet")["prediction"]
-    {'value': None}
-    """
-    return {"status": status, "reason": reason, "reply": None, "prediction": {"value": None}}
 
 
 def to_cell(value):
@@ -90,7 +82,11 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
     reply = key | end | timing | {"reply": text} | {c: to_cell(outcome.get(c)) for c in USAGE}
     value = given.get("value")
     given["value"] = to_cell(value) if isinstance(value, list | tuple | dict) else dump_json(to_cell(value))
-    origin = {"agent_id": run[1], "as_of": event["as_of"], "reply_sha256": None if text is None else hash_text(text)}
+    origin = {
+        "agent_id": run[1],
+        "as_of": event["as_of"],
+        "reply_sha256": None if text is None else hash_text(text, 12),
+    }
     prediction = key | origin | end | {column: to_cell(v) for column, v in given.items()}
     steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]
     trace = [key | {"step": i} | {c: to_cell(v) for c, v in step.items()} for i, step in enumerate(steps)]

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
-from helpers.agents.runs import hash_code, order_events, run_agents, sample_events
+from helpers.agents.runs import order_events, run_agents, sample_events
 from helpers.calendar import list_days
 from helpers.estimates.groups import summarize_levels
 from helpers.estimates.intervals import summarize_means
@@ -161,7 +161,7 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
-    options = {"window": window, "code_version": hash_code(), "deadline_s": deadline_s, "drawn_from": whole}
+    options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     with ExitStack() as stack:
         opener = stack.enter_context(open_world(local=local))
         limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}

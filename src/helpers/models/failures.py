@@ -146,3 +146,12 @@ def classify(kind, text):
     if kind in ("NotFoundError", "UnsupportedParamsError", "ContextWindowExceededError"):
         return "unsupported"
     return "error"
+
+
+def fail(status, reason):
+    """Return the outcome of a question that has no prediction.
+
+    >>> fail("refusal", "will not bet")["prediction"]
+    {'value': None}
+    """
+    return {"status": status, "reason": reason, "reply": None, "prediction": {"value": None}}

@@ -53,6 +53,9 @@ PACKAGE = "xllamacpp"
 START_S = 120
 """Seconds within which a server has to be up."""
 
+SEED = 0
+"""Of the server's sampling, which at temperature 0 draws nothing."""
+
 CACHE_MIB = 256
 """Memory for conversations set aside while another one is served, so that a manager's is not read again."""
 
@@ -204,7 +207,7 @@ def run_server(path, n_context, n_threads):
     settings.model.path = path
     settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_threads
-    settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, 0
+    settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
     settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)

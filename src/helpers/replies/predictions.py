@@ -24,7 +24,6 @@ from helpers.replies.letters import index_options, read_letters, settle_letters,
 from helpers.replies.quantities import SCALE, read_date, read_number, read_percent
 
 KINDS = ("single", "multi", "ranking", "list", "number", "percent", "date", "text")
-PARSER_VERSION = "2"
 ITEM = re.compile(r"\W*(?:[-*•]\s|\(?(?:[A-Za-z]|\d{1,2})[.):]\s)")
 BARE_NUMBER = re.compile(
     r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"

@@ -341,7 +341,8 @@ def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5)):
     names = table["factor"] + " " + table["category"].astype(str)
     table["logit"], table["logit_p"] = logit.params[names].to_numpy(), logit.pvalues[names].to_numpy()
     table["logit_effect"] = _average_effects(logit, dummies, table["factor"], names)
-    table["ordered"] = _fit_ordered(rows["score"], dummies, logit.params[dummies.columns], cuts)[names].to_numpy()
+    ordered = _fit_ordered(rows["score"], dummies, logit.params[dummies.columns], cuts)[names]
+    table["ordered"] = ordered.round(4).to_numpy()  # an iterative fit: further digits differ between processors
     ranks = _take_effects(rows.assign(rank=rows["score"].rank(pct=True)), factors, bases, "rank")
     return table.assign(rank=ranks["linear"])
 

@@ -170,8 +170,6 @@ def test_an_agent_that_lacks_a_level_is_named_and_the_main_effects_still_fit():
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda r: r, {"categories": {"level": [1, 2, 3, 4, 5]}}, "level 5 is in no row"),
-        (lambda r: r, {"categories": {"level": [1, 2, 3]}}, "level 4 is not expected"),
         (lambda r: r, {"bases": {"domain": "Sports"}}, "the base 'Sports' of domain is in no row"),
         (lambda r: r, {"coding": "effect"}, "no coding 'effect'"),
         (lambda r: r[r["level"] == 1], {}, "all rows have the same level, 1"),

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from helpers.estimates.agreement import compare_labels, measure_kappa, tabulate_confusion
+from helpers.estimates.agreement import compare_labels, compute_kappa, measure_kappa, tabulate_confusion
 from helpers.futurex.claims import find_unheld, list_known, list_unheld, list_writings, read_shown
 from helpers.futurex.reasons import (
     REASONS,
@@ -224,10 +224,10 @@ def test_kappa_is_the_librarys():
     rng = np.random.default_rng(3)
     read, made = rng.integers(0, 4, (2, 60))
     made = np.where(rng.random(60) < 0.5, read, made)
-    ours = measure_kappa(read, made, np.ones((1, 60)), 4)[0]
-    assert ours == pytest.approx(cohen_kappa_score(read, made))
-    twice = measure_kappa(read, made, np.r_[np.full(30, 2), np.zeros(30)][None], 4)[0]
-    assert twice == pytest.approx(cohen_kappa_score(read[:30], made[:30])), "a weight is so many copies"
+    ours, low, high = measure_kappa(read, made, 4, rng)
+    assert low < ours < high and ours == pytest.approx(cohen_kappa_score(read, made))
+    tables = np.stack([confusion_matrix(read[:n], made[:n]) for n in (60, 30)])
+    assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
 
 
 @pytest.mark.parametrize(

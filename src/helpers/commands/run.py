@@ -12,7 +12,7 @@ from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
 from helpers.agents.runs import order_events, run_agents, sample_events
 from helpers.calendar import list_days
-from helpers.estimates.groups import summarize_levels
+from helpers.estimates.groups import summarize_groups
 from helpers.estimates.intervals import summarize_means
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
@@ -76,7 +76,7 @@ def summarize_agents(scores, events, rng):
     found = summarize_means(matrix, rng)
     table = pd.DataFrame({"n": found["n"], "coverage": matrix.notna().mean(), "score": found["mean"]})
     table["95% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in found[["low", "high"]].to_numpy()]
-    levels = summarize_levels(scores, events, rng)
+    levels = summarize_groups(scores, events, rng)
     for level, part in levels.groupby("level"):
         part = part.set_index("agent_id").reindex(agents)
         table[f"level {level}"] = [f"{mean:.2f} ({n})" for mean, n in zip(part["mean"], part["n"], strict=True)]

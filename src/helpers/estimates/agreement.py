@@ -7,46 +7,55 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.estimates.intervals import judge_interval, measure_share, resample_means, take_interval
+from helpers.estimates.intervals import divide, draw_counts, judge_interval, measure_share, take_interval
 
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
 
-
 VERDICTS = {"holds": "fit", "fails": "unfit", "cannot tell": "cannot tell"}
 
+# --- labels ----------------------------------------------------------------------------------------------------------
 
-def measure_judge(flags, truth, rng, n_boot=2000, min_kappa=MIN_KAPPA):
+
+def compute_kappa(tables):
+    """Return Cohen's kappa of tables (... x k x k: first side, second side) of counts; NaN where all is one label.
+
+    >>> compute_kappa([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables)
+    total = tables.sum(axis=(-2, -1))
+    first, second = (tables.sum(axis=axis) / total[..., None] for axis in (-1, -2))
+    chance = (first * second).sum(axis=-1)
+    agreed = np.trace(tables, axis1=-2, axis2=-1) / total
+    return divide(agreed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
+
+
+def measure_kappa(first, second, n_labels, rng, n_boot=2000):
+    """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew."""
+    cells = np.eye(n_labels**2)[np.asarray(first, dtype=int) * n_labels + np.asarray(second, dtype=int)]
+    counts = np.vstack([cells.sum(axis=0), draw_counts(len(cells), rng, n_boot) @ cells])
+    kappa, *draws = compute_kappa(counts.reshape(-1, n_labels, n_labels))
+    return float(kappa), *take_interval(np.array(draws))
+
+
+def measure_judge(flags, truth, rng, n_boot=2000):
     """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
     interval, and a verdict.
 
-    Cases without a flag (None) are left out. The verdict is "fit" when kappa's interval lies above `min_kappa`, "unfit"
+    Cases without a flag (None) are left out. The verdict is "fit" when kappa's interval lies above MIN_KAPPA, "unfit"
     when it lies below, else "cannot tell". A share of nothing, and kappa where one side never differs, are NaN.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
     if not pairs:
         raise ValueError("no flag to compare with the truth; the judge has not been asked")
-    cells = np.array([[f and t, f and not t, t and not f, not (f or t)] for f, t in pairs], dtype=float)
     row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
     for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
-        share = count_share(flagged)
+        share = measure_share(flagged)
         row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
-    low, high = take_interval(compute_kappa(resample_means(cells, rng, n_boot)))
-    row |= {"kappa": float(compute_kappa(cells.mean(axis=0))), "kappa_low": low, "kappa_high": high}
-    return row | {"verdict": VERDICTS[judge_interval(low, high, min_kappa)]}
-
-
-def compute_kappa(shares):
-    """Return Cohen's kappa of shares (... x 4: both yes, only the judge, only the truth, both no); NaN without variety.
-
-    >>> compute_kappa([[0.5, 0.0, 0.0, 0.5], [0.25, 0.25, 0.25, 0.25]]).tolist()
-    [1.0, 0.0]
-    """
-    both, judge, truth, neither = np.moveaxis(np.asarray(shares), -1, 0)
-    expected = (both + judge) * (both + truth) + (neither + judge) * (neither + truth)
-    room = 1 - expected
-    agreed = both + neither - expected
-    return np.divide(agreed, room, out=np.full_like(room, np.nan), where=room > 1e-12)
+    kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot)
+    verdict = VERDICTS[judge_interval(low, high, MIN_KAPPA)]
+    return row | {"kappa": kappa, "kappa_low": low, "kappa_high": high, "verdict": verdict}
 
 
 def compare_judges(views, truth, seed, n_boot=2000):
@@ -81,35 +90,23 @@ def compare_labels(read, made, labels, rng, n_boot=2000):
     >>> compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0))["verdict"]
     'fit'
     """
+    names = ("n", "accuracy", "majority", "kappa", "low", "high", "verdict")
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
-        return dict.fromkeys(("accuracy", "majority", "kappa", "low", "high"), np.nan) | {
-            "n": 0,
-            "verdict": "cannot tell",
-        }
-    weights = rng.multinomial(len(read), np.full(len(read), 1 / len(read)), size=n_boot)
-    draws = measure_kappa(read, made, weights, len(labels))
-    kappa = measure_kappa(read, made, np.ones((1, len(read))), len(labels))[0]
-    low, high = take_interval(draws)
+        return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
+    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot)
     accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
     verdict = "fit" if low > 0 and accuracy >= majority else "unfit"
-    row = {"n": len(read), "accuracy": accuracy, "majority": majority, "kappa": kappa, "low": low, "high": high}
-    return row | {"verdict": verdict}
-
-
-def measure_kappa(read, made, weights, n_labels):
-    """Return Cohen's kappa of two columns of codes for each row of weights; NaN where both hold one label only."""
-    total = weights.sum(axis=1)
-    agreed = weights @ (read == made) / total
-    one, two = (weights @ np.eye(n_labels)[column] / total[:, None] for column in (read, made))
-    chance = (one * two).sum(axis=1)
-    return np.divide(agreed - chance, 1 - chance, out=np.full(len(weights), np.nan), where=chance < 1 - 1e-12)
+    return dict(zip(names, (len(read), accuracy, majority, kappa, low, high, verdict), strict=True))
 
 
 def tabulate_confusion(read, made, labels):
     """Return how often each label by reading (rows) was given which label (columns)."""
     axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
     return pd.crosstab(*axes, rownames=["by reading"], colnames=["given"], dropna=False)
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
 
 
 def weigh_agreement(first, second):
@@ -142,11 +139,6 @@ def correlate(first, second):
     first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
     size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
-
-
-def divide(top, bottom):
-    """Return a quotient, NaN where the divisor is 0."""
-    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
 
 
 MEASURES = {

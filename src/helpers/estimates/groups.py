@@ -6,13 +6,14 @@ from helpers.estimates.intervals import summarize_means
 from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVELS = (1, 2, 3, 4)
-
+"""The levels of events (FutureX 3.3)."""
 
 SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
+"""The categories of agents that look things up (FutureX 3.2.3)."""
 
 
 def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
-    """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval.
+    """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval (FutureX 4.2).
 
     `mean` is over predicted events, `coverage` the share of asked events that were predicted, `mean_imputed` counts
     the others as 0; `n_events` is the set's scored events of the group. An agent without a prediction in a group has
@@ -34,8 +35,3 @@ def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
         table["mean_imputed"] = imputed.mean().to_numpy()
         parts.append(table)
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", by], ignore_index=True)
-
-
-def summarize_levels(scores, events, rng, n_boot=2000, levels=None):
-    """Return mean score by agent and level: `summarize_groups` by level (FutureX 4.2, Figure 17)."""
-    return summarize_groups(scores, events, rng, "level", n_boot, levels)

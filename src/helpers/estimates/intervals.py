@@ -11,6 +11,15 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 
+def divide(top, bottom):
+    """Return the quotient of two arrays, NaN where the divisor is 0.
+
+    >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
+
+
 def draw_counts(n, rng, n_boot=2000):
     """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n).
 
@@ -31,11 +40,8 @@ def resample_means(matrix, rng, n_boot=2000):
     values = np.asarray(matrix, dtype=float)
     if not len(values):
         raise ValueError("no events to draw from; leave out the empty group")
-    draws = draw_counts(len(values), rng, n_boot).astype(float)
-    there = np.isfinite(values)
-    counts = draws @ there
-    sums = draws @ np.where(there, values, 0.0)
-    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
+    return divide(draws @ np.where(there, values, 0.0), draws @ there)
 
 
 def take_interval(draws):

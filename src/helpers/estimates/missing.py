@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from helpers.estimates.intervals import take_interval
+from helpers.estimates.intervals import divide, draw_counts, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 
 RULES = ("at random", "level", "difficulty", "own error")
@@ -234,12 +234,7 @@ def treat_refusals(own, counts, is_kept, design, groups):
     sums, n_kept = (kept * own) @ groups, kept @ groups
     filled = fill_scores(own, kept, design)
     model = sums + (counts * ~is_kept * filled) @ groups
-    return np.stack([_divide(sums, n_kept), _divide(sums, asked), _divide(model, asked)])
-
-
-def _divide(sums, n):
-    """Quotient, NaN where there is nothing to divide by."""
-    return np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0)
+    return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
 
 
 def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES):
@@ -281,8 +276,7 @@ def _resample_events(level, rng, n_draws):
     """How often each event is drawn when each level's events are resampled (draws x events)."""
     counts = np.zeros((n_draws, len(level)))
     for name in np.unique(level):
-        n = int((level == name).sum())
-        counts[:, level == name] = rng.multinomial(n, np.full(n, 1 / n), size=n_draws)
+        counts[:, level == name] = draw_counts(int((level == name).sum()), rng, n_draws)
     return counts
 
 
@@ -290,7 +284,7 @@ def _average_groups(values, counts, there, groups):
     """Mean score by draw, group and agent."""
     sums = np.einsum("de,eg,ea->dga", counts, groups, values * there, optimize=True)
     n = np.einsum("de,eg,ea->dga", counts, groups, there.astype(float), optimize=True)
-    return _divide(sums, n)
+    return divide(sums, n)
 
 
 def summarize_refusals(draws, by=("rule", "treatment", "level")):

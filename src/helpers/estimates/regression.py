@@ -1,9 +1,8 @@
 """Which factors move a score: agent, domain and level in one linear regression (FutureX 4.4, Figure 11).
 
-The fit works on sufficient statistics: rows that share all their categories count as one cell, and the normal equations
-are sums over cells; statsmodels gives the same numbers and is the reference in the tests. Scores of one event are not
-independent of each other, so every coefficient has a second error, clustered by event (CR1: with the usual factor
-G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
+The fit is statsmodels'; what is added is an effect and errors for every category, the left-out one included. Scores of
+one event are not independent of each other, so every coefficient has a second error, clustered by event (CR1: with the
+usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
 import itertools
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import stats
+from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.stats.multitest import multipletests
 
@@ -46,10 +46,10 @@ def select_rows(scores, events):
     return mean.merge(known, on="event_id", validate="many_to_one")
 
 
-def encode_factor(values, factor, categories=None):
+def encode_factor(values, factor):
     """Return the codes of a factor's values and its categories, sorted.
 
-    Raises ValueError for a blank, for a single category, for an expected category that no row has, or one not expected.
+    Raises ValueError for a blank and for a single category.
 
     >>> encode_factor(["b", "a", "b"], "agent_id")[0].tolist()
     [1, 0, 1]
@@ -58,14 +58,6 @@ def encode_factor(values, factor, categories=None):
     if (codes < 0).any():
         raise ValueError(f"{int((codes < 0).sum())} rows have no {factor}; fill it in or leave them out")
     found = found.tolist()
-    if categories is not None:
-        odd = sorted(set(found) ^ set(categories), key=str)
-        if odd:
-            raise ValueError(
-                f"{factor} {odd[0]} is {'not expected' if odd[0] in found else 'in no row'}; mend categories"
-            )
-        order = np.array([list(categories).index(category) for category in found])
-        codes, found = order[codes], list(categories)
     if len(found) < 2:
         raise ValueError(f"all rows have the same {factor}, {found[0]}; leave this factor out")
     return codes, found
@@ -95,16 +87,16 @@ def code_categories(sizes, bases, coding):
     return matrix
 
 
-def fit_factors(rows, factors=FACTORS, coding="base", bases=None, categories=None, outcome="score", cluster="event_id"):
+def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score", cluster="event_id"):
     """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
 
-    `bases` names a factor's base category (default: the first), `categories` those a factor must have. `cluster` None
-    leaves the clustered covariance out. Raises ValueError when an outcome is blank, a category is absent or unexpected,
-    categories cannot be told apart, or there are fewer than two clusters.
+    `bases` names a factor's base category (default: the first). `cluster` None leaves the clustered covariance out.
+    Raises ValueError when an outcome is blank, a base is absent, categories cannot be told apart, or there are fewer
+    than two clusters.
     """
     if rows[outcome].isna().any():
         raise ValueError(f"{int(rows[outcome].isna().sum())} rows have no {outcome}; leave missing predictions out")
-    encoded = [encode_factor(rows[factor], factor, (categories or {}).get(factor)) for factor in factors]
+    encoded = [encode_factor(rows[factor], factor) for factor in factors]
     chosen = {factor: names[0] for factor, (_, names) in zip(factors, encoded, strict=True)} | (bases or {})
     for factor, (_, names) in zip(factors, encoded, strict=True):
         if chosen[factor] not in names:
@@ -124,51 +116,18 @@ def solve_factors(terms, codes, outcome, groups, coding_matrix):
     n, n_coefs = len(outcome), coding_matrix.shape[1]
     if n <= n_coefs:
         raise ValueError(f"{n} rows cannot carry {n_coefs} coefficients; merge categories or add events")
-    sizes = terms.groupby("factor", sort=False).size().tolist()
-    codes = [np.zeros(len(outcome), dtype=int), *codes]
-    cells, n_cell, sum_cell, cell_of_row = _count_cells(codes, sizes, outcome)
-    gram = coding_matrix.T @ _cross_categories(cells, sizes, n_cell) @ coding_matrix
-    totals = [np.bincount(c, sum_cell, size) for c, size in zip(cells, sizes, strict=True)]
-    _check_rank(gram, coding_matrix, terms)
-    inverse = np.linalg.inv(gram)
-    effects = coding_matrix @ (inverse @ (coding_matrix.T @ np.concatenate(totals)))
-    fitted = sum(part[c] for part, c in zip(np.split(effects, np.cumsum(sizes)[:-1]), cells, strict=True))
-    residuals = outcome - fitted[cell_of_row]
-    squares, around_mean = residuals @ residuals, outcome - outcome.mean()
-    around_mean = around_mean @ around_mean
-    plain = inverse * (squares / (n - n_coefs))
-    clustered, n_groups = np.full_like(inverse, np.nan), 0
+    starts = np.cumsum(terms.groupby("factor", sort=False).size())[:-1]
+    design = coding_matrix[0] + sum(coding_matrix[start + code] for start, code in zip(starts, codes, strict=True))
+    _check_rank(design.T @ design, coding_matrix, terms)
+    fit, clustered, n_groups = sm.OLS(outcome, design).fit(method="qr"), np.full((n_coefs, n_coefs), np.nan), 0
     if groups is not None:
-        clustered, n_groups = _cluster_covariance(codes, sizes, residuals, groups, coding_matrix @ inverse)
-    return Fit(
-        terms,
-        effects,
-        coding_matrix @ plain @ coding_matrix.T,
-        coding_matrix @ clustered @ coding_matrix.T,
-        float(1 - squares / around_mean) if around_mean > 0 else np.nan,
-        n,
-        n_groups,
-        n - n_coefs,
-    )
-
-
-def _count_cells(codes, sizes, outcome):
-    """Codes of the cells that have rows, with their number of rows and sum of outcomes, and each row's cell."""
-    key = np.ravel_multi_index(codes, sizes)
-    n = np.bincount(key)
-    present = np.flatnonzero(n)
-    position = np.empty(len(n), dtype=int)
-    position[present] = np.arange(len(present))
-    return np.unravel_index(present, sizes), n[present], np.bincount(key, outcome)[present], position[key]
-
-
-def _cross_categories(cells, sizes, n_cell):
-    """Number of rows that two categories share, for all pairs: the Gram matrix of all dummies."""
-    blocks = [
-        [np.bincount(a * m + b, n_cell, k * m).reshape(k, m) for b, m in zip(cells, sizes, strict=True)]
-        for a, k in zip(cells, sizes, strict=True)
-    ]
-    return np.block(blocks)
+        n_groups = len(np.unique(groups))
+        if n_groups < 2:
+            raise ValueError("clustered errors need two events or more; a single event says nothing about others")
+        clustered = fit.get_robustcov_results("cluster", groups=groups).cov_params()
+    plain, clustered = (coding_matrix @ covariance @ coding_matrix.T for covariance in (fit.cov_params(), clustered))
+    r2 = float(fit.rsquared) if np.ptp(outcome) > 0 else np.nan
+    return Fit(terms, coding_matrix @ fit.params, plain, clustered, r2, n, n_groups, n - n_coefs)
 
 
 def _check_rank(gram, coding_matrix, terms):
@@ -180,20 +139,6 @@ def _check_rank(gram, coding_matrix, terms):
         mixed = terms[(weights > 0.1 * weights.max()) & (terms["factor"] != "intercept")]
         names = ", ".join(f"{factor} {category}" for factor, category in mixed.head(8).itertuples(index=False))
         raise ValueError(f"the rows cannot tell these apart: {names}; merge categories or leave a factor out")
-
-
-def _cluster_covariance(codes, sizes, residuals, groups, bread):
-    """CR1 covariance of the coefficients and the number of clusters; `bread` is coding matrix times inverse Gram."""
-    n_groups = int(groups.max()) + 1
-    if n_groups < 2:
-        raise ValueError("clustered errors need two events or more; a single event says nothing about others")
-    sums = [
-        np.bincount(groups * size + c, residuals, n_groups * size).reshape(n_groups, size)
-        for c, size in zip(codes, sizes, strict=True)
-    ]
-    scores = np.hstack(sums) @ bread
-    n, n_coefs = len(residuals), bread.shape[1]
-    return scores.T @ scores * (n_groups / (n_groups - 1) * (n - 1) / (n - n_coefs)), n_groups
 
 
 def tabulate_effects(fit, alpha=0.005):
@@ -280,12 +225,12 @@ def count_needed(difference, deviation, power=0.8, alpha=0.05):
     return float(max(2, np.ceil((reach * deviation / difference) ** 2)))
 
 
-def compare_agents(rows, power=0.8, alpha=0.05):
+def compare_agents(rows):
     """Return for each pair of agents the mean difference of their scores on the events both predicted.
 
     Differences of one event are one observation, so the t-interval is clustered by event. Columns: agent_a, agent_b,
-    n, difference (a - b), sd, low, high, p, p_holm (over all pairs), n_needed (events for `power`), n_more (beyond n).
-    Pairs with fewer than two common events have blanks.
+    n, difference (a - b), sd, low, high, p, p_holm (over all pairs), n_needed (events, by
+    `count_needed`), n_more (beyond n). Pairs with fewer than two common events have blanks.
     """
     agents = sorted(rows["agent_id"].unique())
     matrix = build_matrix(rows, agents)
@@ -295,8 +240,7 @@ def compare_agents(rows, power=0.8, alpha=0.05):
     tested = table["p"].notna()
     table.loc[tested, "p_holm"] = multipletests(table.loc[tested, "p"], method="holm")[1] if tested.any() else np.nan
     table["n_needed"] = [
-        count_needed(d, s, power, alpha) if np.isfinite(s) else np.nan
-        for d, s in zip(table["difference"], table["sd"], strict=True)
+        count_needed(d, s) if np.isfinite(s) else np.nan for d, s in zip(table["difference"], table["sd"], strict=True)
     ]
     table["n_more"] = (table["n_needed"] - table["n"]).clip(lower=0)
     return table
@@ -371,9 +315,5 @@ def _average_effects(logit, dummies, factors, names):
     for factor, name in zip(factors, names, strict=True):
         own = [column for column, f in zip(names, factors, strict=True) if f == factor]
         base = index - dummies[own] @ logit.params[own]
-        effects.append(float(np.mean(_expit(base + logit.params[name]) - _expit(base))))
+        effects.append(float(np.mean(expit(base + logit.params[name]) - expit(base))))
     return effects
-
-
-def _expit(value):
-    return 1 / (1 + np.exp(-value))

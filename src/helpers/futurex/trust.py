@@ -7,7 +7,7 @@ question, questions) anew.
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import draw_counts, summarize_means, take_interval
+from helpers.estimates.intervals import divide, draw_counts, summarize_means, take_interval
 
 
 def spread_scores(judgements, judge, target_type=None, repeat=0):
@@ -79,8 +79,7 @@ def rate_judge(scores, calibration, rng, n_boot=2000):
         inner = np.trace(wins), np.trace(pairs), weights @ np.diag(wins), weights @ np.diag(pairs)
         outer = [(w @ m * w).sum(axis=-1) for w in (np.ones(len(questions)), weights) for m in (wins, pairs)]
         for name, (won, of, wons, ofs) in (("accuracy", inner), ("auc", outer)):
-            draws = np.divide(wons, ofs, out=np.full(n_boot, np.nan), where=ofs > 0)
-            row[name], (row[f"{name}_low"], row[f"{name}_high"]) = won / of, take_interval(draws)
+            row[name], (row[f"{name}_low"], row[f"{name}_high"]) = won / of, take_interval(divide(wons, ofs))
         row["verdict"] = "fit" if min(row["accuracy_low"], row["auc_low"]) > 0.5 else "UNFIT"
         rows.append(row)
     return pd.DataFrame(rows)

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from helpers.commands import own
-from helpers.formats.folder import Problems, read_folder
+from helpers.formats.folder import read_folder
+from helpers.formats.sheets import Problems
 from helpers.store import locate_output
 
 LETTERS = "ABCDE"

@@ -15,7 +15,7 @@ from helpers.liveagentbench.pictures import (
     load_readings,
     name_picture,
 )
-from helpers.liveagentbench.solvers import Unread, read_table
+from helpers.liveagentbench.readers import Unread, read_table
 
 AXIS = [Word(30, 60, 55, 76, "20"), Word(30, 200, 55, 216, "10"), Word(8, 100, 24, 190, "Licences (licences)")]
 TITLE = Word(300, 9, 560, 25, "Seattle pet licences 2016")

@@ -20,7 +20,8 @@ from helpers.estimates.missing import simulate_std
 from helpers.estimates.pairs import score
 from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
 from helpers.figures import save_figure, use_style, write_index
-from helpers.formats.folder import Problems, describe_problem, read_folder
+from helpers.formats.folder import read_folder
+from helpers.formats.sheets import Problems, describe_problem
 from helpers.futurex.domains import MIN_EVENTS, select_domains, summarize_domains
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_grouped, draw_intervals, draw_radar
@@ -41,7 +42,7 @@ def draw_folder(folder, seed=0, n_trials=20_000):
     scores = score(events, answers, predictions)
     if not scores["is_scored"].any():
         raise Problems(
-            [describe_problem("answers", None, "value", f"no event can be scored: {scores['reason'].iloc[0]}")]
+            [describe_problem("answers.csv", None, "value", f"no event can be scored: {scores['reason'].iloc[0]}")]
         )
     n_blank = int(events["level"].isna().sum())
     known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))

@@ -1,7 +1,7 @@
 """Read and check a user's own folder: events.csv, answers.csv and predictions.csv, into the kit's tables.
 
-Whatever is wrong is said with file, row and column. Rows are counted as a spreadsheet does: the header is row 1. Cells
-hold JSON as in the kit's tables, or plain text: a letter, an option's text, A|C for several, a number.
+Whatever is wrong is said with file, row and column (`sheets`). Cells hold JSON as in the kit's tables, or plain text: a
+letter, an option's text, A|C for several, a number.
 """
 
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
 from helpers.store import dump_json
@@ -20,33 +21,13 @@ FILES = {
     "predictions": ("event_id", "agent_id", "value"),
 }
 """The files, each with the columns it cannot do without."""
-KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id", "event_id", "sample"]}
-N_PROBLEMS = 10
+CHECKS = {
+    "events": {"key": ["event_id"], "words": {"kind": tuple(HEADLINE), "level": ("1", "2", "3", "4", "")}},
+    "answers": {"key": ["event_id"]},
+    "predictions": {"key": ["run_id", "event_id", "sample"]},
+}
+"""What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
 YES_NO = ("Yes", "No")
-
-
-class Problems(Exception):
-    """What is wrong with a user's files: sentences, each with file, row and column; at most `N_PROBLEMS` are shown."""
-
-    def __init__(self, found):
-        self.found = list(found)
-        super().__init__(
-            "\n".join(self.found[:N_PROBLEMS] + [f"and {len(self.found) - N_PROBLEMS} more"] * self.is_long)
-        )
-
-    @property
-    def is_long(self):
-        """Whether there are more problems than are shown."""
-        return len(self.found) > N_PROBLEMS
-
-
-def describe_problem(name, row, column, text):
-    """Return one sentence on a wrong cell; `row` counts data rows from 0, None is the header.
-
-    >>> describe_problem("answers", 0, "spread", "-1 is below 0")
-    'answers.csv, row 2, column spread: -1 is below 0'
-    """
-    return f"{name}.csv, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
 def read_folder(folder):
@@ -55,39 +36,19 @@ def read_folder(folder):
     Raises Problems with up to ten sentences, each with file, row and column.
     """
     raw = {name: read_file(Path(folder), name) for name in FILES}
-    problems = [text for name, table in raw.items() for text in check_shape(name, table)]
-    if problems:
-        raise Problems(problems)
+    raise_all(text for name, table in raw.items() for text in check_file(name, table))
     events = raw["events"]
+    raise_all(check_options(events))
     known = dict(zip(events["event_id"], events.to_dict("records"), strict=True))
-    problems += check_events(events)
-    if problems:
-        raise Problems(problems)
     choices = {key: list_choices(event, raw) for key, event in known.items()}
-    for name in ("answers", "predictions"):
-        problems += check_cells(name, raw[name], known, choices)
-    if problems:
-        raise Problems(problems)
-    return finish_events(events, choices), *(
-        finish_values(raw[name], known, choices) for name in FILES if name != "events"
-    )
+    raise_all(text for name in ("answers", "predictions") for text in check_cells(name, raw[name], known, choices))
+    answers, predictions = (finish_values(raw[name], known, choices) for name in ("answers", "predictions"))
+    return finish_events(events, choices), answers, predictions
 
 
 def read_file(folder, name):
-    """Return a csv as text cells, blank where empty; the defaults of run_id and sample filled in. Raises Problems."""
-    path, needs = folder / f"{name}.csv", FILES[name]
-    if not path.exists():
-        text = f"the file is not in {folder.name}; it needs the columns {', '.join(needs)}"
-        raise Problems([describe_problem(name, None, needs[0], text)])
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True)
-    except UnicodeDecodeError as error:
-        raise Problems(
-            [describe_problem(name, None, needs[0], f"the file is not UTF-8 ({error.reason}); save it so")]
-        ) from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise Problems([describe_problem(name, None, needs[0], f"the file is no csv: {error}")]) from None
-    table = table.apply(lambda column: column.str.strip())
+    """Return a file as text cells, the defaults of run_id and sample filled in. Raises Problems."""
+    table = open_sheet(folder / f"{name}.csv", FILES[name])
     if name == "predictions" and "agent_id" in table:
         blank = table.get("run_id", pd.Series("", table.index)) == ""
         table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
@@ -95,38 +56,22 @@ def read_file(folder, name):
     return table
 
 
-def check_shape(name, table):
-    """Yield problems of columns and keys: a column that is absent, a file without rows, a key blank or repeated."""
-    absent = [column for column in FILES[name] if column not in table.columns]
-    for column in absent:
-        yield describe_problem(name, None, column, f"the column is missing; there are {', '.join(table.columns)}")
-    if absent:
-        return
-    if table.empty:
-        yield describe_problem(name, None, FILES[name][0], "the file has no rows")
-    for column in [c for c in FILES[name] if c != "value"]:
-        for row in table.index[table[column] == ""]:
-            yield describe_problem(name, row, column, "the cell is blank")
-    for row in table.index[table.duplicated(KEYS[name])]:
-        first = table.index[(table[KEYS[name]] == table.loc[row, KEYS[name]]).all(axis=1)][0]
-        what = ", ".join(table.loc[row, KEYS[name]])
-        yield describe_problem(name, row, "event_id", f"{what} stands in row {first + 2} already; keep one")
+def check_file(name, table):
+    """Return the problems of a file's columns and keys, and of words that are not known."""
+    filled = [column for column in FILES[name] if column != "value"]
+    return check_sheet(f"{name}.csv", table, FILES[name], filled=filled, **CHECKS[name])
 
 
-def check_events(events):
-    """Yield problems of the events' own cells: kind, level, options."""
-    for row, event in enumerate(events.to_dict("records")):
-        if event["kind"] not in HEADLINE:
-            yield describe_problem("events", row, "kind", f"{event['kind']!r} is none of {', '.join(HEADLINE)}")
-        if event.get("level", "") not in ("", "1", "2", "3", "4"):
-            yield describe_problem("events", row, "level", f"{event['level']!r} is none of 1, 2, 3, 4 or blank")
+def check_options(events):
+    """Yield problems of the events' options."""
+    for row, text in enumerate(events.get("options", ())):
         try:
-            options = parse_cell(event.get("options", ""))
+            options = parse_cell(text)
         except ValueError as error:
-            yield describe_problem("events", row, "options", str(error))
+            yield describe_problem("events.csv", row, "options", str(error))
             continue
         if options is not None and not isinstance(options, (dict, list, str)):
-            yield describe_problem("events", row, "options", 'write {"A": "text", "B": "text"} or A|B')
+            yield describe_problem("events.csv", row, "options", 'write {"A": "text", "B": "text"} or A|B')
 
 
 def parse_cell(text):
@@ -176,7 +121,7 @@ def check_cells(name, table, known, choices):
     for row, cells in enumerate(table.to_dict("records")):
         event_id = cells["event_id"]
         if event_id not in known:
-            yield describe_problem(name, row, "event_id", f"{event_id!r} is not in events.csv")
+            yield describe_problem(f"{name}.csv", row, "event_id", f"{event_id!r} is not in events.csv")
             continue
         checks = [("value", lambda text, e=event_id: read_value(text, known[e]["kind"], choices[e]))]
         if name == "answers":
@@ -191,7 +136,7 @@ def check_cells(name, table, known, choices):
             try:
                 read(cells.get(column, ""))
             except ValueError as error:
-                yield describe_problem(name, row, column, str(error))
+                yield describe_problem(f"{name}.csv", row, column, str(error))
 
 
 def read_number(text, low=-math.inf, high=math.inf):

@@ -13,7 +13,8 @@ import seaborn as sns
 
 from helpers.estimates.intervals import measure_share, resample_means, take_interval
 from helpers.liveagentbench.matching import SCORER_VERSION, match_answer
-from helpers.liveagentbench.solvers import Unread, extract_text, solve_task
+from helpers.liveagentbench.readers import Unread, extract_text
+from helpers.liveagentbench.solvers import solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt

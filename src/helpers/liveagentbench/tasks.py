@@ -9,6 +9,9 @@ one source share its dates out between them, the earlier ones to the first.
 import numpy as np
 import pandas as pd
 
+from helpers import papers
+from helpers.formats.sheets import read_sheet
+from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer
 from helpers.store import ROOT, check_table, dump_json
 from helpers.world.sources import read_rows
 
@@ -35,32 +38,25 @@ FORMS = {
 CAPABILITIES = ("text_file", "image", "video", "audio", "browser")
 VARIANTS = {"site_down": "page", "deep": "page", "unreadable": ""}
 """Twins of a task that hold one thing against it, and the form it must have: "" is any file (5.3)."""
+N_TWINS = 26
+TASK_COLUMNS = "scenario parts variables first last shown ask at of arg question".split()
 PORTALS = {"deep": "http://registers.replay/"}
 PORTAL = "http://directory.replay/"
 """Where a search for a page begins; the portal of deep tasks has one more level of menus."""
-DAILY, HOURLY = 10, 16
-"""Length of a date, of a time, as the rows write them."""
 
 
 def load_tasks(folder=ROOT / "data/taskset"):
     """Return (tasks, scenarios) as written, all text, with `task_id`.
 
-    Raises ValueError for an unknown scenario, group, form or ask, and for a question asked twice.
+    Raises Problems, with file, row and column, for an unknown scenario, group or ask, and for a question asked twice.
     """
-    scenarios = pd.read_csv(folder / "scenarios.csv", dtype=str, keep_default_na=False).set_index("scenario")
-    tasks = pd.read_csv(folder / "tasks.csv", dtype=str, keep_default_na=False)
+    columns = ("scenario", "scenario_group", "name", "source_id")
+    scenarios = read_sheet(folder / "scenarios.csv", columns, key=["scenario"], words={"scenario_group": GROUPS})
+    words = {"scenario": scenarios["scenario"].tolist(), "ask": ASKS}
+    tasks = read_sheet(folder / "tasks.csv", TASK_COLUMNS, key=["question"], words=words)
     place = tasks.groupby("scenario").cumcount() + 1
     tasks.insert(0, "task_id", tasks["scenario"] + "_" + place.astype(str))
-    for column, known in (("scenario", scenarios.index), ("ask", ASKS)):
-        unknown = sorted(set(tasks[column]) - set(known))
-        if unknown:
-            raise ValueError(f"tasks.csv: {column} {unknown[0]!r} is unknown")
-    if not set(scenarios["scenario_group"]) <= set(GROUPS):
-        raise ValueError(f"scenarios.csv: a scenario_group is none of {', '.join(GROUPS)}")
-    repeated = tasks.duplicated("question")
-    if repeated.any():
-        raise ValueError(f"tasks.csv: {tasks.loc[repeated, 'task_id'].iloc[0]} asks what another task asks")
-    return tasks, scenarios
+    return tasks, scenarios.set_index("scenario")
 
 
 def list_parts(task, source_id):
@@ -79,23 +75,13 @@ def list_parts(task, source_id):
 # --- rows and answers -------------------------------------------------------------------------------------------------
 
 
-def split_list(text, mark=";"):
+def split_list(text):
     """Return the parts of a cell that lists several.
 
     >>> split_list("Ohio;Iowa"), split_list("")
     (['Ohio', 'Iowa'], [])
     """
-    return text.split(mark) if text else []
-
-
-def split_span(text):
-    """Return the first and last date or time of a cell: "a..b", or one for both.
-
-    >>> split_span("2016-10-03..2016-10-07"), split_span("2016-10-05")
-    (['2016-10-03', '2016-10-07'], ['2016-10-05', '2016-10-05'])
-    """
-    ends = split_list(text, "..")
-    return ends if len(ends) == 2 else ends * 2
+    return text.split(";") if text else []
 
 
 def pick_rows(rows, first, last, entities, variables):
@@ -105,13 +91,13 @@ def pick_rows(rows, first, last, entities, variables):
     return chosen[columns].sort_values(["occurred_at", "entity"], kind="stable", ignore_index=True)
 
 
-def read_shown(sources, folder=ROOT / "data/taskset", as_of=AS_OF):
-    """Return {source_id: rows} of the sources that tasks use: the rows published before a moment."""
-    tasks, scenarios = load_tasks(folder)
+def read_shown(sources):
+    """Return {source_id: rows} of the sources that tasks use: the rows published before they are asked."""
+    tasks, scenarios = load_tasks()
     pairs = zip(tasks.to_dict("records"), tasks["scenario"].map(scenarios["source_id"]), strict=True)
     used = sorted({source_id for task, own in pairs for source_id, _ in list_parts(task, own)})
     tables = {source_id: read_rows(sources[source_id]) for source_id in used}
-    return {source_id: rows[rows["published_at"] < pd.Timestamp(as_of)] for source_id, rows in tables.items()}
+    return {source_id: rows[rows["published_at"] < pd.Timestamp(AS_OF)] for source_id, rows in tables.items()}
 
 
 def collect_rows(task, parts, shown):
@@ -119,14 +105,12 @@ def collect_rows(task, parts, shown):
 
     Raises ValueError when a row that is asked about was not published by then, or when an entity has none.
     """
-    (first, last), variable, wanted = split_span(task["at"]), task["variables"].split()[0], split_list(task["of"])
-    tables = [
-        pick_rows(shown[source_id], first, last, wanted, [variable])
-        for source_id in dict.fromkeys(source_id for source_id, _ in parts)
-    ]
+    first, _, last = task["at"].partition("..")
+    variable, wanted, limits = task["variables"].split()[0], split_list(task["of"]), split_list(task["shown"])
+    source_ids = dict.fromkeys(source_id for source_id, _ in parts)
+    tables = [pick_rows(shown[source_id], first, last or first, wanted, [variable]) for source_id in source_ids]
     rows = pd.concat(tables, ignore_index=True).rename(columns={variable: "value"})
-    limits = split_list(task["shown"])
-    if len({source_id for source_id, _ in parts}) == 1 and limits:
+    if len(source_ids) == 1 and limits:
         rows = rows[rows["entity"].isin(limits)]
     lacking = set(wanted) - set(rows["entity"])
     if rows.empty or lacking or rows["value"].isna().any():
@@ -136,132 +120,30 @@ def collect_rows(task, parts, shown):
     return rows
 
 
-def take_extreme(table, sign, k=1):
-    """Return place k of a table (label, value) by value, from the top (sign 1) or the bottom (-1).
-
-    >>> take_extreme(pd.Series({"a": 3.0, "b": 5.0, "c": 1.0}), 1, 2)
-    'a'
-    >>> take_extreme(pd.Series({"a": 3.0, "b": 3.0}), 1)
-    Traceback (most recent call last):
-        ...
-    ValueError: place 1 is tied at 3.0, so the answer is not unique
-    """
-    ordered = (sign * table).sort_values(ascending=False, kind="stable")
-    value = ordered.iloc[k - 1]
-    if (np.isclose(ordered, value)).sum() > 1:
-        raise ValueError(f"place {k} is tied at {sign * value}, so the answer is not unique")
-    return ordered.index[k - 1]
-
-
-def label_entities(rows):
-    """Return the values of one moment by entity. Raises ValueError for rows of several moments."""
-    if rows["occurred_at"].nunique() != 1:
-        raise ValueError("entities can be ranked at one moment only")
-    return rows.set_index("entity")["value"]
-
-
-def list_series(rows):
-    """Return one entity's values by date, in order. Raises ValueError for several entities."""
-    if rows["entity"].nunique() != 1:
-        raise ValueError("a series is of one entity")
-    return rows.set_index("occurred_at")["value"].sort_index()
-
-
-def find_mover(rows, arg):
-    """Return the entity whose value rose most between the first and the last date."""
-    wide = rows.pivot(index="occurred_at", columns="entity", values="value").sort_index()
-    return take_extreme(wide.iloc[-1] - wide.iloc[0], 1)
-
-
-def take_single(rows, arg):
-    """Return the value of the one row there is. Raises ValueError for more."""
-    if len(rows) != 1:
-        raise ValueError(f"{len(rows)} rows where one is asked for")
-    return rows["value"].iloc[0]
-
-
-def find_gap(rows, arg):
-    """Return the first entity's value less the second's, in the order in which `arg` (or the rows) names them."""
-    values = label_entities(rows)
-    first, second = arg or list(values.index)
-    return values[first] - values[second]
-
-
-ASKS = {
-    "value": take_single,
-    "highest": lambda rows, arg: take_extreme(label_entities(rows), 1),
-    "lowest": lambda rows, arg: take_extreme(label_entities(rows), -1),
-    "rank": lambda rows, arg: take_extreme(label_entities(rows), 1, int(arg)),
-    "peak": lambda rows, arg: take_extreme(list_series(rows), 1),
-    "trough": lambda rows, arg: take_extreme(list_series(rows), -1),
-    "mover": find_mover,
-    "max": lambda rows, arg: rows["value"].max(),
-    "min": lambda rows, arg: rows["value"].min(),
-    "range": lambda rows, arg: rows["value"].max() - rows["value"].min(),
-    "total": lambda rows, arg: rows["value"].sum(),
-    "mean": lambda rows, arg: rows["value"].mean(),
-    "change": lambda rows, arg: list_series(rows).iloc[-1] - list_series(rows).iloc[0],
-    "above": lambda rows, arg: int((rows["value"] > float(arg)).sum()),
-    "rises": lambda rows, arg: int((list_series(rows).diff() > 1e-9).sum()),
-    "gap": find_gap,
-}
-"""What can be asked of rows (occurred_at, entity, value), each with an argument: a place, a bound, two entities."""
-COUNTS, SIMPLE = ("above", "rises"), ("value",)
-"""Asks whose answer is a count; asks that take one step once the row is found."""
-
-
-def compute_answer(task, rows, decimals):
-    """Return a task's answer as text: a name, a date (or time), or a number with the variable's decimals.
-
-    A mean is rounded to the decimals its `arg` says. Raises ValueError when the answer is not unique or a mean lies so
-    near the middle between two roundings that programs may differ.
-    """
-    arg = split_list(task["of"]) if task["ask"] == "gap" else task["arg"]
-    try:
-        value = ASKS[task["ask"]](rows, arg)
-    except ValueError as error:
-        raise ValueError(f"{task['task_id']}: {error}") from None
-    places = 0 if task["ask"] in COUNTS else int(task["arg"]) if task["ask"] == "mean" else decimals
-    if not isinstance(value, str) and abs(value * 10**places % 1 - 0.5) < 1e-6:
-        raise ValueError(f"{task['task_id']}: {value} lies in the middle between two roundings")
-    return format_answer(value, places)
-
-
-def format_answer(value, decimals):
-    """Return an answer as text.
-
-    >>> format_answer("2016-10-05T14:00", 0), format_answer(-0.0001, 2), format_answer(1234.5, 2)
-    ('2016-10-05 14:00', '0.00', '1234.50')
-    """
-    if isinstance(value, str):
-        return value.replace("T", " ") if len(value) == HOURLY and value[DAILY] == "T" else value
-    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
-
-
-def count_steps(task, parts, variant=""):
-    """Return the steps a task takes (3.2.4): open each file, or go down two menus to a page (three, if deep); then find
-    the row, or gather the rows and reckon.
+def count_steps(task, parts):
+    """Return the steps a task takes (3.2.4): open each file, or go down two menus to a page; then find the row, or
+    gather the rows and reckon.
 
     >>> count_steps({"ask": "mean"}, [("a", "csv"), ("b", "page")])
     6
     """
-    opening = sum((3 + (variant == "deep")) if form == "page" else 1 for _, form in parts)
-    return opening + (1 if task["ask"] in SIMPLE else 2)
+    return sum(3 if form == "page" else 1 for _, form in parts) + (1 if task["ask"] in SIMPLE else 2)
 
 
 # --- the set as tables ------------------------------------------------------------------------------------------------
 
 
-def build_taskset(sources, shown, rng, n_twins=26, validation=125 / 374, folder=ROOT / "data/taskset"):
+def build_taskset(sources, shown, rng):
     """Return (events, answers): the tasks, and after them their twins of each variant in VARIANTS.
 
-    `shown` is what `read_shown` returns. Every task with a page has a twin, and up to `n_twins` drawn of those with
-    files alone; a twin has the `pair_id` and the answer of its task. `validation` is the share of tasks in that split
-    (the paper's 125 of 374). Raises ValueError for a wrong task.
+    `shown` is what `read_shown` returns. Every task with a page has a twin, and up to N_TWINS drawn of those with
+    files alone; a twin has the `pair_id` and the answer of its task. The share of the validation split is the paper's.
+    Raises ValueError for a wrong task.
     """
-    tasks, scenarios = load_tasks(folder)
+    tasks, scenarios = load_tasks()
     rows, values = [], {}
-    n_first = round(validation * len(tasks))
+    n_validation, n_tasks = (papers.get_constant("liveagentbench", name) for name in ("n_validation", "n_tasks"))
+    n_first = round(n_validation / n_tasks * len(tasks))
     splits = rng.permutation(["validation"] * n_first + ["test"] * (len(tasks) - n_first))
     for task, split in zip(tasks.to_dict("records"), splits, strict=True):
         scenario = scenarios.loc[task["scenario"]]
@@ -271,7 +153,7 @@ def build_taskset(sources, shown, rng, n_twins=26, validation=125 / 374, folder=
         values[task["task_id"]] = compute_answer(task, collect_rows(task, parts, shown), decimals)
         rows.append(describe_task(task, scenario, source, parts, str(split)))
     events = pd.DataFrame(rows)
-    twins = [make_twins(events, variant, form, rng, n_twins) for variant, form in VARIANTS.items()]
+    twins = [make_twins(events, variant, form, rng) for variant, form in VARIANTS.items()]
     events = check_table("events", pd.concat([events, *twins], ignore_index=True))
     answers = pd.DataFrame({"event_id": events["event_id"], "value": events["pair_id"].map(values), "status": "ok"})
     return events, check_table("answers", answers)
@@ -306,12 +188,12 @@ def describe_task(task, scenario, source, parts, split):
     }
 
 
-def make_twins(events, variant, form, rng, n_twins):
-    """Return twins of tasks: those with a page, or of those with files alone up to `n_twins`, drawn."""
+def make_twins(events, variant, form, rng):
+    """Return twins of tasks: those with a page, or of those with files alone up to N_TWINS, drawn."""
     has_page = events["capabilities"].str.contains("browser")
     able = events[has_page if form == "page" else ~has_page]
-    if form != "page" and len(able) > n_twins:
-        able = able.loc[np.sort(rng.choice(able.index, n_twins, replace=False))]
+    if form != "page" and len(able) > N_TWINS:
+        able = able.loc[np.sort(rng.choice(able.index, N_TWINS, replace=False))]
     able = able.assign(event_id=able["event_id"] + "-" + variant, variant=variant)
     if variant == "deep":
         able["n_steps"] += 1

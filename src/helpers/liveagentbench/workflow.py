@@ -24,8 +24,9 @@ from helpers.liveagentbench.cases import (
     rate_level,
 )
 from helpers.liveagentbench.matching import extract_answer, lock_answer, match_answer, split_tokens
+from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
-from helpers.liveagentbench.solvers import KITS, Unread, extract_text, solve_task
+from helpers.liveagentbench.solvers import KITS, solve_task
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import hash_text, parse_json

@@ -1,0 +1,109 @@
+"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text."""
+
+import re
+
+import numpy as np
+
+
+def take_extreme(table, sign, k=1):
+    """Return place k of a table (label, value) by value, from the top (sign 1) or the bottom (-1).
+
+    >>> import pandas as pd
+    >>> take_extreme(pd.Series({"a": 3.0, "b": 5.0, "c": 1.0}), 1, 2)
+    'a'
+    >>> take_extreme(pd.Series({"a": 3.0, "b": 3.0}), 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: place 1 is tied at 3.0, so the answer is not unique
+    """
+    ordered = (sign * table).sort_values(ascending=False, kind="stable")
+    value = ordered.iloc[k - 1]
+    if (np.isclose(ordered, value)).sum() > 1:
+        raise ValueError(f"place {k} is tied at {sign * value}, so the answer is not unique")
+    return ordered.index[k - 1]
+
+
+def index_values(rows, by):
+    """Return the values by entity (of one moment), or by occurred_at (of one entity) in order.
+
+    Raises ValueError for rows of several moments, or entities.
+    """
+    if by == "entity" and rows["occurred_at"].nunique() != 1:
+        raise ValueError("entities can be compared at one moment only")
+    if by == "occurred_at" and rows["entity"].nunique() != 1:
+        raise ValueError("a series is of one entity")
+    values = rows.set_index(by)["value"]
+    return values.sort_index() if by == "occurred_at" else values
+
+
+def find_mover(rows, arg):
+    """Return the entity whose value rose most between the first and the last date."""
+    wide = rows.pivot(index="occurred_at", columns="entity", values="value").sort_index()
+    return take_extreme(wide.iloc[-1] - wide.iloc[0], 1)
+
+
+def take_single(rows, arg):
+    """Return the value of the one row there is. Raises ValueError for more."""
+    if len(rows) != 1:
+        raise ValueError(f"{len(rows)} rows where one is asked for")
+    return rows["value"].iloc[0]
+
+
+def find_gap(rows, arg):
+    """Return the first entity's value less the second's, in the order in which `arg` (or the rows) names them."""
+    values = index_values(rows, "entity")
+    first, second = arg or list(values.index)
+    return values[first] - values[second]
+
+
+ASKS = {
+    "value": take_single,
+    "highest": lambda rows, arg: take_extreme(index_values(rows, "entity"), 1),
+    "lowest": lambda rows, arg: take_extreme(index_values(rows, "entity"), -1),
+    "rank": lambda rows, arg: take_extreme(index_values(rows, "entity"), 1, int(arg)),
+    "peak": lambda rows, arg: take_extreme(index_values(rows, "occurred_at"), 1),
+    "trough": lambda rows, arg: take_extreme(index_values(rows, "occurred_at"), -1),
+    "mover": find_mover,
+    "max": lambda rows, arg: rows["value"].max(),
+    "min": lambda rows, arg: rows["value"].min(),
+    "range": lambda rows, arg: rows["value"].max() - rows["value"].min(),
+    "total": lambda rows, arg: rows["value"].sum(),
+    "mean": lambda rows, arg: rows["value"].mean(),
+    "change": lambda rows, arg: index_values(rows, "occurred_at").iloc[-1] - index_values(rows, "occurred_at").iloc[0],
+    "above": lambda rows, arg: int((rows["value"] > float(arg)).sum()),
+    "rises": lambda rows, arg: int((index_values(rows, "occurred_at").diff() > 1e-9).sum()),
+    "gap": find_gap,
+}
+"""What can be asked of rows (occurred_at, entity, value), each with an argument: a place, a bound, two entities."""
+
+
+COUNTS, SIMPLE = ("above", "rises"), ("value",)
+"""Asks whose answer is a count; asks that take one step once the row is found."""
+
+
+def format_answer(value, decimals):
+    """Return an answer as text.
+
+    >>> format_answer("2016-10-05T14:00", 0), format_answer(-0.0001, 2), format_answer(1234.5, 2)
+    ('2016-10-05 14:00', '0.00', '1234.50')
+    """
+    if isinstance(value, str):
+        return re.sub(r"^([-\d]{10})T", r"\1 ", value)
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+
+
+def compute_answer(task, rows, decimals):
+    """Return a task's answer as text: a name, a date (or time), or a number with the variable's decimals.
+
+    A mean is rounded to the decimals its `arg` says. Raises ValueError when the answer is not unique or a mean lies so
+    near the middle between two roundings that programs may differ.
+    """
+    arg = task["of"].split(";") if task["ask"] == "gap" else task["arg"]
+    try:
+        value = ASKS[task["ask"]](rows, arg)
+    except ValueError as error:
+        raise ValueError(f"{task['task_id']}: {error}") from None
+    places = 0 if task["ask"] in COUNTS else int(task["arg"]) if task["ask"] == "mean" else decimals
+    if not isinstance(value, str) and abs(value * 10**places % 1 - 0.5) < 1e-6:
+        raise ValueError(f"{task['task_id']}: {value} lies in the middle between two roundings")
+    return format_answer(value, places)

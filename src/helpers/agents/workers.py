@@ -85,7 +85,7 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
     origin = {
         "agent_id": run[1],
         "as_of": event["as_of"],
-        "reply_sha256": None if text is None else hash_text(text, 12),
+        "reply_sha256": None if text is None else hash_text(text, 12),  # digits do not compress
     }
     prediction = key | origin | end | {column: to_cell(v) for column, v in given.items()}
     steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]

@@ -1,0 +1,96 @@
+"""The comparison of figures' numbers and tables with those of a commit, in a repository of its own."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / ".ci/compare.py"
+SCORES = "data/tables/A/scores.csv.gz"
+FIGURE = "figures/one.csv"
+HEAD = "run_id,event_id,sample,metric,score,reason\n"
+
+
+def put(folder, path, text):
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text.encode())
+
+
+def run(folder, *command):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def compare(tmp_path):
+    """A repository with one table and two figures; returns what compares it with its commit: (status, lines)."""
+    put(tmp_path, SCORES, HEAD + "a-A-00000001,e1,0,f1,0.5,\na-A-00000001,e2,0,f1,0.25,\n")
+    put(tmp_path, FIGURE, "label,score,note\nx,0.5,\ny,0.75,\n")
+    put(tmp_path, "figures/index.csv", "figure,n\none,2\n")
+    run(tmp_path, "git", "init", "-q")
+    run(tmp_path, "git", "add", "-A")
+    author = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    assert run(tmp_path, "git", *author, "commit", "-qm", "one").returncode == 0
+
+    def call(*options):
+        done = run(tmp_path, sys.executable, str(SCRIPT), "HEAD", *options)
+        assert not done.stderr, done.stderr
+        return done.returncode, done.stdout.splitlines()
+
+    return call
+
+
+def test_renamed_runs_other_order_and_added_columns_are_no_difference(compare, tmp_path):
+    assert compare() == (0, ["3 files equal, 0 equal but for what was added, 0 differ"])
+    put(tmp_path, SCORES, HEAD + "a-A,e2,0,f1,.250,\na-A,e1,0,f1,0.5,\n")
+    put(tmp_path, FIGURE, "label,score,note,more\ny,0.75,n,1\nx,0.5,,2\n")
+    put(tmp_path, "figures/two.csv", "a\n1\n")
+    assert compare() == (
+        0,
+        [
+            f"added   {FIGURE}: columns added: more, note",
+            "added   figures/two.csv: only now",
+            "2 files equal, 2 equal but for what was added, 0 differ",
+        ],
+    )
+
+
+def test_values_rows_and_columns_that_differ_are_told_and_fail(compare, tmp_path):
+    put(tmp_path, SCORES, HEAD + "a-A-00000002,e1,0,f1,0.5,why\na-A-00000002,e3,0,f1,0.25,\n")
+    put(tmp_path, FIGURE, "label,score\ny,0.5\nx,0.375\n")
+    status, lines = compare()
+    assert status == 1
+    assert lines == [
+        f"DIFFERS {SCORES}: 1 rows only before, the first run_id=a-A event_id=e2 sample=0 metric=f1",
+        f"DIFFERS {SCORES}: 1 rows only now, the first run_id=a-A event_id=e3 sample=0 metric=f1",
+        f"added   {SCORES}: columns added: reason",
+        f"DIFFERS {FIGURE}: columns gone: note",
+        f"DIFFERS {FIGURE}: score: 2 values differ (up to 0.25), first label=x: '0.5' -> '0.375'",
+        "1 files equal, 0 equal but for what was added, 2 differ",
+    ]
+    put(tmp_path, FIGURE, "label,score,note\nx,half,\ny,0.75,\n")
+    assert f"DIFFERS {FIGURE}: score: 1 values differ (not all numbers), first label=x: '0.5' -> 'half'" in compare()[1]
+
+
+def test_digests_are_set_aside_and_others_as_asked(compare, tmp_path):
+    put(tmp_path, FIGURE, "label,score,note,code_version\nx,0.5,,abc\ny,0.5,,def\n")
+    assert compare()[0] == 1
+    assert compare("--aside", "code_version,score") == (0, ["3 files equal, 0 equal but for what was added, 0 differ"])
+
+
+def test_a_file_that_is_gone_fails_and_a_renamed_one_is_found(compare, tmp_path):
+    (tmp_path / FIGURE).rename(tmp_path / "figures/other.csv")
+    put(tmp_path, "figures/index.csv", "figure,n\nother,2\n")
+    status, lines = compare()
+    assert status == 1 and f"DIFFERS {FIGURE}: only before" in lines
+    renamed = [
+        "added   figures/other.csv: was figures/one.csv",
+        "2 files equal, 1 equal but for what was added, 0 differ",
+    ]
+    assert compare("--rename", "one=other") == (0, renamed)
+    run(tmp_path, "git", "add", "-A")
+    assert compare() == (0, renamed), "git knows it"

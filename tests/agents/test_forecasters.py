@@ -204,12 +204,11 @@ def test_smoothing_lies_between_last_and_mean():
 
 
 def test_steps_ahead():
-    days = pd.to_datetime([f"2016-10-{day:02}" for day in range(3, 10)])
-    assert count_steps(days, "2016-10-12") == 3
+    days = pd.date_range("2016-10-03", "2016-10-09")
     weeks = pd.date_range("2016-08-05", periods=9, freq="7D")
-    assert count_steps(weeks, "2016-10-14") == 2
     workdays = pd.bdate_range(end="2016-10-07", periods=12)
-    assert count_steps(workdays, "2016-10-13") == 4
+    for dates, date, n_steps in ((days, "2016-10-12", 3), (weeks, "2016-10-14", 2), (workdays, "2016-10-13", 4)):
+        assert count_steps(dates.to_numpy().astype("datetime64[D]"), np.datetime64(date)) == n_steps
 
 
 def test_guesses_are_spread_over_the_options(collected, world):

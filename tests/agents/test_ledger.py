@@ -10,7 +10,7 @@ from helpers.agents.ledger import (
     list_done,
     open_ledger,
     read_runs,
-    save_question,
+    save_questions,
     save_run,
     write_create_sql,
 )
@@ -31,9 +31,8 @@ def save(ledger, run_id, i, **reply):
     key = {"run_id": run_id, "event_id": f"e{i:03}", "sample": 0}
     save_run(ledger, {"run_id": run_id, "agent_id": "a"})
     prediction, trace = key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}]
-    return save_question(
-        ledger, key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply, prediction, trace
-    )
+    reply = key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply
+    return save_questions(ledger, [(reply, prediction, trace)])
 
 
 def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):
@@ -54,11 +53,21 @@ def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
     assert list_done(ledger, "r") == {"e001"}
 
 
+def test_questions_stored_together_are_all_there_or_none(tmp_path):
+    ledger = open_ledger(tmp_path / "l.sqlite")
+    keys = [{"run_id": "r", "event_id": f"e{i}", "sample": 0} for i in range(3)]
+    with pytest.raises(Exception, match="NOT NULL"):
+        save_questions(ledger, [(key, key, [key | {"step": None if i == 2 else 0}]) for i, key in enumerate(keys)])
+    assert not list_done(ledger, "r")
+    assert save_questions(ledger, [(key, key, []) for key in keys[:2]]) == 2
+    assert save_questions(ledger, [(key, key, []) for key in keys]) == 1
+
+
 def test_a_question_whose_trace_cannot_be_stored_leaves_nothing(tmp_path):
     ledger = open_ledger(tmp_path / "l.sqlite")
     key = {"run_id": "r", "event_id": "e", "sample": 0}
     with pytest.raises(Exception, match="NOT NULL"):
-        save_question(ledger, key, key, [key | {"step": 0}, key | {"step": None}])
+        save_questions(ledger, [(key, key, [key | {"step": 0}, key | {"step": None}])])
     save_run(ledger, {"run_id": "r"})
     assert all(read_runs(tmp_path / "l.sqlite", table).empty for table in ("replies", "predictions", "traces"))
 
@@ -97,7 +106,7 @@ def test_columns_that_the_contract_has_gained_are_added_to_an_older_ledger(tmp_p
     ledger.execute(write_create_sql("traces").replace(" tool,", ""))
     ledger.close()
     key = {"run_id": "r", "event_id": "e", "sample": 0}
-    save_question(open_ledger(tmp_path / "l.sqlite"), key, key, [key | {"step": 0, "tool": "fetch"}])
+    save_questions(open_ledger(tmp_path / "l.sqlite"), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
 
 
 def test_what_is_not_there_is_said(tmp_path):

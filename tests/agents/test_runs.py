@@ -18,6 +18,8 @@ from helpers.agents.runs import list_tasks, run_agents, sample_events
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
 
 HERE = Path(__file__).parent
+CATEGORIES = pytest.mark.parametrize("category", ["scripted", "baseline"])
+"""A baseline's answers of a day and source come as one."""
 MODES = pytest.mark.parametrize("mode", ["process", "thread"])
 
 
@@ -100,8 +102,8 @@ def open_or_die():
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run(agents, events, path, opener=open_nothing, **options):
-    agents = {name: {"forecast": forecast, "category": "baseline"} for name, forecast in agents.items()}
+def run(agents, events, path, opener=open_nothing, category="scripted", **options):
+    agents = {name: {"forecast": forecast, "category": category} for name, forecast in agents.items()}
     return run_agents(agents, events, opener, path, **{"window": "T", "progress": False} | options)
 
 
@@ -122,12 +124,14 @@ def test_every_agent_answers_every_event_and_all_of_it_is_stored(tmp_path, mode)
     assert ids["fast"].startswith("fast-T-")
 
 
-def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monkeypatch):
+@CATEGORIES
+def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monkeypatch, category):
     monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
     events, agents = make_events(60), {"a": answer_slowly, "b": answer}
-    run(agents, events, tmp_path / "whole.sqlite", workers=1)
+    run(agents, events, tmp_path / "whole.sqlite", workers=1, category=category)
     whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
-    call = f"run({{'a': answer_slowly, 'b': answer}}, make_events(60), {str(path)!r}, open_folder, workers=2)"
+    agents_there = "{'a': answer_slowly, 'b': answer}"
+    call = f"run({agents_there}, make_events(60), {str(path)!r}, open_folder, {category!r}, workers=2)"
     code = f"from test_runs import *\n{call}"
     before = pd.DataFrame()
     for moment in sorted(np.random.default_rng(7).integers(5, 100, 3)):
@@ -142,7 +146,7 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monke
         assert len(kept["predictions"]) == len(before) == kept["traces"].groupby(["run_id", "event_id"]).ngroups
         assert set(kept["runs"].status) == {"partial"}
     wait_until(lambda: not any(is_alive(file) for file in tmp_path.glob("opened_*")))
-    run(agents, events, path, workers=1)
+    run(agents, events, path, workers=1, category=category)
     for table, rows in read_all(path).items():
         pd.testing.assert_frame_equal(rows, whole[table])
     assert read_runs(path, "replies", timings=True).merge(before).shape == before.shape
@@ -167,10 +171,12 @@ def wait_until(check, seconds=20):
         time.sleep(0.02)
 
 
-def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path):
+@CATEGORIES
+def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path, category):
     kinds = ["raise", "die", "refuse", "exit", "misspell", "hang", "hang hard", "", "", ""]
     started = time.monotonic()
-    run({"a": misbehave}, make_events(10, task=kinds), tmp_path / "l.sqlite", deadline_s=1, secrets=["sk-secret"])
+    options = {"deadline_s": 1, "secrets": ["sk-secret"], "category": category}
+    run({"a": misbehave}, make_events(10, task=kinds), tmp_path / "l.sqlite", **options)
     assert time.monotonic() - started < 40  # a hang lasts 60
     replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
     assert list(replies.status) == [
@@ -207,7 +213,7 @@ def test_a_hanging_question_ends_within_a_second_of_its_deadline(mode, kind):
         rows = run_in_processes([tasks], {"a": misbehave}, open_nothing, deadline_s=1, workers=1)
     else:
         rows = run_in_threads(tasks, {"a": misbehave}, open_nothing, deadline_s=1, workers=1)
-    arrived = [(reply["event_id"], reply["status"], time.monotonic()) for reply, _, _ in rows]
+    arrived = [(reply["event_id"], reply["status"], time.monotonic()) for ((reply, _, _),) in rows]
     assert [row[:2] for row in arrived] == [("e000", "ok"), ("e001", "timeout"), ("e002", "ok")]
     assert 0.9 < arrived[1][2] - arrived[0][2] < 2
 
@@ -221,17 +227,26 @@ def test_in_threads_many_wait_at_once_and_a_failure_stays_alone(tmp_path):
     assert list(replies.status) == ["error", "error", "timeout", "refusal", *["ok"] * 36]
 
 
+def test_the_questions_of_agents_that_cost_nothing_come_as_one():
+    events = make_events(3, as_of="2016-10-10T00:00:00+08:00", source_id="s").to_dict("records")
+    tasks = [((name, name), event) for name in ("a", "b", "c") for event in events]
+    forecasts = dict.fromkeys("abc", answer)
+    rows = list(run_in_processes([tasks], forecasts, open_nothing, deadline_s=20, workers=1, cheap={"a", "c"}))
+    assert [len(batch) for batch in rows] == [6, 1, 1, 1]
+    assert [prediction["agent_id"] for _, prediction, _ in rows[0]] == list("aaaccc")
+
+
 def test_a_late_answer_of_a_thread_is_dropped():
     tasks = [(("r", "a"), event) for event in make_events(4, task=["late", "", "", ""]).to_dict("records")]
     rows = list(run_in_threads(tasks, {"a": answer_late}, open_nothing, deadline_s=0.4, workers=1))
-    assert [reply["status"] for reply, _, _ in rows] == ["timeout", "ok", "ok", "ok"]
+    assert [reply["status"] for ((reply, _, _),) in rows] == ["timeout", "ok", "ok", "ok"]
 
 
 def test_a_process_that_dies_before_it_takes_a_question_is_started_again(tmp_path, monkeypatch):
     monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
     tasks = [(("r", "a"), event) for event in make_events(3, task=["", "die", ""]).to_dict("records")]
     rows = list(run_in_processes([tasks], {"a": misbehave}, open_or_die, deadline_s=20, workers=1))
-    assert sorted((reply["event_id"], reply["status"]) for reply, _, _ in rows) == [
+    assert sorted((reply["event_id"], reply["status"]) for ((reply, _, _),) in rows) == [
         ("e000", "ok"),
         ("e001", "error"),
         ("e002", "ok"),

@@ -71,33 +71,33 @@ def shape_history(series, variables, is_match):
 
 def expect_values(method, history, variables, rng):
     """Return (point, draws): the value expected for each entity on the event's date, and 400 draws of it."""
-    point, spread = {}, {}
-    dates = pd.to_datetime(history.index, format="ISO8601")
-    n_steps = count_steps(dates, variables["date"])
-    days, date = dates.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
-    for entity, column in zip(history.columns, history.to_numpy().T, strict=True):
-        known = ~np.isnan(column)
-        back = count_back(days[known], date)
-        point[entity], spread[entity] = METHODS[method](tuple(column[known].tolist()), back, n_steps)
-    point = pd.Series(point)
+    days, date = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
+    n_steps, back, values = count_steps(days, date), count_back(days, date), history.to_numpy()
+    expected = []
+    for column, known in zip(values.T, ~np.isnan(values.T), strict=True):
+        n_back = back if known.all() else count_back(days[known], date)
+        expected.append(METHODS[method](tuple(column[known].tolist()), n_back, n_steps))
+    point, spread = np.array(expected, dtype=float).T
     if method == "base_rate":
-        rows = history.to_numpy()[rng.integers(len(history), size=N_DRAWS)]
-        return point, pd.DataFrame(rows, columns=history.columns).fillna(point)
-    noise = rng.standard_normal((N_DRAWS, len(point)))
-    return point, pd.DataFrame(point.to_numpy() + noise * pd.Series(spread).to_numpy(), columns=history.columns)
+        rows = values[rng.integers(len(history), size=N_DRAWS)]
+        draws = np.where(np.isnan(rows), point, rows)
+    else:
+        draws = point + rng.standard_normal((N_DRAWS, len(point))) * spread
+    return pd.Series(point, index=history.columns), pd.DataFrame(draws, columns=history.columns)
 
 
-def count_steps(dates, date):
+def count_steps(days, date):
     """Return how many values of a series come from its last date to a later one: by weekdays, or its usual spacing.
 
-    >>> count_steps(pd.to_datetime(["2016-10-05", "2016-10-06", "2016-10-07", "2016-10-10"]), "2016-10-17")
+    >>> days = np.array(["2016-10-05", "2016-10-06", "2016-10-07", "2016-10-10"], dtype="datetime64[D]")
+    >>> count_steps(days, np.datetime64("2016-10-17"))
     4
     """
-    ahead = (pd.Timestamp(date) - dates[-1]).days
-    if len(set(dates)) > 7 and (dates.day_of_week < 5).all() and dates[-1].day_of_week != dates[-2].day_of_week:
-        return max(1, int(np.busday_count(dates[-1].date(), pd.Timestamp(date).date())))
-    span = max((dates[-1] - dates[0]).days, 1)
-    return max(1, round(ahead * (len(set(dates)) - 1) / span)) if len(dates) > 1 else 1
+    n_days = len(set(days.tolist()))
+    if n_days > 7 and np.is_busday(days).all() and (days[-1] - days[-2]).astype(int) % 7:
+        return max(1, int(np.busday_count(days[-1], date)))
+    ahead, span = (int((last - first).astype(int)) for first, last in ((days[-1], date), (days[0], days[-1])))
+    return max(1, round(ahead * (n_days - 1) / max(span, 1))) if len(days) > 1 else 1
 
 
 def count_back(days, date):
@@ -124,11 +124,11 @@ def answer_event(event, variables, point, draws, *, by_draws):
         value = round(float(point[variables["entity"]]), 6)
         return {"value": value, "distribution": quantiles, "interval_low": low, "interval_high": high}
     measured = variables | {"by": "value"}
-    answers = [resolve_event(measured, row) for row in draws.to_dict("records")] if event["kind"] != "ranking" else []
     if event["kind"] == "ranking":
         return rank_entities(measured, point, draws)
     letters = list(parse_json(event["options"]))
-    sets = [set(answer) for answer in answers]
+    names, rows = list(draws.columns), draws.to_numpy().tolist()
+    sets = [set(resolve_event(measured, dict(zip(names, row, strict=True)))) for row in rows]
     shares = {letter: round(sum(letter in chosen for chosen in sets) / len(sets), 6) for letter in letters}
     if event["kind"] == "multi":
         value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)

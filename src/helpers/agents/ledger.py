@@ -68,16 +68,21 @@ def insert_row(connection, name, row):
     return connection.execute(sql, list(row.values())).rowcount == 1
 
 
-def save_question(connection, reply, prediction, trace):
-    """Store a question's rows in one transaction; returns False, storing nothing, when its reply is there already."""
+def save_questions(connection, batch):
+    """Store questions' rows, (reply, prediction, trace) each, in one transaction; returns how many are new.
+
+    A question whose reply is there already is left as it is.
+    """
+    n_new = 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        if not insert_row(connection, "replies", reply):
-            return False
-        insert_row(connection, "predictions", prediction)
-        for step in trace:
-            insert_row(connection, "traces", step)
-    return True
+        for reply, prediction, trace in batch:
+            if insert_row(connection, "replies", reply):
+                n_new += 1
+                insert_row(connection, "predictions", prediction)
+                for step in trace:
+                    insert_row(connection, "traces", step)
+    return n_new
 
 
 def save_run(connection, run):

@@ -1,7 +1,8 @@
 """Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
 
 A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer goes
-to the ledger as it comes, so a run that was killed continues where it was.
+to the ledger as it comes, so a run that was killed continues where it was. Baselines cost nothing: their answers to a
+day's questions on a source are made and stored together.
 
 An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table (category,
 framework, params, condition, model, seed, ...). `event` is the event's row as a dict; `world`, which `opener` gives, is
@@ -20,7 +21,7 @@ from itertools import groupby
 from tqdm import tqdm
 
 from helpers.agents.identity import hash_agent
-from helpers.agents.ledger import close_run, list_done, open_ledger, save_question, save_run, sum_costs
+from helpers.agents.ledger import close_run, list_done, open_ledger, save_questions, save_run, sum_costs
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
 from helpers.store import dump_json, hash_text, list_columns
 
@@ -154,7 +155,8 @@ def run_agents(
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id) for run_id, _ in ids})
         if mode == "process":
-            arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets)
+            cheap = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
+            arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets, cheap)
         else:
             arrivals = run_in_threads(sum(groups, []), forecasts, opener, deadline_s, workers, secrets)
         try:
@@ -171,9 +173,9 @@ def store_rows(ledger, arrivals, ids, n_left, n_all, progress):
     cost = sum_costs(ledger, [run_id for run_id, _ in ids])
     hidden = None if progress is None else not progress
     with tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden) as bar:
-        for reply, prediction, trace in arrivals:
-            save_question(ledger, reply, prediction, trace)
-            cost += reply["cost_usd"] or 0
+        for batch in arrivals:
+            save_questions(ledger, batch)
+            cost += sum(reply["cost_usd"] or 0 for reply, _, _ in batch)
             if cost:
                 bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)
-            bar.update()
+            bar.update(len(batch))

@@ -147,20 +147,15 @@ def close_here():
     HERE["stack"].close()
 
 
-def work(run, event):
-    """Ask an agent about one event in this worker process; returns the question's rows."""
+def work(batch):
+    """Put each task of a batch to its agent in this worker process; returns each question's rows."""
     if "problem" in HERE:
         raise WorldError(HERE["problem"])
-    return ask_agent(HERE["forecasts"][run[1]], run, event, HERE["world"], HERE["secrets"])
+    return [ask_agent(HERE["forecasts"][run[1]], run, event, HERE["world"], HERE["secrets"]) for run, event in batch]
 
 
-def read_future(future, task, deadline_s):
-    """Return the rows of a question that has ended: its own, or those of a timeout or of a process that died."""
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, WorldError):
-        raise error
+def fail_future(error, task, deadline_s):
+    """Return the rows of a question that has no outcome of its own: a timeout, or its process died."""
     if isinstance(error, TimeoutError):
         return make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
     if isinstance(error, pebble.ProcessExpired):
@@ -168,14 +163,24 @@ def read_future(future, task, deadline_s):
     return make_rows(*task, fail("error", describe_error(error)))
 
 
-def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=()):
-    """Yield the rows of every task, as they come, from `workers` processes; a question past its deadline is killed.
+def split_group(group, cheap):
+    """Return a group's tasks as batches: those of `cheap` agents (whose answers cost nothing) together, each other's.
+
+    >>> split_group([(("r1", "a"), {}), (("r2", "b"), {}), (("r3", "c"), {})], cheap={"a", "c"})
+    [[(('r1', 'a'), {}), (('r3', 'c'), {})], [(('r2', 'b'), {})]]
+    """
+    together = [task for task in group if task[0][1] in cheap]
+    return [together] * bool(together) + [[task] for task in group if task[0][1] not in cheap]
+
+
+def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(), cheap=()):
+    """Yield lists of tasks' rows, as they come, from `workers` processes; a question past its deadline is killed.
 
     `groups` lists lists of tasks, a task being ((run_id, agent_id), event); a group stays in one process, whose world
-    keeps the pages it has read. Raises WorldError when the world does not open, RuntimeError when processes do not
-    start.
+    keeps the pages it has read. A group's tasks of `cheap` agents are asked, and yielded, as one; where that ends badly
+    each is asked by itself. Raises WorldError when the world does not open, RuntimeError when processes do not start.
     """
-    groups, arrivals = deque(groups), SimpleQueue()
+    groups, arrivals = deque(split_group(group, cheap) for group in groups), SimpleQueue()
     context = multiprocessing.get_context("spawn")  # a fork would copy this process's threads' locks and open files
 
     def start_pool():
@@ -185,10 +190,10 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=())
         if not pools[lane].active:
             pools[lane].join()
             pools[lane] = start_pool()
-        for task in groups.popleft():
+        for batch in groups.popleft():
             n_open[lane] += 1
-            future = pools[lane].schedule(work, args=task, timeout=deadline_s)
-            future.add_done_callback(lambda future, task=task: arrivals.put((lane, task, future)))
+            future = pools[lane].schedule(work, args=[batch], timeout=deadline_s)
+            future.add_done_callback(lambda future, batch=batch: arrivals.put((lane, batch, future)))
 
     pools = [start_pool() for _ in range(min(workers, len(groups)))]  # a pool a process: only so a group stays together
     n_open, n_deaths = [0] * len(pools), 0
@@ -196,15 +201,23 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=())
         for lane in range(len(pools)):
             feed(lane)
         while any(n_open):
-            lane, task, future = arrivals.get()
+            lane, batch, future = arrivals.get()
             n_open[lane] -= 1
-            if not isinstance(future.exception(), BrokenProcessPool):
-                yield read_future(future, task, deadline_s)
+            error = future.exception()
+            if isinstance(error, WorldError):
+                raise error
+            if not isinstance(error, BrokenProcessPool):
+                if error is None:
+                    yield future.result()
+                elif len(batch) > 1:
+                    groups.appendleft([[task] for task in batch])
+                else:
+                    yield [fail_future(error, batch[0], deadline_s)]
                 n_deaths = 0
                 if n_open[lane] <= 1 and groups:
                     feed(lane)
                 continue
-            groups.appendleft([task])  # its process died before it took the question
+            groups.appendleft([batch])  # its process died before it took the question
             if n_open[lane] == 0:  # the last of that process's questions: start another
                 n_deaths += 1
                 if n_deaths >= N_STARTS:
@@ -223,7 +236,7 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=())
 
 
 def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=()):
-    """Yield the rows of every task, as they come, with `workers` threads at once and one world shared by all.
+    """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
 
     For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
     answer is dropped and another question starts in its place. Raises WorldError when the world does not open.
@@ -246,7 +259,7 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=()):
                 number, rows = arrivals.get(timeout=max(0, limit - time.monotonic()))
             except Empty:
                 del limits[oldest]
-                yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
+                yield [fail_future(TimeoutError(), task, deadline_s)]
             else:
                 if limits.pop(number, None):
-                    yield rows
+                    yield [rows]

@@ -7,6 +7,8 @@ import pytest
 
 from helpers.store import ROOT, TABLES, check_table, list_columns, locate_output, read_table, write_table
 
+FIRST, SECOND = "2016-10-17T14:00:00+08:00", "2016-10-18T14:00:00+08:00"
+
 
 def make_acquisitions(*moments):
     return pd.DataFrame({"event_id": "e1", "attempted_at": moments, "status": "ok"})
@@ -21,25 +23,25 @@ def test_every_column_stands_in_the_data_dictionary():
 
 def test_a_repeated_key_is_named():
     with pytest.raises(ValueError, match="repeat a key.*2016-10-17"):
-        check_table("acquisitions", make_acquisitions("2016-10-17", "2016-10-17"))
+        check_table("acquisitions", make_acquisitions(FIRST, FIRST))
 
 
 def test_a_blank_key_names_its_row():
     with pytest.raises(ValueError, match="row 2 has no attempted_at"):
-        check_table("acquisitions", make_acquisitions("2016-10-17", None))
+        check_table("acquisitions", make_acquisitions(FIRST, None))
 
 
 def test_columns_stand_in_the_contracts_order_and_extra_ones_follow():
-    table = check_table("acquisitions", make_acquisitions("x").assign(extra=1)[["extra", "attempted_at", "event_id"]])
+    table = check_table("acquisitions", make_acquisitions(FIRST).assign(extra=1)[["extra", "attempted_at", "event_id"]])
     assert list(table) == [*list_columns("acquisitions"), "extra"]
 
 
 def test_a_table_reads_as_written_and_twice_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    table = make_acquisitions("2016-10-17", "2016-10-18")
+    table = make_acquisitions(FIRST, SECOND)
     first = write_table("acquisitions", table, "T").read_bytes()
     assert write_table("acquisitions", table, "T").read_bytes() == first
-    assert list(read_table("acquisitions", "T")["attempted_at"]) == ["2016-10-17", "2016-10-18"]
+    assert list(read_table("acquisitions", "T")["attempted_at"]) == [FIRST, SECOND]
     assert locate_output("x.txt").parent == tmp_path
 
 

@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.columns import check_cells
+
 ROOT = Path(__file__).resolve().parents[2]
 """The repository's top level; the package is installed in place, so it is three folders up."""
 
 TABLES = {
     "events": (
         ["event_id"],
-        "paper family task variant window source_id template_id variables entity_id domain subdomain site_type "
-        "prompt kind options k unit opens_at as_of resolves_at answer_due_at cutoff_at volatility volatility_class "
-        "level contamination_group n_steps capabilities pair_id manifest_id split resolution_criteria provenance "
-        "is_synthetic metadata scenario scenario_group environments attachments",
+        "paper family task cluster_id variant window source_id template_id variables entity_id domain subdomain "
+        "site_type prompt kind options k unit opens_at as_of resolves_at answer_due_at cutoff_at volatility "
+        "volatility_class level contamination_group n_steps capabilities pair_id manifest_id split "
+        "resolution_criteria provenance is_synthetic metadata scenario scenario_group environments attachments",
     ),
     "runs": (
         ["run_id"],
@@ -74,7 +76,8 @@ def list_columns(name):
 def check_table(name, table):
     """Return `table` with the contract's columns in order; extra columns follow, absent ones are blank.
 
-    Raises ValueError when a key column is absent, blank or repeated, naming the first such row.
+    Raises ValueError when a key column is absent, blank or repeated, or a cell holds what its column may not
+    (`helpers.columns`), naming the first such row.
 
     >>> check_table("acquisitions", pd.DataFrame({"event_id": ["e1"]}))
     Traceback (most recent call last):
@@ -92,6 +95,7 @@ def check_table(name, table):
         first = table.loc[repeated, key].iloc[0].to_dict()
         raise ValueError(f"{name}: {int(repeated.sum())} rows repeat a key, the first is {first}")
     columns = list_columns(name)
+    check_cells(name, table, [column for column in columns if column in table.columns])
     return table.reindex(columns=columns + [c for c in table.columns if c not in columns])
 
 

@@ -21,6 +21,7 @@ from helpers.liveagentbench import solvers
 from helpers.liveagentbench import tasks as taskset
 from helpers.liveagentbench.asks import compute_answer
 from helpers.liveagentbench.files import JUNK, WRITERS, build_files, share_rows
+from helpers.liveagentbench.matching import list_truths
 from helpers.liveagentbench.portal import build_menus, open_portal
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
 from helpers.liveagentbench.rules import answer_question
@@ -104,7 +105,7 @@ def answer_plainly(task):
 
 def test_every_answer_is_what_a_second_path_finds(made, tasks):
     events, answers = made
-    truth = answers.set_index("event_id")["value"]
+    truth = list_truths(answers)
     assert set(tasks) == set(events.loc[events["variant"] == "plain", "event_id"])
     assert {name: truth[name] for name in tasks} == {name: answer_plainly(task) for name, task in tasks.items()}
 
@@ -113,6 +114,7 @@ def test_the_set_has_the_shape_the_paper_gives_it(made):
     events, _ = made
     plain = events[events["variant"] == "plain"]
     assert len(plain) == 104 and plain["scenario"].nunique() == 26 and plain["scenario_group"].nunique() == 5
+    assert (events["cluster_id"] == events["source_id"]).all()
     assert plain["n_steps"].min() >= 2 and plain["prompt"].is_unique
     assert plain["split"].eq("validation").sum() == round(104 * 125 / 374)
     forms = set().union(*plain["capabilities"].map(parse_json))
@@ -121,7 +123,7 @@ def test_the_set_has_the_shape_the_paper_gives_it(made):
 
 def test_twins_share_question_answer_and_split_with_their_task(made):
     events, answers = made
-    truth, by_id = answers.set_index("event_id")["value"], events.set_index("event_id")
+    truth, by_id = list_truths(answers), events.set_index("event_id")
     twins = events[events["variant"] != "plain"]
     assert twins["variant"].value_counts().to_dict() == {"unreadable": 26, "site_down": 25, "deep": 25}
     for twin in twins.to_dict("records"):

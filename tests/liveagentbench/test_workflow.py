@@ -9,7 +9,7 @@ import pytest
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level, write_questions
 from helpers.liveagentbench.files import build_files
-from helpers.liveagentbench.matching import lock_answer, match_answer, match_locked
+from helpers.liveagentbench.matching import list_truths, lock_answer, match_answer, match_locked
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.models.judges import Verdict
@@ -24,7 +24,7 @@ def questions():
 @pytest.fixture(scope="module")
 def made(sources, questions):
     tasks, answers = build_taskset(sources, read_shown(sources), np.random.default_rng(31))
-    truths = answers.set_index("event_id")["value"]
+    truths = list_truths(answers)
     return tasks, load_cases(questions, tasks, truths), truths
 
 
@@ -238,7 +238,7 @@ def test_a_kept_test_task_is_stored_locked_and_levelled_by_its_own_steps(made):
     tasks, cases, _ = made
     names = sorted(name for name, case in cases.items() if not case["planted"])
     events, answers = study.build_tables(names, cases, tasks.columns, 30)
-    stored = answers.set_index("event_id")["value"]
+    stored = list_truths(answers)
     splits = events.set_index("event_id")["split"]
     assert events.columns.tolist() == tasks.columns.tolist() and set(splits) == {"validation", "test"}
     for name in names:

@@ -258,5 +258,5 @@ def test_prediction_for_unknown_event_raises():
 
 
 def test_unknown_kind_raises():
-    with pytest.raises(ValueError, match="kind 'essay'"):
+    with pytest.raises(ValueError, match="column kind: 'essay' is not one of single"):
         score_one("essay", "A", "A")

@@ -193,6 +193,13 @@ def test_the_window_yields_what_was_asked_for(collected, opened):
     assert set(opened["site_type"]) == {"prediction_market", "news", "ranking", "government", "real_time"}
 
 
+def test_events_share_their_luck_with_the_source_that_settles_them(opened):
+    is_market = opened["variant"] == "market"
+    assert (opened["cluster_id"] == opened["source_id"])[~is_market].all()
+    about = opened.loc[is_market, "variables"].map(lambda terms: terms["about"])
+    assert (opened.loc[is_market, "cluster_id"] == about).all() and "market" not in set(opened["cluster_id"])
+
+
 def test_one_question_a_template_a_site_a_period(opened):
     others = opened[opened["variant"] != "market"]
     assert not others.duplicated(["template_id", "as_of"]).any()

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from helpers.calendar import list_days, stamp_moment
+from helpers.columns import SITE_TYPES
 from helpers.store import ROOT
-from helpers.world.sources import FORMS, SITE_TYPES, compute_published_at, load_sources, read_rows
+from helpers.world.sources import FORMS, compute_published_at, load_sources, read_rows
 
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
 

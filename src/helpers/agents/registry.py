@@ -11,20 +11,11 @@ from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
+from helpers.columns import CATEGORIES
 from helpers.models.llm import OURS, check_model, check_options
 from helpers.models.local import LOCAL, MODELS, SEED, get_local_name, name_model
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
-
-CATEGORIES = (
-    "baseline",
-    "base_model",
-    "think_search",
-    "open_deep_research",
-    "closed_deep_research",
-    "human",
-    "scripted",
-)
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")

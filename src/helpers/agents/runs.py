@@ -8,8 +8,8 @@ An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside a
 framework, params, condition, model, seed, ...). `event` is the event's row as a dict; `world`, which `opener` gives, is
 the only way to what was published. The outcome is a dict: `prediction` (a dict of columns of the predictions table, as
 plain values, not JSON), and optionally `reply` (the text; by default the prediction as JSON), `status` (one of
-workers.STATUSES), `reason`, `trace` (a list of dicts of columns of the traces table) and the reply's token counts,
-`cost_usd` and `finish_reason`.
+columns.REPLY_STATUSES), `reason`, `trace` (a list of dicts of columns of the traces table) and the reply's token
+counts, `cost_usd` and `finish_reason`.
 """
 
 import importlib.metadata

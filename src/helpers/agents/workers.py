@@ -18,12 +18,10 @@ from queue import Empty, SimpleQueue
 
 import pebble
 
+from helpers.columns import REPLY_STATUSES
 from helpers.models.failures import fail
 from helpers.models.recordings import redact
 from helpers.store import dump_json, hash_text, list_columns
-
-STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported")
-"""How a reply can end; a prediction can also be 'unparsable'."""
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason")
 """What a reply may say about its cost."""
@@ -74,8 +72,8 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
     """
     key = {"run_id": run[0], "event_id": event["event_id"], "sample": 0}
     status, given = outcome.get("status", "ok"), dict(outcome["prediction"])
-    if status not in STATUSES:
-        raise ValueError(f"unknown status {status!r}; use one of {', '.join(STATUSES)}")
+    if status not in REPLY_STATUSES:
+        raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
     text = outcome["reply"] if "reply" in outcome else dump_json(given)
     end = {"status": status, "reason": outcome.get("reason")}
     timing = {"started_at": started_at, "duration_s": duration_s}

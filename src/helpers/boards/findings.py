@@ -13,7 +13,7 @@ import pandas as pd
 from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
-from helpers.estimates.groups import SEARCH_CATEGORIES
+from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import judge_interval
 
 COLUMNS = "id finding statement value low high n verdict note".split()

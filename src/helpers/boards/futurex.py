@@ -11,13 +11,13 @@ import pandas as pd
 from scipy.stats import kendalltau, t
 
 from helpers import papers
-from helpers.estimates.groups import LEVELS
+from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.estimates.intervals import take_interval
 from helpers.estimates.regression import fit_factors
 
 SCORES = [f"level{level}" for level in LEVELS]
 COUNTS = [f"n_level{level}" for level in LEVELS]
-CATEGORIES = ("base_model", "think_search", "open_deep_research", "closed_deep_research", "unclassified")
+CATEGORIES = ("base_model", *SEARCH_CATEGORIES, "unclassified")
 FIELDS = {
     "modelName": "model",
     "agentFramework": "framework",

@@ -5,12 +5,6 @@ import pandas as pd
 from helpers.estimates.intervals import summarize_means
 from helpers.outcomes.scores import build_matrix, select_headline
 
-LEVELS = (1, 2, 3, 4)
-"""The levels of events (FutureX 3.3)."""
-
-SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
-"""The categories of agents that look things up (FutureX 3.2.3)."""
-
 
 def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
     """Return mean score by agent and level (or kind), with n, coverage, zero-imputed mean and interval (FutureX 4.2).

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.columns import find_wrong
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
-from helpers.store import dump_json
+from helpers.store import dump_json, list_columns
 
 FILES = {
     "events": ("event_id", "kind"),
@@ -28,6 +29,9 @@ CHECKS = {
 }
 """What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
 YES_NO = ("Yes", "No")
+FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+REWRITTEN = ("kind", "level", "options", "value", "spread", "probability", "distribution", "sample")
+"""Columns that may be written more freely here than in the kit's tables, or are checked by hand."""
 
 
 def read_folder(folder):
@@ -38,7 +42,8 @@ def read_folder(folder):
     raw = {name: read_file(Path(folder), name) for name in FILES}
     raise_all(text for name, table in raw.items() for text in check_file(name, table))
     events = raw["events"]
-    raise_all(check_options(events))
+    wrong = [text for name, table in raw.items() for text in check_columns(name, table)]
+    raise_all([*check_options(events), *wrong])
     known = dict(zip(events["event_id"], events.to_dict("records"), strict=True))
     choices = {key: list_choices(event, raw) for key, event in known.items()}
     raise_all(text for name in ("answers", "predictions") for text in check_cells(name, raw[name], known, choices))
@@ -60,6 +65,14 @@ def check_file(name, table):
     """Return the problems of a file's columns and keys, and of words that are not known."""
     filled = [column for column in FILES[name] if column != "value"]
     return check_sheet(f"{name}.csv", table, FILES[name], filled=filled, **CHECKS[name])
+
+
+def check_columns(name, table):
+    """Yield problems of the columns that stand in the kit's tables as they do here."""
+    for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
+        cells = table[column].replace(FLAGS) if column.startswith("is_") else table[column]
+        for row, text in find_wrong(name, column, cells):
+            yield describe_problem(f"{name}.csv", row, column, text)
 
 
 def check_options(events):
@@ -205,11 +218,16 @@ def read_distribution(text, kind, choices):
 def finish_events(events, choices):
     """Return the events table: options as JSON, blanks as missing, level filled in where it can be told (FutureX 3.3).
 
-    An option event's level follows from its options; numbers and rankings need a volatility_class (low or high).
+    An option event's level follows from its options; numbers and rankings need a volatility_class (low or high). What
+    events share their luck with (`cluster_id`) is their source, where it is not given.
     """
     table = events.mask(events == "").assign(
         options=[dump_json(choices[e]) if choices[e] else None for e in events["event_id"]]
     )
+    if "is_synthetic" in table:
+        table["is_synthetic"] = table["is_synthetic"].replace(FLAGS)
+    if "source_id" in table and "cluster_id" not in table:
+        table["cluster_id"] = table["source_id"]
     levels = [find_level(event, choices[event["event_id"]]) for event in events.to_dict("records")]
     return table.assign(level=pd.array(levels, dtype="Int64"))
 

@@ -7,7 +7,8 @@ import pandas as pd
 
 from helpers import papers
 from helpers.calendar import ZONE
-from helpers.outcomes.answers import CRAWL_HOURS, STATUSES
+from helpers.columns import ANSWER_STATUSES
+from helpers.outcomes.answers import CRAWL_HOURS
 from helpers.questions.events import covers_window
 from helpers.store import parse_json
 
@@ -248,10 +249,9 @@ def follow_acquisition(events, answers):
 
 def count_outcomes(answers, label):
     """Return the answers' status with n, share and a condition's label: condition, status, n, share."""
-    counts = answers["status"].value_counts().reindex(STATUSES, fill_value=0)
-    return pd.DataFrame(
-        {"condition": label, "status": STATUSES, "n": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
-    )
+    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
+    shares = counts.to_numpy() / len(answers)
+    return pd.DataFrame({"condition": label, "status": ANSWER_STATUSES, "n": counts.to_numpy(), "share": shares})
 
 
 def count_attempts(acquisitions, label):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.estimates.groups import LEVELS, SEARCH_CATEGORIES
+from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.estimates.intervals import judge_interval, resample_means, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 

@@ -6,7 +6,7 @@ Differences are paired by event, and intervals come from drawing the events anew
 import numpy as np
 import pandas as pd
 
-from helpers.agents.workers import STATUSES
+from helpers.columns import REPLY_STATUSES
 from helpers.estimates.intervals import (
     bound_mean,
     compare_paired,
@@ -59,7 +59,7 @@ def measure_effort(traces, predictions, agent_ids):
 def count_reasons(predictions):
     """Return how many predictions each agent has and how many are missing for which reason, zeros shown."""
     counts = pd.crosstab(predictions["agent_id"], predictions["status"])
-    return counts.reindex(columns=["ok", "unparsable", *STATUSES[1:]], fill_value=0)
+    return counts.reindex(columns=["ok", "unparsable", *REPLY_STATUSES[1:]], fill_value=0)
 
 
 def score_shared(scores, events, agents):

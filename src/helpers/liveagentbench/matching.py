@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from helpers.replies.boxes import SPECIAL, THOUGHT_END, Unreadable, select_boxes
-from helpers.store import hash_text
+from helpers.store import dump_json, hash_text, parse_json
 
 SCORER_VERSION = "matching-1"
 LOCK = "sha256:"
@@ -129,6 +129,29 @@ def match_answer(reply, truth):
         "is_equal": is_equal,
         "is_strict": extracted == truth,
     }
+
+
+# --- answers in the tables --------------------------------------------------------------------------------------------
+
+
+def write_truth(text):
+    """Return a true answer as the answers table holds it: JSON, a number with its decimals as they are.
+
+    >>> print(write_truth("12.50"), write_truth("Oslo"), write_truth("2016-10-05"))
+    12.50 "Oslo" "2016-10-05"
+    """
+    return text if re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", text) else dump_json(text)
+
+
+def list_truths(answers):
+    """Return the true answers of an answers table as written: a Series by event_id.
+
+    >>> import pandas as pd
+    >>> list(list_truths(pd.DataFrame({"event_id": ["a", "b"], "value": ["12.50", '"Oslo"']})))
+    ['12.50', 'Oslo']
+    """
+    cells = answers.set_index("event_id")["value"]
+    return cells.map(lambda cell: parse_json(cell) if cell.startswith('"') else cell)
 
 
 # --- locked answers --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pandas as pd
 import seaborn as sns
 
 from helpers.estimates.intervals import measure_share, resample_means, take_interval
-from helpers.liveagentbench.matching import SCORER_VERSION, match_answer
+from helpers.liveagentbench.matching import SCORER_VERSION, list_truths, match_answer
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
@@ -100,7 +100,7 @@ def score_runs(runs, answers):
 
     Only a task that was attempted can score; `is_match` says of any reply whether it fits.
     """
-    truth = answers.set_index("event_id")["value"]
+    truth = list_truths(answers)
     replies = [reply if isinstance(reply, str) else None for reply in runs["reply"]]  # a table's blank is a NaN
     fits = [match_answer(reply, truth[name]) for reply, name in zip(replies, runs["event_id"], strict=True)]
     table = pd.concat([runs.reset_index(drop=True), pd.DataFrame(fits)], axis=1)

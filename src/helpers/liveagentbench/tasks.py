@@ -12,6 +12,7 @@ import pandas as pd
 from helpers import papers
 from helpers.formats.sheets import read_sheet
 from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer
+from helpers.liveagentbench.matching import write_truth
 from helpers.store import ROOT, check_table, dump_json
 from helpers.world.sources import read_rows
 
@@ -155,7 +156,8 @@ def build_taskset(sources, shown, rng):
     events = pd.DataFrame(rows)
     twins = [make_twins(events, variant, form, rng) for variant, form in VARIANTS.items()]
     events = check_table("events", pd.concat([events, *twins], ignore_index=True))
-    answers = pd.DataFrame({"event_id": events["event_id"], "value": events["pair_id"].map(values), "status": "ok"})
+    truths = events["pair_id"].map(values).map(write_truth)
+    answers = pd.DataFrame({"event_id": events["event_id"], "value": truths, "status": "ok"})
     return events, check_table("answers", answers)
 
 
@@ -169,6 +171,7 @@ def describe_task(task, scenario, source, parts, split):
         "event_id": task["task_id"],
         "paper": "liveagentbench",
         "task": task["ask"],
+        "cluster_id": source.id,
         "variant": "plain",
         "source_id": source.id,
         "variables": dump_json({key: task[key] for key in ("parts", "variables", "first", "last", "shown")}),

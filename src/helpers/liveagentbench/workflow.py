@@ -23,7 +23,7 @@ from helpers.liveagentbench.cases import (
     list_tags,
     rate_level,
 )
-from helpers.liveagentbench.matching import extract_answer, lock_answer, match_answer, split_tokens
+from helpers.liveagentbench.matching import extract_answer, lock_answer, match_answer, split_tokens, write_truth
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, solve_task
@@ -336,7 +336,7 @@ def build_tables(names, cases, columns, seed):
         if event["split"] != "validation":
             stored = lock_answer(stored, hash_text(f"{seed}:{name}", 16))
         events.append(event)
-        answers.append({"event_id": name, "value": stored, "status": "ok"})
+        answers.append({"event_id": name, "value": write_truth(stored), "status": "ok"})
     return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
 
 

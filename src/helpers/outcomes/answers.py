@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
+from helpers.columns import ANSWER_STATUSES, SPREAD_RULES
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import resolve_event
 from helpers.questions.tiers import MIN_VALUES, N_VALUES
@@ -16,9 +17,6 @@ from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
 
 CRAWL_HOURS = (14, 16, 18, 20)
-SPREAD_RULES = ("before_resolution", "before_start")
-"""Window of the outcome's spread: the seven days before its date (the default), or before the start day."""
-STATUSES = ("ok", "crawl_error", "extraction_error", "not_published")
 
 
 def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
@@ -143,7 +141,7 @@ def measure_spread(event, series, source, rule):
 
 def summarize_acquisition(answers):
     """Return one row a status: n_events and share of all events."""
-    counts = answers["status"].value_counts().reindex(STATUSES, fill_value=0)
+    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
     return pd.DataFrame(
         {"status": counts.index, "n_events": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
     )

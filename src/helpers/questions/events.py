@@ -128,7 +128,10 @@ def make_screening(event_id, name, reason, is_dropped=True):
 
 
 def describe_event(event_id, template_id, period, source, as_of, posed, page_id, domain=None):
-    """Return an event's row (JSON columns still open) from what was posed and where it comes from."""
+    """Return an event's row (JSON columns still open) from what was posed and where it comes from.
+
+    What it shares its luck with, `cluster_id`, is the source that settles it: a market's question is about another's.
+    """
     domain, subdomain, group = domain or (source.domain, source.subdomain, source.contamination_group)
     due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=20)
     return posed | {
@@ -136,6 +139,7 @@ def describe_event(event_id, template_id, period, source, as_of, posed, page_id,
         "paper": "futurex",
         "family": posed["variables"]["ask"],
         "task": "forecast",
+        "cluster_id": posed["variables"].get("about", source.id),
         "variant": period,
         "source_id": source.id,
         "template_id": template_id,

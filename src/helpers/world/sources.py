@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from helpers.columns import SITE_TYPES
 from helpers.store import ROOT
 
-SITE_TYPES = ("prediction_market", "news", "ranking", "government", "real_time")
-"""The paper's five types; `ranking` is its entertainment ranking."""
 FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
 FORMS = ("table", "ranking", "prose", "json", "market")
 ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")

@@ -47,11 +47,11 @@ MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for na
 MONTH = rf"\b(?:{MONTH})\b\.?"
 """Pattern of a month's name in whole or short (October, Oct., Sept), to be used without regard to case."""
 
-_DAY, _YEAR = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?", r"(?P<year>[0-9]{4})"
+_DAY, _YEAR = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?", r"(?P<year>[0-9]{4})(?!-[0-9]{2}-[0-9])"
 DATES = [
     re.compile(form, re.IGNORECASE)
     for form in (
-        rf"(?<![0-9]){_YEAR}-(?P<month>[0-9]{{2}})-(?P<day>[0-9]{{2}})(?:T[0-9]{{2}}:[0-9]{{2}}(?::[0-9.]+)?)?(?![0-9])",
+        r"(?<!\d)(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9.]+)?)?(?!\d)",
         rf"\b{_DAY}(?:\s+of)?[\s-]+(?P<month>{MONTH})(?:,?[\s-]+{_YEAR})?(?!\w)",
         rf"(?P<month>{MONTH})\s+{_DAY}(?![0-9])(?:,?\s+{_YEAR})?(?!\w)",
         rf"(?P<month>{MONTH}),?\s+{_YEAR}(?!\w)",
@@ -82,6 +82,18 @@ def find_dates(text):
             year, day = (part[name] and int(part[name]) for name in ("year", "day"))
             found.append(NamedDate(year, number_month(part["month"]), day, *match.span()))
     return sorted(found, key=lambda date: date.start)
+
+
+def blank_dates(text, blank=None):
+    """Return a text with `blank` for each date that it names; by default as many spaces as the date has characters.
+
+    >>> blank_dates("On 12 October 2016: 4.5", "it"), blank_dates("2016-10-12: 4.5")
+    ('On it: 4.5', '          : 4.5')
+    """
+    for date in reversed(find_dates(text)):
+        gap = " " * (date.end - date.start) if blank is None else blank
+        text = text[: date.start] + gap + text[date.end :]
+    return text
 
 
 def number_month(text):

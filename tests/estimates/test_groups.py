@@ -96,3 +96,15 @@ def test_agents_share_the_draw_of_events():
     values = np.random.default_rng(1).random((50, 1))
     draws = resample_means(np.hstack([values, values + 0.1]), make_rng())
     assert np.ptp(draws[:, 1] - draws[:, 0]) < 1e-9
+
+
+def test_the_index_is_the_boards_on_yes_no_events_only():
+    yes_no, other = '{"A":"Yes","B":"No"}', '{"A":"x","B":"y"}'
+    events = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "options": [yes_no, yes_no, other]})
+    scores = pd.DataFrame(
+        {"event_id": ["e1", "e2", "e3"], "agent_id": "a", "metric": "brier", "score": [0.5, 0.5, 2.0]}
+    )
+    row = groups.measure_index(scores, events, make_rng()).iloc[0]
+    assert (row["index"], row["low"], row["high"], row["n"]) == (50, 50, 50, 2), "always 0.5 gets 50"
+    with pytest.raises(ValueError, match="probability"):
+        groups.measure_index(scores[scores["event_id"] == "e3"], events, make_rng())

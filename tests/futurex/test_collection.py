@@ -20,12 +20,6 @@ def make_events(**columns):
     return pd.DataFrame({**base, **columns})
 
 
-def make_answers(**columns):
-    n = len(next(iter(columns.values())))
-    base = {"event_id": [f"A-1010-e{i}" for i in range(n)], "status": ["ok"] * n, "acquired_at": [None] * n}
-    return pd.DataFrame({**base, "value": ["1.0"] * n, **columns})
-
-
 def test_curation_counts_what_each_step_leaves_by_branch():
     rows = [
         ("A-1010-x", "frozen", True),
@@ -89,39 +83,3 @@ def test_examples_do_not_come_from_one_template_twice():
     assert collection.choose_examples(events.iloc[:2], "level")["prompt"].tolist() == ["a?", "b?"]
     with pytest.raises(ValueError, match="no event to choose"):
         collection.choose_examples(events.iloc[:0], "level")
-
-
-def test_missing_predictions_are_counted_with_their_reason():
-    predictions = pd.DataFrame(
-        {
-            "event_id": ["e1", "e2", "e1", "e2"],
-            "agent_id": ["a", "a", "b", "b"],
-            "status": ["ok", "timeout", "ok", "ok"],
-            "reason": [None, "no answer within 5 s", None, None],
-        }
-    )
-    shares = collection.count_missing(predictions).set_index(["agent_id", "status"])["share"]
-    assert shares.to_dict() == {("a", "ok"): 0.5, ("a", "timeout"): 0.5, ("b", "ok"): 1.0}
-    reasons = collection.list_reasons(predictions)
-    assert reasons[["reason", "n", "n_agents"]].values.tolist() == [["no answer within 5 s", 1, 1]]
-
-
-def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
-    moments = ["2016-10-11T14:00:00+08:00", "2016-10-11T20:00:00+08:00", "2016-10-12T14:00:00+08:00", None]
-    answers = make_answers(acquired_at=moments, status=["ok", "ok", "ok", "not_published"])
-    steps = collection.follow_acquisition(make_events(kind=["number"] * 4), answers).set_index("crawl")
-    assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
-    assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]
-    assert steps.index[-1] == 32 and steps["found_share"].iloc[-1] == 0.75
-
-
-def test_following_needs_an_answer():
-    with pytest.raises(ValueError, match="no answer was found"):
-        collection.follow_acquisition(make_events(kind=["number"]), make_answers(status=["crawl_error"]))
-
-
-def test_answers_under_faults_are_compared_event_by_event():
-    plain = make_answers(value=["1", "2", "3", None, None])
-    faulty = make_answers(value=["1", "9", None, None, "5"])
-    table = collection.compare_answers(plain, faulty).set_index("outcome")["n"]
-    assert table.tolist() == [1, 1, 1, 1, 1] and table.sum() == 5

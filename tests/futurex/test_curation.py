@@ -9,6 +9,7 @@ import pytest
 from builders import open_sites
 
 from helpers.estimates.agreement import compare_judges, count_share, measure_judge
+from helpers.futurex.curation.decoys import DECOYS, Decoy, draw_pages, open_decoys
 from helpers.futurex.curation.model import (
     apply_reviews,
     build_form,
@@ -21,17 +22,7 @@ from helpers.futurex.curation.model import (
     propose_distractors,
     propose_template,
 )
-from helpers.futurex.curation.pages import (
-    DECOYS,
-    FAULTS,
-    FORM,
-    Decoy,
-    Visit,
-    find_figures,
-    judge_page,
-    open_decoys,
-    screen_pages,
-)
+from helpers.futurex.curation.pages import FAULTS, FORM, Visit, find_figures, judge_page, screen_pages
 from helpers.futurex.curation.pages import visit_page as visit
 from helpers.futurex.curation.rates import (
     LABELS,
@@ -39,7 +30,6 @@ from helpers.futurex.curation.rates import (
     combine_views,
     count_stages,
     draw_events,
-    draw_pages,
     draw_public,
     list_public,
     pivot_views,

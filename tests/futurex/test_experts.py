@@ -6,19 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex import experts
-from helpers.futurex.experts import (
-    COLUMNS,
+from helpers.futurex.experts.consensus import COLUMNS, judge_forecasts, load_forecasts, summarize_agents
+from helpers.futurex.experts.election import (
+    N_SHOWN,
     apply_rules,
     ask_states,
     build_forecasts,
-    judge_forecasts,
     list_known,
     load_election,
-    load_forecasts,
     read_means,
     share_undecided,
-    summarize_agents,
 )
 from helpers.models.judges import Verdict
 
@@ -232,7 +229,7 @@ def test_a_model_is_shown_only_known_polls_or_none(monkeypatch):
     assert "7 November 2016" in asked[0]
     lines = [line for line in asked[0].splitlines() if line.startswith("2016-")]
     assert lines[0] == "2016-10-19, 41.9, 45.0"
-    assert len(lines) == experts.N_SHOWN
+    assert len(lines) == N_SHOWN
     closed = ask_states(consult, ["Ohio"], "m")
     assert "2016-10" not in asked[1]
     assert shown.iloc[0].tolist() == ["Ohio", "m", 40.0, 50.0, "ok"]

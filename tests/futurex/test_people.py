@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,7 +10,6 @@ from helpers.formats.folder import read_folder
 from helpers.futurex.people import (
     Incomplete,
     find_missing,
-    measure_index,
     note_step,
     open_form,
     prepare_folder,
@@ -165,14 +163,3 @@ def test_the_form_keeps_what_was_typed_until_it_is_taken(tmp_path):
     choice.value, answer.value = 1, "B"
     send.click()
     assert "Time: 0.0" in said.value, "its time ran from when it was first shown"
-
-
-def test_the_index_is_the_boards_on_yes_no_events_only():
-    events = pd.DataFrame([build_event("e1"), build_event("e2"), build_event("e3", options='{"A":"x","B":"y"}')])
-    scores = pd.DataFrame(
-        {"event_id": ["e1", "e2", "e3"], "agent_id": "a", "metric": "brier", "score": [0.5, 0.5, 2.0]}
-    )
-    row = measure_index(scores, events, np.random.default_rng(0)).iloc[0]
-    assert (row["index"], row["low"], row["high"], row["n"]) == (50, 50, 50, 2), "always 0.5 gets 50"
-    with pytest.raises(ValueError, match="probability"):
-        measure_index(scores[scores["event_id"] == "e3"], events, np.random.default_rng(0))

@@ -8,22 +8,18 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from helpers.estimates.agreement import compare_scores, correlate_ranks, weigh_agreement
-from helpers.futurex.planning import (
-    FACTORS,
+from helpers.estimates.trust import average_scores, balance_lengths, rate_judge, spread_scores
+from helpers.futurex.planning.effects import FACTORS, build_rows, fit_plans, measure_power, simulate_plans
+from helpers.futurex.planning.plans import (
     RUBRICS,
     anonymise,
     apply_rules,
     build_request,
-    build_rows,
-    fit_plans,
     judge_by_rules,
     judge_plans,
     list_plans,
-    measure_power,
-    simulate_plans,
     write_plan,
 )
-from helpers.futurex.trust import average_scores, balance_lengths, rate_judge, spread_scores
 from helpers.models.judges import Verdict, open_judge
 from helpers.store import ROOT
 

@@ -14,6 +14,7 @@ from helpers.futurex.reasons import (
     SCHEMA,
     apply_rule,
     ask_reasons,
+    mark_shown,
     measure_evidence,
     measure_shares,
     show_evidence,
@@ -256,3 +257,21 @@ def test_agreement_below_the_majority_is_unfit_whatever_kappa_says():
 def test_confusion_counts_each_trace_once():
     table = tabulate_confusion([REASONS[0], REASONS[0], REASONS[1]], [REASONS[0], REASONS[1], REASONS[1]], REASONS)
     assert table.shape == (4, 4) and table.to_numpy().sum() == 3 and table.loc[REASONS[0], REASONS[1]] == 1
+
+
+def test_a_day_counts_as_shown_only_with_its_value():
+    events = pd.DataFrame(
+        {
+            "event_id": ["e1", "e2", "e3", "e4"],
+            "variables": '{"date": "2016-10-12"}',
+            "prompt": "Will it rain on 12 October 2016?\nA. Yes\nB. No",
+        }
+    )
+    texts = [
+        "2016-10-12: 4.5",
+        "on 12 October 2016 to come",
+        "Will it rain on 12 October 2016? Resolved: No",
+        "Resolved: No",
+    ]
+    traces = pd.DataFrame({"event_id": events["event_id"], "tool": "search", "content": texts})
+    assert mark_shown(traces, events)["is_shown"].tolist() == [True, False, True, False]

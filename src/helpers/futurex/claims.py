@@ -15,24 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from helpers.calendar import blank_dates, find_dates
 from helpers.store import parse_json
 
 WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
-MONTHS = dict(zip("jan feb mar apr may jun jul aug sep oct nov dec".split(), range(1, 13), strict=True))
-
-_MONTH = r"(?P<month>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\.?"
-DATES = [
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        r"(?<!\d)(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})(?:T[\d:.+]*)?(?!\d)",
-        rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of )?{_MONTH}(?:,?[ -](?P<year>\d{{4}}))?(?![a-z\d])",
-        rf"(?<![a-z]){_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<year>\d{{4}}))?(?![a-z\d])",
-        rf"(?<![a-z]){_MONTH} (?P<year>\d{{4}})(?![a-z\d])",
-    )
-]
-"""2016-10-12, 12 October 2016, October 12, 2016 and October 2016; the year may be left out."""
-
 ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.,-])-?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
 SHOWN_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(hundred|thousand|million|billion)\b)?")
@@ -66,23 +53,7 @@ def read_shown(text):
         value = float(found[1].replace(",", ""))
         digits.add(found[1].replace(",", ""))
         numbers |= {value, value * SCALES.get(found[2], 1)}
-    dates = {key for _, key, _ in find_dates(text)}
-    return Shown(plain, words, np.array(sorted(numbers)), digits, dates)
-
-
-def find_dates(text):
-    """Return (text, (year, month, day), end) of each date in a text; a part that it leaves out is None."""
-    found, taken = [], []
-    for form in DATES:
-        for match in form.finditer(text):
-            if any(start < match.end() and match.start() < end for start, end in taken):
-                continue
-            part = match.groupdict()
-            month = int(part["number"]) if part.get("number") else MONTHS[part["month"][:3].casefold()]
-            year, day = (int(part[name]) if part.get(name) else None for name in ("year", "day"))
-            found.append((match[0], (year, month, day), match.end()))
-            taken.append(match.span())
-    return found
+    return Shown(plain, words, np.array(sorted(numbers)), digits, {date[:3] for date in find_dates(text)})
 
 
 # --- what an agent wrote -------------------------------------------------------------------------------------------
@@ -141,12 +112,10 @@ def find_unheld(text, shown, known=()):
     [('date', '13 October 2016'), ('number', '1,300'), ('name', 'Ann Poe')]
     """
     unheld, rest = [], ADDRESS.sub(" ", text)
-    for said, date, end in find_dates(rest):
-        if not any(agree_dates(date, other, end == len(rest)) for other in shown.dates):
-            unheld.append(("date", said))
-    for said, _, _ in find_dates(rest):
-        rest = rest.replace(said, " " * len(said), 1)
-    rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), rest)
+    for date in find_dates(rest):
+        if not any(agree_dates(date, other, date.end == len(rest)) for other in shown.dates):
+            unheld.append(("date", rest[date.start : date.end]))
+    rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), blank_dates(rest))
     for found in NUMBER.finditer(rest):
         if not hold_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
             unheld.append(("number", found[0]))
@@ -156,7 +125,7 @@ def find_unheld(text, shown, known=()):
 
 def agree_dates(date, other, is_last=False):
     """Say whether a date agrees with a shown one in all parts that both give; the last day of a text may be cut off."""
-    pairs = [(a, b) for a, b in zip(date[:2], other[:2], strict=True) if a is not None and b is not None]
+    pairs = [pair for pair in zip(date[:2], other[:2], strict=True) if None not in pair]
     if any(a != b for a, b in pairs):
         return False
     day, shown_day = date[2], other[2]

@@ -1,4 +1,4 @@
-"""What was collected and what came back: tables on sources, candidates, kinds, missing predictions and answers.
+"""What was collected: tables on sources, candidates, domains, kinds and levels of a window.
 
 The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 and 4, made from a window's own events.
 """
@@ -6,9 +6,6 @@ The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 
 import pandas as pd
 
 from helpers import papers
-from helpers.calendar import ZONE
-from helpers.columns import ANSWER_STATUSES
-from helpers.outcomes.answers import CRAWL_HOURS
 from helpers.questions.events import covers_window
 from helpers.store import parse_json
 
@@ -208,72 +205,3 @@ def measure_horizon(events):
     """
     dates = pd.to_datetime([parse_json(cell)["date"] for cell in events["variables"]])
     return pd.Series((dates - pd.to_datetime(events["as_of"].str[:10].to_numpy())).days, index=events.index)
-
-
-def count_missing(predictions):
-    """Return the share of events by agent and reply status: agent_id, status, n, share (FutureX 3.4.2)."""
-    counts = predictions.groupby(["agent_id", "status"]).size().rename("n").reset_index()
-    return counts.assign(share=counts["n"] / counts.groupby("agent_id")["n"].transform("sum"))
-
-
-def list_reasons(predictions):
-    """Return why predictions are missing, most frequent first: status, reason, n, n_agents; empty when none is."""
-    missing = predictions[predictions["status"] != "ok"]
-    table = missing.groupby(["status", "reason"]).agg(n=("event_id", "size"), n_agents=("agent_id", "nunique"))
-    return table.reset_index().sort_values(["n", "reason"], ascending=[False, True], ignore_index=True)
-
-
-def follow_acquisition(events, answers):
-    """Return how answers come in, crawl by crawl from the resolution day on (FutureX 3.2.4).
-
-    Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share (cumulative, of all
-    events), up to the last day an event is carried. Raises ValueError when no answer was found.
-    """
-    table = events[["event_id", "resolves_at"]].merge(answers[["event_id", "status", "acquired_at"]], on="event_id")
-    found = table[table["status"] == "ok"]
-    if found.empty:
-        raise ValueError("no answer was found; acquire answers first")
-    first, moment = (
-        pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
-    )
-    day = (moment.dt.normalize() - first.dt.normalize()).dt.days
-    crawl = day * len(CRAWL_HOURS) + moment.dt.hour.map({hour: at for at, hour in enumerate(CRAWL_HOURS)}) + 1
-    n_crawls = (papers.get_constant("futurex", "carry_days") + 1) * len(CRAWL_HOURS)
-    n_found = crawl.value_counts().reindex(range(1, n_crawls + 1), fill_value=0)
-    steps = pd.DataFrame({"crawl": n_found.index, "n_found": n_found.to_numpy()})
-    steps["day"] = (steps["crawl"] - 1) // len(CRAWL_HOURS)
-    steps["hour"] = [f"{CRAWL_HOURS[(crawl - 1) % len(CRAWL_HOURS)]}:00" for crawl in steps["crawl"]]
-    steps["found_share"] = steps["n_found"].cumsum() / len(table)
-    return steps[["crawl", "day", "hour", "n_found", "found_share"]]
-
-
-def count_outcomes(answers, label):
-    """Return the answers' status with n, share and a condition's label: condition, status, n, share."""
-    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
-    shares = counts.to_numpy() / len(answers)
-    return pd.DataFrame({"condition": label, "status": ANSWER_STATUSES, "n": counts.to_numpy(), "share": shares})
-
-
-def count_attempts(acquisitions, label):
-    """Return all attempts' status with n, share and a condition's label, as `count_outcomes` does for answers."""
-    return count_outcomes(acquisitions, label)
-
-
-def compare_answers(plain, faulty):
-    """Return how answers acquired under faults differ from the plain ones, over the events of `faulty`.
-
-    A row an outcome, with n and share; `lost` was found only without faults.
-    """
-    both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
-    here, there = both["value"].notna(), both["value_faulty"].notna()
-    same = (both["value"] == both["value_faulty"]) & here
-    counts = {
-        "same value": same.sum(),
-        "another value": (here & there & ~same).sum(),
-        "lost": (here & ~there).sum(),
-        "found only with faults": (~here & there).sum(),
-        "found in neither": (~here & ~there).sum(),
-    }
-    return pd.DataFrame({"outcome": list(counts), "n": list(counts.values())}).assign(
-        share=lambda table: table["n"] / len(both)
-    )

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.calendar import list_days
 from helpers.estimates.intervals import resample_means, summarize_means, take_interval
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
@@ -21,15 +20,6 @@ DELAYS = (1, 3, 7, 14)
 """Days; the paper chose 7."""
 QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "random")
 """Baselines that need no fit; the two fitted ones take most of the time."""
-
-
-def list_start_days(window, step):
-    """Return every `step`-th start day of a window.
-
-    >>> list_start_days("A", 7)
-    ['2016-10-10', '2016-10-17', '2016-10-24']
-    """
-    return [str(day)[:10] for day in list_days(window)][::step]
 
 
 def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):

@@ -17,9 +17,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.agents.runs import sample_events
-from helpers.estimates.intervals import resample_means, take_interval
 from helpers.formats.folder import read_value
-from helpers.outcomes.scores import convert_brier
 from helpers.store import TABLES, dump_json, list_columns, parse_json
 
 AGENT = "people"
@@ -201,27 +199,6 @@ def prepare_folder(folder, events, answers=None):
             kept = table[table["event_id"].isin(events["event_id"])]
             kept = kept if name == "events" else kept[["event_id", "value", "spread"]].dropna(subset="value")
             kept.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-
-
-def measure_index(scores, events, rng, n_boot=2000):
-    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first: agent_id, index, low, high, n.
-
-    The Brier score of two options is half of the kit's `brier`, which sums over both. Agents without a probability are
-    left out; intervals (95%) draw the events anew. Raises ValueError when no agent has one.
-    """
-    options = events["options"].map(parse_json)
-    yes_no = events.loc[[bool(given) and set(given.values()) == {"Yes", "No"} for given in options], "event_id"]
-    rows = scores[(scores["metric"] == "brier") & scores["event_id"].isin(yes_no) & scores["score"].notna()]
-    if rows.empty:
-        raise ValueError("no agent gave a probability on a yes/no event")
-    table = []
-    for agent_id, part in rows.groupby("agent_id"):
-        brier = part.groupby("event_id")["score"].mean() / 2
-        draws = convert_brier(resample_means(brier.to_frame(), rng, n_boot)[:, 0])
-        low, high = take_interval(draws)
-        row = {"agent_id": agent_id, "index": float(convert_brier(brier.mean())), "low": low, "high": high}
-        table.append(row | {"n": len(brier)})
-    return pd.DataFrame(table).sort_values("index", ascending=False, ignore_index=True)
 
 
 # --- the form --------------------------------------------------------------------------------------------------------

@@ -13,11 +13,16 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import split_question
-from helpers.estimates.intervals import resample_means, summarize_means, take_interval
+from helpers.estimates.intervals import (
+    resample_means,
+    summarize_means,
+    take_interval,
+)
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
+from helpers.world.render import format_period
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""
@@ -175,4 +180,22 @@ def measure_evidence(table, rng, n_boot=2000):
             gap = hit[has].mean() - hit[~has].mean()
             low, high = take_interval(draws[:, 0] - draws[:, 1])
         rows.append(row | {"gap": gap, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def mark_shown(traces, events):
+    """Return, by event, whether what its agent was shown holds the date the event is about: event_id, is_shown.
+
+    A date counts where a value follows it, in ISO form or in words; or the question's own event page says how it ended.
+    """
+    looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
+    seen = looked.groupby("event_id")["content"].agg("\n".join)
+    rows = []
+    for event in events[events["event_id"].isin(seen.index)].to_dict("records"):
+        text, question = seen[event["event_id"]], event["prompt"].split("\n")[0]
+        date = parse_json(event["variables"])["date"]
+        words = format_period(date)
+        has_value = any(form in text for form in (f"{date}: ", f"On {words},", f"{words}: "))
+        is_resolved = "Resolved: " in text.partition(question)[2][:400]  # the market's own page of this question
+        rows.append({"event_id": event["event_id"], "is_shown": has_value or is_resolved})
     return pd.DataFrame(rows)

@@ -6,8 +6,8 @@ code beside it: a proposal counts for nothing until the registry's own extractio
 
 import re
 
-from helpers.futurex.curation.pages import fill
 from helpers.models.judges import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import parse_json
 from helpers.world.crawl import read_number
 
@@ -35,7 +35,7 @@ def build_judge(consult, prompt, name):
     schema = make_schema(harmful=YES_NO, subjective=YES_NO)
 
     def judge(event):
-        verdict = consult(fill(prompt, question=event["prompt"].splitlines()[0]), schema)
+        verdict = consult(read_prompt(f"curate_{prompt}").format(question=event["prompt"].splitlines()[0]), schema)
         if verdict.value is None:
             return None, f"no verdict: {verdict.status}"
         is_flagged = verdict.value[name] == "yes"
@@ -56,7 +56,7 @@ def propose_template(consult, source, text):
         date=name_text(10),
         value=name_text(20),
     )
-    return consult(fill("template", name=source.name, text=text[:MAX_CHARS]), schema)
+    return consult(read_prompt("curate_template").format(name=source.name, text=text[:MAX_CHARS]), schema)
 
 
 def check_template(proposal, source, observations):
@@ -142,7 +142,7 @@ def propose_distractors(consult, event):
     options = parse_json(event["options"])
     shown = "; ".join(options.values())
     return consult(
-        fill("distractors", question=event["prompt"].splitlines()[0], options=shown),
+        read_prompt("curate_distractors").format(question=event["prompt"].splitlines()[0], options=shown),
         make_schema(first=name_text(40), second=name_text(40)),
     )
 
@@ -183,7 +183,7 @@ def extract_answer(consult, event, text):
     """Ask for an event's answer on its resolution page's text; returns the verdict (found, value)."""
     date = parse_json(event["variables"])["date"]
     blanks = {"question": event["prompt"].splitlines()[0], "date": date, "text": text[:MAX_CHARS]}
-    return consult(fill("answer", **blanks), make_schema(found=YES_NO, value=name_text(20)))
+    return consult(read_prompt("curate_answer").format(**blanks), make_schema(found=YES_NO, value=name_text(20)))
 
 
 def compare_answer(said, answer):

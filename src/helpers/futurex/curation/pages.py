@@ -1,15 +1,10 @@
 """Screen candidate pages for sources of questions: by rule, and by a language model (FutureX 3.2.1, appendix C.1).
 
 A candidate is visited at several moments. It is fine when it stays at its address, shows dated figures in its text,
-brings new dates at even steps, and is no copy of a page listed before it. Decoys are synthetic pages with one known
-fault each, made from a source's rows and served on loopback, so that judges can be held against the truth.
+brings new dates at even steps, and is no copy of a page listed before it.
 """
 
-import contextlib
 import re
-import zlib
-from calendar import month_name
-from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,18 +12,13 @@ import numpy as np
 import pandas as pd
 from lxml import etree, html
 
+from helpers.calendar import find_dates
 from helpers.models.judges import make_schema
-from helpers.store import ROOT
-from helpers.world.archive import Handler, Misbehaviour, Site, build_server, run_server
-from helpers.world.crawl import read_period
-from helpers.world.gateway import Gateway, GatewayError
-from helpers.world.sources import read_rows
+from helpers.prompts import read_prompt
+from helpers.world.gateway import GatewayError
 
 REASONS = ("fine", "moving_address", "hidden_content", "no_figures", "irregular_updates", "duplicate")
 """What a judge may say of a page: fine, or the first fault found, in the order in which the rule looks for them."""
-DECOYS = REASONS[1:]
-"""The decoys' kinds: each has the fault of its name."""
-DATE = rf"\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}} (?:{'|'.join(month_name[1:])}) \d{{4}}"
 NUMBER = r"(?<![\w.-])-?\d[\d,]*(?:\.\d+)?(?![\w-])"
 MAX_GAP_DAYS = 8
 """Longest step between dates that is always even; longer ones are where they are below twice the usual step."""
@@ -63,70 +53,6 @@ class Visit(NamedTuple):
     text: str
     figures: frozenset
     markup: str
-
-
-# --- decoys ----------------------------------------------------------------------------------------------------------
-
-
-class Decoy:
-    """A synthetic page with one fault, made from a source's rows; stands in an archive server beside real sites."""
-
-    def __init__(self, kind, source, rng):
-        if kind not in DECOYS:
-            raise ValueError(f"decoy kind {kind!r} is unknown; it must be one of {', '.join(DECOYS)}")
-        rows = read_rows(source)
-        if kind == "irregular_updates":
-            rows = thin_rows(rows, rng)
-        self.kind, self.source, self.site = kind, source, Site(source, rows, Misbehaviour())
-        self.id = f"decoy_{kind}_{source.id}"
-        self.address = f"http://site-{zlib.crc32(self.id.encode()):08x}.replay/"  # a name would tell the kind
-
-    def render(self, clock, layout=""):
-        """Return (content type, text, newest publication) as of a moment, like a site, with the fault put in."""
-        page = self.site.render(clock, layout)
-        if page is None or self.kind not in ("hidden_content", "no_figures"):
-            return page
-        body = hide_figures(page[1]) if self.kind == "hidden_content" else "<p>What we measure and who we are.</p>"
-        name = escape(self.source.name)
-        return "text/html", f"<html><title>{name}</title><body><h1>{name}</h1>{body}</body></html>", page[2]
-
-
-def thin_rows(rows, rng):
-    """Return the rows of some days only, at uneven steps of 1 to 26 days."""
-    days = rows["occurred_at"].str[:10]
-    first, last = pd.Timestamp(days.min()), pd.Timestamp(days.max())
-    steps = rng.permutation(np.tile([1, 2, 4, 11, 26], 200))
-    kept = {str((first + pd.Timedelta(days=int(n))).date()) for n in steps.cumsum() if n <= (last - first).days}
-    return rows[days.isin(kept)].reset_index(drop=True)
-
-
-def hide_figures(text):
-    """Return a page's body with its content as data for a script and a picture of it, nothing in text."""
-    data = re.sub(r"</?script", "", text).replace("`", "'")
-    return f"<div id='chart'><img src='chart.png'></div><script>draw(`{data}`)</script>"
-
-
-class DecoyHandler(Handler):
-    """Answers like the archive; a decoy with a moving address sends each visit on to an address of that day."""
-
-    def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
-        home, issue, _ = self.path.partition("issue-")
-        decoy = self.server.sites.get(home)
-        if decoy and decoy.kind == "moving_address" and not issue:
-            moment = pd.Timestamp(self.headers["Accept-Datetime"])
-            return self.answer(302, "moved", headers={"Location": f"{home}issue-{moment:%Y%m%d%H}/"})
-        self.path = home
-        return super().do_GET()
-
-
-@contextlib.contextmanager
-def open_decoys(decoys):
-    """Serve decoys on loopback from a thread; yields a Gateway that reaches them and nothing else."""
-    server = build_server({})
-    server.RequestHandlerClass = DecoyHandler
-    server.sites = {decoy.address: decoy for decoy in decoys}
-    with run_server(server) as address:
-        yield Gateway(address)
 
 
 # --- visits ----------------------------------------------------------------------------------------------------------
@@ -164,13 +90,11 @@ def find_figures(text):
     >>> sorted(find_figures("Rain: 9 October 2016, 3 mm of 7; 2016-10-10 4.5 mm; next on 11 October 2016"))
     [('2016-10-09', ('3', '7')), ('2016-10-10', ('4.5',))]
     """
-    marks = list(re.finditer(DATE, text))
-    ends, found = [mark.start() for mark in marks[1:]] + [len(text)], set()
-    for mark, end in zip(marks, ends, strict=False):
-        numbers = re.findall(NUMBER, text[mark.end() : end])
-        if numbers:
-            found.add((read_period(mark.group(0)), tuple(numbers)))
-    return frozenset(found)
+    dates = [date for date in find_dates(text) if date.year and date.day]
+    ends = [date.start for date in dates[1:]] + [len(text)]
+    parts = [re.findall(NUMBER, text[date.end : end]) for date, end in zip(dates, ends, strict=False)]
+    days = [f"{date.year}-{date.month:02}-{date.day:02}" for date in dates]
+    return frozenset((day, tuple(numbers)) for day, numbers in zip(days, parts, strict=True) if numbers)
 
 
 def list_dates(figures):
@@ -241,11 +165,6 @@ def cut_words(text, n=N_WORDS):
     return text if len(words) <= 2 * n else " ".join([*words[:n], "...", *words[-n:]])
 
 
-def fill(name, /, **blanks):
-    """Return data/prompts/curate_<name>.md with its blanks filled."""
-    return (ROOT / f"data/prompts/curate_{name}.md").read_text(encoding="utf-8").format(**blanks)
-
-
 def word_candidate(address, visits, listed=()):
     """Return the prompt that puts a candidate to a model: its first and last visit, and the closest listed page."""
     name, share = find_closest(visits[-1].figures, listed)
@@ -255,7 +174,7 @@ def word_candidate(address, visits, listed=()):
         blanks |= {f"{place}_day": visit.moment[:10], f"{place}_address": visit.url or "nothing"}
         blanks |= {f"{place}_dates": ", ".join(date[5:] for date in dates) or "none"}
         blanks |= {f"{place}_text": cut_words(visit.text) or "none"}
-    return fill("source", **blanks)
+    return read_prompt("curate_source").format(**blanks)
 
 
 def read_reason(said):

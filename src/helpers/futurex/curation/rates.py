@@ -17,7 +17,7 @@ from helpers.futurex.curation.model import (
     propose_distractors,
     propose_template,
 )
-from helpers.futurex.curation.pages import DECOYS, NUMBER, Decoy, visit_page
+from helpers.futurex.curation.pages import NUMBER, visit_page
 from helpers.questions.filters import RULES
 from helpers.store import ROOT
 from helpers.world.crawl import read_number
@@ -34,25 +34,6 @@ CHARGED = re.compile(
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
-
-
-def draw_pages(sources, rng, n_good, n_each):
-    """Return (good sources, decoys): `n_good` of the registry, and `n_each` decoys of each kind.
-
-    Decoys are made of other sources that publish daily, copies of good ones. A prediction market is no page of figures
-    and is left out. Raises ValueError when there are too few to make decoys of.
-    """
-    pool = [source for source in sources.values() if source.form != "market"]
-    pool = [pool[i] for i in rng.permutation(len(pool))]
-    good, rest = pool[:n_good], [source for source in pool[n_good:] if source.update_frequency == "daily"]
-    decoys = []
-    for kind in DECOYS:
-        made_of = [source for source in good if source.update_frequency == "daily"] if kind == "duplicate" else rest
-        if len(made_of) < n_each:
-            raise ValueError(f"only {len(made_of)} daily sources to make {n_each} {kind} decoys of; ask for fewer")
-        decoys += [Decoy(kind, source, rng) for source in made_of[:n_each]]
-        rest = rest if kind == "duplicate" else rest[n_each:]
-    return sorted(good, key=lambda source: source.id), decoys
 
 
 def visit_candidates(good, decoys, world, decoy_gateway, moments):

@@ -14,6 +14,7 @@ from helpers.agents.forecasters import forecast_event
 from helpers.agents.prompted import constrain_answer, forecast
 from helpers.agents.prompts import describe_answer, split_question
 from helpers.agents.tools import describe_hit, open_page, search_web
+from helpers.calendar import blank_dates
 from helpers.prompts import read_prompt
 from helpers.questions.targets import resolve_event
 from helpers.store import parse_json
@@ -29,11 +30,8 @@ N_WIDE = 20
 BLANK = "[?]"
 """Stands where a figure was that one host alone shows."""
 
-MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-DATES = re.compile(
-    rf"\d{{4}}-\d{{2}}-\d{{2}}|\b\d{{1,2}} (?:{MONTHS})\b|\b(?:{MONTHS}) \d{{1,2}}\b|\d{{1,2}}:\d{{2}}"
-    r"|(?<![\d.,])(?:19|20)\d{2}(?![\d.,]\d|\d)"
-)
+TIMES = re.compile(r"\d{1,2}:\d{2}|(?<![\d.,])(?:19|20)\d{2}(?![\d.,]\d|\d)")
+"""Times of day, and years that stand alone."""
 FIGURE = re.compile(r"(?<![\w.,/:-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-]|\.\d)")
 
 REASON_RULE = r'root ::= "Reason: " text "\n" final' + "\n" + r"text ::= [^\n\\{}]{20,150}" + "\nfinal ::="
@@ -49,7 +47,13 @@ def list_figures(text):
     >>> list_figures("On 9 October 2016 at 12:00 I-94 had 11,850 cars (14-day mean: -3.5), 2016-10-08: 48.87.")
     [11850.0, -3.5, 48.87]
     """
-    return [float(found.replace(",", "")) for found in FIGURE.findall(DATES.sub("  ", text))]
+    return [value for _, _, value in find_figures(text)]
+
+
+def find_figures(text):
+    """Return (start, end, value) of each of `list_figures`."""
+    plain = TIMES.sub(lambda found: " " * len(found[0]), blank_dates(text))
+    return [(*found.span(), float(found[0].replace(",", ""))) for found in FIGURE.finditer(plain)]
 
 
 def blank_figures(text, known):
@@ -58,14 +62,10 @@ def blank_figures(text, known):
     >>> blank_figures("On 9 October 2016: 48.87 and 50.", {50.0})
     'On 9 October 2016: [?] and 50.'
     """
-    spared = [match.span() for match in DATES.finditer(text)]
-
-    def fill(match):
-        if any(start < match.end() and match.start() < end for start, end in spared):
-            return match.group()
-        return match.group() if float(match.group().replace(",", "")) in known else BLANK
-
-    return FIGURE.sub(fill, text)
+    for start, end, value in reversed(find_figures(text)):
+        if value not in known:
+            text = text[:start] + BLANK + text[end:]
+    return text
 
 
 # --- defences --------------------------------------------------------------------------------------------------------

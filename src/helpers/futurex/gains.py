@@ -1,12 +1,12 @@
-"""Language models on a shared sample of events: what they cost, what search adds, what memory adds (FutureX 4.5).
+"""What a better agent gains: leads over a baseline, what search, memory and a later moment add, a minute's worth.
 
-Differences are paired by event, and intervals come from drawing the events anew; a window's events answer for it.
+Language models on a shared sample of events (FutureX 4.2, 4.5). Differences are paired by event, and intervals come
+from drawing the events anew; a window's events answer for it.
 """
 
 import numpy as np
 import pandas as pd
 
-from helpers.columns import REPLY_STATUSES
 from helpers.estimates.intervals import (
     bound_mean,
     compare_paired,
@@ -16,50 +16,6 @@ from helpers.estimates.intervals import (
     take_interval,
 )
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.store import parse_json
-
-
-def check_pages_read(traces, predictions, pages):
-    """Return (n pages read, n events), having checked that each was published before the moment of its question.
-
-    The moment is the prediction's `as_of`. Raises ValueError naming the first page that is unknown or not earlier.
-    """
-    read = traces.dropna(subset="page_ids")[["run_id", "event_id", "page_ids"]]
-    read = read.assign(page_id=read["page_ids"].map(parse_json)).explode("page_id").dropna(subset="page_id")
-    read = read.merge(pages[["page_id", "published_at"]].drop_duplicates("page_id"), how="left", on="page_id")
-    read = read.merge(predictions[["run_id", "event_id", "as_of"]], how="left", on=["run_id", "event_id"])
-    published, as_of = (pd.to_datetime(read[column], utc=True) for column in ("published_at", "as_of"))
-    wrong = read[~(published < as_of)]
-    if len(wrong):
-        page, event, stamp, moment = wrong.iloc[0][["page_id", "event_id", "published_at", "as_of"]]
-        raise ValueError(f"{event} was asked as of {moment}, but its page {page} was published at {stamp}")
-    return read["page_id"].nunique(), read["event_id"].nunique()
-
-
-def measure_effort(traces, predictions, agent_ids):
-    """Return, by agent, the means a question of queries, opened pages, requests, tokens and seconds of the model.
-
-    `agent_ids` maps run_id to agent_id. Seconds are those of the recording; an agent that asks no model has none.
-    """
-    steps = traces.assign(agent_id=traces["run_id"].map(agent_ids))
-    counts = pd.DataFrame(
-        {
-            "queries": (steps["tool"] == "search").groupby(steps["agent_id"]).sum(),
-            "opened": (steps["tool"] == "open").groupby(steps["agent_id"]).sum(),
-            "requests": (steps["step_type"] == "model").groupby(steps["agent_id"]).sum(),
-            "tokens_read": steps.groupby("agent_id")["n_input_tokens"].sum(),
-            "tokens_written": steps.groupby("agent_id")["n_output_tokens"].sum(),
-            "seconds": steps.groupby("agent_id")["duration_s"].sum(),
-        }
-    )
-    n = predictions.groupby("agent_id")["event_id"].nunique()
-    return counts.div(n, axis=0).assign(n=n).reindex(columns=["n", *counts]).loc[lambda table: table["n"].notna()]
-
-
-def count_reasons(predictions):
-    """Return how many predictions each agent has and how many are missing for which reason, zeros shown."""
-    counts = pd.crosstab(predictions["agent_id"], predictions["status"])
-    return counts.reindex(columns=["ok", "unparsable", *REPLY_STATUSES[1:]], fill_value=0)
 
 
 def score_shared(scores, events, agents):
@@ -173,22 +129,4 @@ def compare_moments(first, second, events, rng, n_boot=2000):
         row = {"agent_id": agent_id} | compare_paired(both["first"], both["second"], rng, n_boot)
         found = summarize_means(both, rng, n_boot)
         rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})
-    return pd.DataFrame(rows)
-
-
-def mark_shown(traces, events):
-    """Return, by event, whether what its agent was shown holds the date the event is about: event_id, is_shown.
-
-    A date counts where a value follows it, in ISO form or in words; or the question's own event page says how it ended.
-    """
-    looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
-    seen = looked.groupby("event_id")["content"].agg("\n".join)
-    rows = []
-    for event in events[events["event_id"].isin(seen.index)].to_dict("records"):
-        text, question = seen[event["event_id"]], event["prompt"].split("\n")[0]
-        date = parse_json(event["variables"])["date"]
-        words = f"{pd.Timestamp(date).day} {pd.Timestamp(date):%B %Y}"
-        has_value = any(form in text for form in (f"{date}: ", f"On {words},", f"{words}: "))
-        is_resolved = "Resolved: " in text.partition(question)[2][:400]  # the market's own page of this question
-        rows.append({"event_id": event["event_id"], "is_shown": has_value or is_resolved})
     return pd.DataFrame(rows)

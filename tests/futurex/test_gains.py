@@ -1,21 +1,11 @@
-"""Studies of language models: planted leads, gains and later pages are found; absent ones are not."""
+"""Studies of language models: planted leads and gains are found; absent ones are not."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.estimates.intervals import compare_paired
-from helpers.futurex.lookups import (
-    check_pages_read,
-    compare_leads,
-    compare_memory,
-    count_reasons,
-    mark_shown,
-    measure_effort,
-    measure_gain,
-    rate_effort,
-    score_shared,
-)
+from helpers.futurex.gains import compare_leads, compare_memory, measure_gain, rate_effort, score_shared
 
 
 def make_scores(events, means, rng, missing=()):
@@ -88,68 +78,10 @@ def test_only_events_put_to_all_agents_are_shared_and_missing_ones_are_blank(eve
     assert matrix.shape == (10, 2) and matrix["b"].isna().sum() == 1 and matrix["a"].notna().all()
 
 
-def make_traces():
-    return pd.DataFrame(
-        [
-            {"run_id": "r1", "event_id": "e1", "step_type": "tool", "tool": "search", "page_ids": '["p1","p2"]'},
-            {"run_id": "r1", "event_id": "e1", "step_type": "model", "n_input_tokens": 100, "duration_s": 30.0},
-            {"run_id": "r1", "event_id": "e2", "step_type": "tool", "tool": "open", "page_ids": '["p2"]'},
-            {"run_id": "r1", "event_id": "e2", "step_type": "model", "n_input_tokens": 300, "duration_s": 60.0},
-        ]
-    ).assign(n_output_tokens=5)
-
-
-PREDICTIONS = pd.DataFrame(
-    {
-        "run_id": "r1",
-        "agent_id": "a",
-        "event_id": ["e1", "e2"],
-        "as_of": "2016-10-10T00:00:00+08:00",
-        "status": ["ok", "refusal"],
-    }
-)
-PAGES = pd.DataFrame(
-    {"page_id": ["p1", "p2"], "published_at": ["2016-10-09T23:59:59+08:00", "2016-10-01T00:00:00+08:00"]}
-)
-
-
-@pytest.mark.parametrize("moment", ["2016-10-10T00:00:00+08:00", "2016-10-09T16:00:01Z", None])
-def test_a_page_that_is_not_earlier_than_its_question_is_named(moment):
-    assert check_pages_read(make_traces(), PREDICTIONS, PAGES) == (2, 2)
-    later = PAGES.assign(published_at=[moment, "2016-10-01T00:00:00+08:00"])
-    with pytest.raises(ValueError, match="e1 was asked as of 2016-10-10T00:00:00.*page p1"):
-        check_pages_read(make_traces(), PREDICTIONS, later)
-    with pytest.raises(ValueError, match="e1 was asked .*page p2"):
-        check_pages_read(make_traces(), PREDICTIONS, PAGES.iloc[:1])
-
-
-def test_effort_is_a_mean_over_questions_and_ratios_follow():
-    effort = measure_effort(make_traces(), PREDICTIONS, {"r1": "a"})
-    assert effort.loc["a"].to_dict() == {
-        "n": 2, "queries": 0.5, "opened": 0.5, "requests": 1, "tokens_read": 200, "tokens_written": 10, "seconds": 45
-    }  # fmt: skip
+def test_scores_are_divided_by_minutes_and_queries():
+    effort = pd.DataFrame({"queries": [0.5], "seconds": [45]}, ["a"])
     events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": "single", "level": 1})
     rng = np.random.default_rng(0)
     scores = make_scores(events, {"a": 1.0}, rng, {("a", "e2")})
     rated = rate_effort(scores, events, effort, rng).iloc[0]
     assert (rated["score"], rated["per_minute"], rated["per_query"]) == (0.5, pytest.approx(0.5 / 0.75), 1.0)
-    counts = count_reasons(PREDICTIONS).loc["a"]
-    assert counts["ok"] == 1 and counts["refusal"] == 1 and counts["timeout"] == 0
-
-
-def test_a_day_counts_as_shown_only_with_its_value():
-    events = pd.DataFrame(
-        {
-            "event_id": ["e1", "e2", "e3", "e4"],
-            "variables": '{"date": "2016-10-12"}',
-            "prompt": "Will it rain on 12 October 2016?\nA. Yes\nB. No",
-        }
-    )
-    texts = [
-        "2016-10-12: 4.5",
-        "on 12 October 2016 to come",
-        "Will it rain on 12 October 2016? Resolved: No",
-        "Resolved: No",
-    ]
-    traces = pd.DataFrame({"event_id": events["event_id"], "tool": "search", "content": texts})
-    assert mark_shown(traces, events)["is_shown"].tolist() == [True, False, True, False]

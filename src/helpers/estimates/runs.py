@@ -1,0 +1,55 @@
+"""What agents' runs took and what they lack: pages, requests, seconds; missing predictions with their reason."""
+
+import pandas as pd
+
+from helpers.store import parse_json
+
+
+def check_pages_read(traces, predictions, pages):
+    """Return (n pages read, n events), having checked that each was published before the moment of its question.
+
+    The moment is the prediction's `as_of`. Raises ValueError naming the first page that is unknown or not earlier.
+    """
+    read = traces.dropna(subset="page_ids")[["run_id", "event_id", "page_ids"]]
+    read = read.assign(page_id=read["page_ids"].map(parse_json)).explode("page_id").dropna(subset="page_id")
+    read = read.merge(pages[["page_id", "published_at"]].drop_duplicates("page_id"), how="left", on="page_id")
+    read = read.merge(predictions[["run_id", "event_id", "as_of"]], how="left", on=["run_id", "event_id"])
+    published, as_of = (pd.to_datetime(read[column], utc=True) for column in ("published_at", "as_of"))
+    wrong = read[~(published < as_of)]
+    if len(wrong):
+        page, event, stamp, moment = wrong.iloc[0][["page_id", "event_id", "published_at", "as_of"]]
+        raise ValueError(f"{event} was asked as of {moment}, but its page {page} was published at {stamp}")
+    return read["page_id"].nunique(), read["event_id"].nunique()
+
+
+def measure_effort(traces, predictions, agent_ids):
+    """Return, by agent, the means a question of queries, opened pages, requests, tokens and seconds of the model.
+
+    `agent_ids` maps run_id to agent_id. Seconds are those of the recording; an agent that asks no model has none.
+    """
+    steps = traces.assign(agent_id=traces["run_id"].map(agent_ids))
+    counts = pd.DataFrame(
+        {
+            "queries": (steps["tool"] == "search").groupby(steps["agent_id"]).sum(),
+            "opened": (steps["tool"] == "open").groupby(steps["agent_id"]).sum(),
+            "requests": (steps["step_type"] == "model").groupby(steps["agent_id"]).sum(),
+            "tokens_read": steps.groupby("agent_id")["n_input_tokens"].sum(),
+            "tokens_written": steps.groupby("agent_id")["n_output_tokens"].sum(),
+            "seconds": steps.groupby("agent_id")["duration_s"].sum(),
+        }
+    )
+    n = predictions.groupby("agent_id")["event_id"].nunique()
+    return counts.div(n, axis=0).assign(n=n).reindex(columns=["n", *counts]).loc[lambda table: table["n"].notna()]
+
+
+def count_missing(predictions):
+    """Return the share of events by agent and reply status: agent_id, status, n, share (FutureX 3.4.2)."""
+    counts = predictions.groupby(["agent_id", "status"]).size().rename("n").reset_index()
+    return counts.assign(share=counts["n"] / counts.groupby("agent_id")["n"].transform("sum"))
+
+
+def list_reasons(predictions):
+    """Return why predictions are missing, most frequent first: status, reason, n, n_agents; empty when none is."""
+    missing = predictions[predictions["status"] != "ok"]
+    table = missing.groupby(["status", "reason"]).agg(n=("event_id", "size"), n_agents=("agent_id", "nunique"))
+    return table.reset_index().sort_values(["n", "reason"], ascending=[False, True], ignore_index=True)

@@ -8,7 +8,7 @@ import re
 import pandas as pd
 
 from helpers.agents.research import read_plan
-from helpers.calendar import MONTH, blank_dates, find_dates
+from helpers.calendar import MONTHS
 from helpers.models.judges import make_schema
 from helpers.prompts import read_prompt
 
@@ -109,6 +109,9 @@ def judge_plans(plans, consult, judge, *, rubrics=tuple(RUBRICS), repeats=(0,)):
     return pd.DataFrame(rows).reindex(columns=[*target, "rubric", "repeat", "status", "score", "reason"])
 
 
+MONTH = f"(?:{'|'.join(map(str.title, MONTHS))})"
+DATE = re.compile(rf"\b(?:\d{{4}}-\d\d-\d\d|\d{{1,2}} {MONTH}(?: \d{{4}})?|{MONTH} \d{{4}})\b")
+"""The forms that the rule judge counts, fewer than `calendar.find_dates` reads: other forms would be another judge."""
 NAME = re.compile(r"(?<=[\w,;()'] )(?:[A-Z][\w'-]+)(?: [A-Z][\w'-]+)*|\w+://[^\s)]+")
 UNVETTED = re.compile(r"\b(?:twitter|reddit|facebook|social media|forums?|blogs?|tiktok)\b", re.IGNORECASE)
 RISK = re.compile(
@@ -131,9 +134,9 @@ def count_features(question, plan):
     {'n_sources': 1, 'n_unvetted': 1, 'n_steps': 3, 'n_concrete': 1, 'n_risks': 0, 'n_dates': 1, 'n_early': 0}
     """
     steps = re.findall(r"^\d+\. (.+)$", plan, re.MULTILINE)
-    dates, body = {plan[date.start : date.end] for date in find_dates(plan)}, blank_dates(plan, "0")
+    body = DATE.sub("0", plan)
     names = {name for name in NAME.findall(body) if name not in question and not UNVETTED.search(name)}
-    names = {name for name in names if not re.fullmatch(MONTH, name, re.IGNORECASE)}
+    names = {name for name in names if not re.fullmatch(MONTH, name)}
     seen, n_new = set(), 0
     for step in steps:
         words = set(re.findall(r"[a-z]{4,}", step.lower()))
@@ -145,7 +148,7 @@ def count_features(question, plan):
         "n_steps": n_new,
         "n_concrete": sum(bool(re.search(r"\d", step)) or any(name in step for name in names) for step in steps),
         "n_risks": len({found.lower() for found in RISK.findall(plan)}),
-        "n_dates": len(dates),
+        "n_dates": len(set(DATE.findall(plan))),
         "n_early": len(EARLY.findall(plan)),
     }
 

@@ -145,14 +145,16 @@ MEASURES = {
     "kappa": weigh_agreement,
     "spearman": correlate_ranks,
     "difference": lambda first, second: (second - first).mean(axis=-1),
+    "correlation": correlate,
 }
 
 
-def compare_scores(first, second, rng, measures=tuple(MEASURES), n_boot=2000):
+def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000):
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
-    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first. Columns rubric, n, and each
-    measure with _low and _high. `second` may be a Series (words of a plan): it is then set against every criterion.
+    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first; correlation: Pearson's.
+    Columns rubric, n, and each measure with _low and _high. `second` may be a Series (words of a plan): it is then set
+    against every criterion.
     """
     rows = []
     for rubric in first.columns:

@@ -20,8 +20,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import flatten_summary, judge_interval, summarize_means, take_interval
+from helpers.estimates.agreement import compare_scores
+from helpers.estimates.intervals import flatten_summary, judge_interval, summarize_means
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
 NUMBERS = ("consensus", "actual", "forecast")
@@ -181,9 +181,8 @@ def measure_recall(forecasts, rng, metric="lead", n_boot=2000):
     rows = []
     for agent, part in forecasts[forecasts["metric"] == metric].dropna(subset="forecast").groupby("agent", sort=False):
         added, missed = part["forecast"] - part["consensus"], part["actual"] - part["consensus"]
-        draws = rng.integers(len(part), size=(n_boot, len(part)))
-        low, high = take_interval(correlate(added.to_numpy()[draws], missed.to_numpy()[draws]))
+        found = compare_scores(added.to_frame("r_miss"), missed, rng, ("correlation",), n_boot).iloc[0]
         row = {"agent": agent, "n": len(part), "abs_error": (part["forecast"] - part["actual"]).abs().mean()}
-        row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": added.corr(missed)}
-        rows.append(row | {"r_miss_low": low, "r_miss_high": high})
+        row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": found["correlation"]}
+        rows.append(row | {f"r_miss_{end}": found[f"correlation_{end}"] for end in ("low", "high")})
     return pd.DataFrame(rows)

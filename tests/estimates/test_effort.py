@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.estimates.runs import check_pages_read, count_missing, list_reasons, measure_effort
+from helpers.estimates.effort import check_pages_read, count_missing, list_reasons, measure_effort
 
 
 def make_traces():

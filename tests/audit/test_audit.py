@@ -232,7 +232,7 @@ def test_row_is_added_by_a_line(tmp_path):
     path.write_text(path.read_text(encoding="utf-8") + line, encoding="utf-8")
     assert audit.build_ledger(["futurex"], folder).iloc[-1]["verdict"] == "consistent"
     path.write_text(path.read_text(encoding="utf-8") + line, encoding="utf-8")
-    with pytest.raises(ValueError, match="id fx_new stands twice"):
+    with pytest.raises(ValueError, match="column id: fx_new stands in row [0-9]+ already"):
         audit.build_ledger(["futurex"], folder)
 
 

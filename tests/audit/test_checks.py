@@ -112,10 +112,3 @@ def test_gaps_need_pairs():
 def test_numbers_and_texts_never_match():
     assert not checks.match_values(4.0, "4")
     assert checks.match_values(0.3, 0.1 + 0.2)
-
-
-def test_sizes_are_all_multiples_of_the_smallest():
-    cells = [100 * k / 47 for k in (3, 4, 19, 35)]
-    sizes, fit = checks.list_sizes([round(cell, 2) for cell in cells], 200, 0.01)
-    assert sizes == [47, 94, 141, 188] and fit == 4
-    assert checks.list_sizes([round(cell, 2) for cell in cells] + [31.18], 200, 0.01) == ([47, 94, 141, 188], 4)

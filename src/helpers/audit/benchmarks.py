@@ -8,6 +8,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.ledger import resolve_reference, show_value
+from helpers.formats.sheets import read_sheet
 
 KEYS = ("futurex", "liveagentbench")
 NAMES = {"gaia": "GAIA", "agentbench": "AgentBench", "api_bank": "API-Bank", "liveagentbench": "LiveAgentBench"}
@@ -49,7 +50,8 @@ def merge_benchmarks(folder=papers.FOLDER):
 def read_own(folder=papers.FOLDER):
     """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
     rows = []
-    for row in pd.read_csv(folder / "benchmarks.csv", dtype=str).to_dict("records"):
+    needs = ("benchmark", "property", "paper", "reference", "section")
+    for row in read_sheet(folder / "benchmarks.csv", needs).to_dict("records"):
         values = resolve_reference(row["reference"], row["paper"], folder)
         rows.append(row | {"value": show_value(sum(values)) + " (a sum)" * (len(values) > 1)})
     return pd.DataFrame(rows).drop(columns="reference")

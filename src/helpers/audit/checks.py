@@ -7,8 +7,11 @@ be k/n for a whole k.
 """
 
 import math
+import operator
 
 import pandas as pd
+
+from helpers.estimates.counts import list_sizes
 
 
 def run_check(kind, published, groups, tolerance=0.0):
@@ -42,26 +45,6 @@ def match_values(published, value, tolerance=0.0):
     return abs(published - value) <= tolerance + 1e-9
 
 
-def list_sizes(percents, limit, unit):
-    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give.
-
-    A percentage is given when a whole count comes nearer than `unit` percent, so rounded and cut-off ones are.
-
-    >>> list_sizes([16.39, 13.11, 21.31], 130, 0.01)
-    ([61, 122], 3)
-    """
-    fits = {
-        size: sum(abs(_find_nearest(percent, size) - percent) <= unit + 1e-9 for percent in percents)
-        for size in range(1, int(limit) + 1)
-    }
-    best = max(fits.values())
-    return [size for size, fit in fits.items() if fit == best], best
-
-
-def _find_nearest(percent, size):
-    return 100 * round(percent / 100 * size) / size
-
-
 def _flatten(groups):
     return [value for group in groups for value in group]
 
@@ -70,9 +53,8 @@ def _mean(values):
     return math.fsum(values) / len(values)
 
 
-def _multiply_and_add(groups):
+def _multiply_and_add(a, b, c):
     """a * b + c, for a count of daily and weekly things."""
-    a, b, c = _flatten(groups)
     return a * b + c
 
 
@@ -81,49 +63,38 @@ def _take_share(groups):
     return 100 * sum(groups[0]) / sum(groups[-1])
 
 
-def _subtract(groups):
-    first, *rest = _flatten(groups)
+def _subtract(first, *rest):
     return first - sum(rest)
 
 
-def _divide(groups):
-    a, b = _flatten(groups)
-    return a / b
-
-
-def _change(groups):
+def _change(before, after):
     """Relative change from the first to the second, in percent."""
-    before, after = _flatten(groups)
     return 100 * (after / before - 1)
 
 
-def _mix(groups):
+def _mix(share, a, b):
     """Percentage w of a and the rest of b: w a + (1 - w) b."""
-    share, a, b = _flatten(groups)
     return share / 100 * a + (1 - share / 100) * b
 
 
-def _compute_f1(groups):
+def _compute_f1(hits, named, right):
     """F1 of a set of options from the numbers of hits, named and right options."""
-    hits, named, right = _flatten(groups)
     return 2 * hits / (named + right)
 
 
-def _find_feasible(groups):
+def _find_feasible(percent, *sizes):
     """Percentage nearest the first value that whole events out of one of the other values can give."""
-    percent, *sizes = _flatten(groups)
-    return min((_find_nearest(percent, size) for size in sizes), key=lambda value: abs(value - percent))
+    return min((100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent))
 
 
-def _find_size(groups):
+def _find_size(*percents_limit_unit):
     """Smallest size up to the one before last that fits most of the percentages, to within the last."""
-    limit, unit = _flatten(groups[-2:])
-    return list_sizes(_flatten(groups[:-2]), limit, unit)[0][0]
+    *percents, limit, unit = percents_limit_unit
+    return list_sizes(percents, limit, unit)[0][0]
 
 
-def _find_rank(groups):
+def _find_rank(first, *rest):
     """Place of the first value among all, 1 the highest; equal values share the better place."""
-    first, *rest = _flatten(groups)
     return 1 + sum(value > first for value in rest)
 
 
@@ -139,55 +110,57 @@ def _count_above(groups):
     return sum(value >= bar for value in _flatten(groups[:-1]))
 
 
-def _grow_std_with(groups):
+def _grow_std_with(percent):
     """Percent a mean's standard deviation grows when a share is missing, events drawn with replacement."""
-    return 100 * (1 / math.sqrt(1 - _flatten(groups)[0] / 100) - 1)
+    return 100 * (1 / math.sqrt(1 - percent / 100) - 1)
 
 
-def _grow_std_without(groups):
+def _grow_std_without(percent, drawn, pool):
     """The same without replacement: percent missing, events drawn, events in the pool."""
-    percent, drawn, pool = _flatten(groups)
     kept = drawn * (1 - percent / 100)
     return 100 * (math.sqrt((1 / kept - 1 / pool) / (1 / drawn - 1 / pool)) - 1)
 
 
-def _count_days(groups):
+def _count_days(first, last):
     """Days from the first date to the second, both given as YYYY-MM-DD, the last day left out."""
-    first, last = (pd.Timestamp(day) for day in _flatten(groups))
-    return (last - first).days
+    return (pd.Timestamp(last) - pd.Timestamp(first)).days
 
 
-def _compute_rate(groups):
+def _compute_rate(total, first, last, days):
     """Events in a number of days, from how many there are from the first date up to the second, that one left out."""
-    total, first, last, days = _flatten(groups)
-    return total / _count_days([[first, last]]) * days
+    return total / _count_days(first, last) * days
+
+
+def _take_all(compute):
+    """Turn a function of values into one of groups, which takes the values of all of them."""
+    return lambda groups: compute(*_flatten(groups))
 
 
 VALUES = {
     "sum": lambda groups: math.fsum(_flatten(groups)),
     "mean": lambda groups: _mean(_flatten(groups)),
     "mean_difference": lambda groups: _mean(groups[0]) - _mean(groups[1]),
-    "mean_change": lambda groups: _change([[_mean(groups[0]), _mean(groups[1])]]),
-    "count": lambda groups: len(_flatten(groups)),
+    "mean_change": lambda groups: _change(_mean(groups[0]), _mean(groups[1])),
     "count_above": _count_above,
-    "distinct": lambda groups: len(set(_flatten(groups))),
-    "words": lambda groups: len(_flatten(groups)[0].split("|")),
-    "difference": _subtract,
-    "multiply_and_add": _multiply_and_add,
-    "product": lambda groups: math.prod(_flatten(groups)),
-    "ratio": _divide,
     "share": _take_share,
-    "change": _change,
-    "mixture": _mix,
-    "f1": _compute_f1,
-    "feasible": _find_feasible,
-    "best_size": _find_size,
-    "rank": _find_rank,
     "largest": _name_largest,
-    "std_growth_with": _grow_std_with,
-    "std_growth_without": _grow_std_without,
-    "days": _count_days,
-    "rate": _compute_rate,
+    "product": lambda groups: math.prod(_flatten(groups)),
+    "count": lambda groups: len(_flatten(groups)),
+    "distinct": lambda groups: len(set(_flatten(groups))),
+    "words": _take_all(lambda text: len(text.split("|"))),
+    "difference": _take_all(_subtract),
+    "multiply_and_add": _take_all(_multiply_and_add),
+    "ratio": _take_all(operator.truediv),
+    "change": _take_all(_change),
+    "mixture": _take_all(_mix),
+    "f1": _take_all(_compute_f1),
+    "feasible": _take_all(_find_feasible),
+    "best_size": _take_all(_find_size),
+    "rank": _take_all(_find_rank),
+    "std_growth_with": _take_all(_grow_std_with),
+    "std_growth_without": _take_all(_grow_std_without),
+    "days": _take_all(_count_days),
+    "rate": _take_all(_compute_rate),
 }
 """Kind -> function of the operands (a list of values for each reference) that recomputes the published value."""
 
@@ -261,14 +234,14 @@ def _compare_total(published, groups, tolerance):
 
 def _compare_rate(published, groups, tolerance):
     """Events a day lie between the last two operands; the others are those of `rate`."""
-    rate = _compute_rate([*groups[:-2], [1]])
+    rate = _compute_rate(*_flatten(groups[:-2]), 1)
     return rate, groups[-2][0] <= rate <= groups[-1][0]
 
 
 def _compare_bar(published, groups, tolerance):
     """Events of daily and weekly templates between two dates, on so many bars, stay below the axis's next tick."""
     daily, weekly, first, last, n_bars = _flatten(groups)
-    days = _count_days([[first, last]])
+    days = _count_days(first, last)
     height = (daily * days + weekly * (days // 7)) / n_bars
     return height, height < published + tolerance
 

@@ -19,8 +19,10 @@ import pandas as pd
 from helpers import papers
 from helpers.audit.checks import JUDGEMENTS, VALUES, run_check
 from helpers.estimates.intervals import measure_share
+from helpers.formats.sheets import read_sheet
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict ours interval note".split()
+CLAIM_COLUMNS = "id section kind claim published operands tolerance note".split()
 VERDICTS = ("consistent", "inconsistent", "not recomputable")
 REFERENCE = re.compile(r"(?P<table>\w+)\[(?P<where>[^\]]*)\]\.(?P<column>\w+|\*)")
 
@@ -60,13 +62,13 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
     >>> resolve_reference("@crawl_hours", "futurex"), resolve_reference("61", "futurex")
     ([14, 16, 18, 20], [61.0])
     """
-    if isinstance(read_value(reference), float):
-        return [read_value(reference)]
+    number = read_value(reference)
+    if isinstance(number, float):
+        return [number]
     if reference.startswith("@"):
-        value = _read_once(papers.get_constant, paper, reference[1:], folder, _date_file(folder / f"{paper}.toml"))
+        value = _get_constant(paper, reference[1:], folder, _date_file(folder / f"{paper}.toml"))
         return value if isinstance(value, list) else [value]
-    cells = find_cells(reference, paper, folder)
-    values = [read_value(_read_text(paper, table, folder).at[row, column]) for table, row, column in cells]
+    values = [read_value(text) for text in _read_cells(*_split_reference(reference), paper, folder).values()]
     if reference.endswith("].*"):
         return [value for value in values if isinstance(value, float)]
     return [value for value in values if value != ""]
@@ -84,41 +86,41 @@ def find_cells(reference, paper, folder=papers.FOLDER):
     """
     if reference.startswith("@") or isinstance(read_value(reference), float):
         return []
-    named = f"statements[{reference}].value" if reference.isidentifier() else reference
-    found = REFERENCE.fullmatch(named)
+    return list(_read_cells(*_split_reference(reference), paper, folder))
+
+
+def _split_reference(reference):
+    """Table, condition and column of a reference to printed cells."""
+    found = REFERENCE.fullmatch(f"statements[{reference}].value" if reference.isidentifier() else reference)
     if not found:
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
-    table, where, column = found["table"], found["where"], found["column"]
-    return list(_read_once(_list_cells, paper, (table, where, column), folder, _date_table(paper, table, folder)))
+    return found["table"], found["where"], found["column"]
 
 
-def _list_cells(paper, named, folder):
-    table, where, column = named
-    rows = select_rows(_read_text(paper, table, folder), where)
+def _read_cells(table, where, column, paper, folder):
+    return _select_cells(table, where, column, paper, folder, _date_file(folder / f"{paper}_{table}.csv"))
+
+
+@lru_cache(maxsize=4096)
+def _select_cells(table, where, column, paper, folder, changed_ns):
+    """{(table, row, column): text} of the cells named; read again only when their file has changed."""
+    rows = select_rows(_load_text(paper, table, folder, changed_ns), where)
     rows = rows.drop(columns="section") if column == "*" else rows[[column]]
-    return [(table, row, name) for row in rows.index for name in rows.columns]
+    return {(table, row, name): rows.at[row, name] for row in rows.index for name in rows.columns}
 
 
-def _read_text(paper, table, folder):
-    return _read_once(_load_text, paper, table, folder, _date_table(paper, table, folder))
-
-
-def _load_text(paper, table, folder):
+@lru_cache
+def _load_text(paper, table, folder, changed_ns):
     return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
 
 
-def _date_table(paper, table, folder):
-    return _date_file(folder / f"{paper}_{table}.csv")
+@lru_cache
+def _get_constant(paper, name, folder, changed_ns):
+    return papers.get_constant(paper, name, folder)
 
 
 def _date_file(path):
     return path.stat().st_mtime_ns if path.exists() else None
-
-
-@lru_cache(maxsize=4096)
-def _read_once(read, paper, name, folder, changed_ns):
-    """What `read` returns, read again only when its file has changed; not to be written to."""
-    return read(paper, name, folder)
 
 
 def check_claim(claim, paper, folder=papers.FOLDER):
@@ -134,8 +136,6 @@ def check_claim(claim, paper, folder=papers.FOLDER):
     value = published[0] if published else None
     if claim["kind"] == "none":
         return value, None, "not recomputable"
-    if claim["kind"] not in {*VALUES, *JUDGEMENTS}:
-        raise ValueError(f"{claim['id']}: no check {claim['kind']!r}; there are {', '.join([*VALUES, *JUDGEMENTS])}")
     if not published or not all(groups):
         return value, None, "not recomputable"
     recomputed, holds = run_check(claim["kind"], value, groups, float(claim["tolerance"] or 0))
@@ -143,18 +143,13 @@ def check_claim(claim, paper, folder=papers.FOLDER):
 
 
 def load_claims(paper, folder=papers.FOLDER):
-    """Return a paper's claims as text, in the file's order; raises ValueError for a repeated id.
+    """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an unknown kind.
 
     >>> load_claims("futurex").columns.tolist()
     ['id', 'section', 'kind', 'claim', 'published', 'operands', 'tolerance', 'note']
     """
-    path = folder / f"ledger_{paper}.csv"
-    if not path.exists():
-        raise LookupError(f"no claims for {paper!r}; write data/papers/ledger_{paper}.csv")
-    claims = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if claims["id"].duplicated().any():
-        raise ValueError(f"{path.name}: id {claims.loc[claims['id'].duplicated(), 'id'].iloc[0]} stands twice")
-    return claims
+    kinds = {"kind": [*VALUES, *JUDGEMENTS, "none"]}
+    return read_sheet(folder / f"ledger_{paper}.csv", CLAIM_COLUMNS, key=["id"], words=kinds)
 
 
 def build_ledger(paper_keys=None, folder=papers.FOLDER):

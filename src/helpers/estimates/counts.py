@@ -1,4 +1,4 @@
-"""Which whole counts lie behind a table of percentages: sizes of columns, counts of cells (LiveAgentBench, Table 2).
+"""Which whole counts lie behind printed percentages: sizes of columns, counts of cells.
 
 A share of n things is k/n for a whole k, so printed percentages give away n and k. A cell is given by a size when some
 whole count, rounded or cut off to the printed digits, shows as what is printed.
@@ -11,8 +11,10 @@ UNIT = 0.01
 """The printed percentages have two decimals."""
 
 
-def find_counts(percents, size):
+def find_counts(percents, size, unit=UNIT):
     """Return the whole counts of `size` things that come nearest to percentages, and whether they give them.
+
+    `unit` is that of the last printed digit.
 
     >>> counts, given = find_counts([16.39, 31.18], 61)
     >>> counts.tolist(), given.tolist()
@@ -21,7 +23,17 @@ def find_counts(percents, size):
     percents = np.asarray(percents, dtype=float)
     counts = np.rint(percents / 100 * size).astype(int)
     over = 100 * counts / size - percents  # rounded: half a unit either way; cut off: up to a unit more
-    return counts, (over >= -UNIT / 2 - 1e-9) & (over < UNIT - 1e-9)
+    return counts, (over >= -unit / 2 - 1e-9) & (over < unit - 1e-9)
+
+
+def list_sizes(percents, limit, unit=UNIT):
+    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give.
+
+    >>> list_sizes([16.39, 13.11, 21.31], 130)
+    ([61, 122], 3)
+    """
+    fits = np.array([find_counts(percents, size, unit)[1].sum() for size in range(1, int(limit) + 1)])
+    return (np.flatnonzero(fits == fits.max()) + 1).tolist(), int(fits.max())
 
 
 def fit_sizes(table, columns, limit):
@@ -40,15 +52,15 @@ def fit_sizes(table, columns, limit):
     return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells"])
 
 
-def choose_sizes(fits, n_shown=3):
-    """Return for each column its size: the smallest that gives most cells, with how many, and the next best ones.
+def choose_sizes(fits):
+    """Return for each column its size: the smallest that gives most cells, with how many, and the three next best.
 
     Columns column, size, n_given, n_cells, is_whole (all cells are given), others (the sizes that come next).
     """
     rows = []
     for column, part in fits.groupby("column", sort=False):
         ranked = part.sort_values(["n_given", "size"], ascending=[False, True])
-        best, rest = ranked.iloc[0], ranked.iloc[1 : 1 + n_shown]
+        best, rest = ranked.iloc[0], ranked.iloc[1:4]
         others = "; ".join(f"{size} gives {n}" for size, n in zip(rest["size"], rest["n_given"], strict=True))
         rows.append(
             (column, best["size"], best["n_given"], best["n_cells"], best["n_given"] == best["n_cells"], others)
@@ -56,7 +68,7 @@ def choose_sizes(fits, n_shown=3):
     return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells", "is_whole", "others"])
 
 
-def count_cells(table, sizes, label="subject"):
+def count_cells(table, sizes):
     """Return every cell with the count behind it: subject, column, percent, size, count, shown (percent), is_given.
 
     `sizes` maps columns to sizes; `shown` is what the count makes in percent, to the printed digits.
@@ -64,7 +76,7 @@ def count_cells(table, sizes, label="subject"):
     rows = []
     for column, size in sizes.items():
         counts, given = find_counts(table[column], size)
-        cells = zip(table[label], table[column].astype(float), counts, given, strict=True)
+        cells = zip(table["subject"], table[column].astype(float), counts, given, strict=True)
         rows += [(who, column, percent, size, k, round(100 * k / size, 2), ok) for who, percent, k, ok in cells]
     return pd.DataFrame(rows, columns=["subject", "column", "percent", "size", "count", "shown", "is_given"])
 

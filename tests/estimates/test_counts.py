@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.liveagentbench.counts import check_totals, choose_sizes, count_cells, find_counts, fit_sizes
+from helpers.estimates.counts import check_totals, choose_sizes, count_cells, find_counts, fit_sizes, list_sizes
 
 
 def make_table(sizes, n_rows, rng, cut=False):
@@ -53,3 +53,10 @@ def test_one_changed_digit_of_the_printed_table_changes_that_cell_only():
     changed.loc[0, "work_study_pct"] += 0.05
     after = count_cells(changed, sizes)
     assert (before["is_given"] != after["is_given"]).sum() == 1 and not after["is_given"].iloc[0]
+
+
+def test_sizes_are_all_multiples_of_the_smallest():
+    cells = [100 * k / 47 for k in (3, 4, 19, 35)]
+    sizes, fit = list_sizes([round(cell, 2) for cell in cells], 200, 0.01)
+    assert sizes == [47, 94, 141, 188] and fit == 4
+    assert list_sizes([round(cell, 2) for cell in cells] + [31.18], 200, 0.01) == ([47, 94, 141, 188], 4)

@@ -9,10 +9,11 @@ import pytest
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level, write_questions
 from helpers.liveagentbench.files import build_files
-from helpers.liveagentbench.matching import list_truths, lock_answer, match_answer, match_locked
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
+from helpers.liveagentbench.truths import list_truths, lock_answer, match_locked
 from helpers.models.judges import Verdict
+from helpers.outcomes.matching import match_answer
 from helpers.world.gateway import Gateway
 
 

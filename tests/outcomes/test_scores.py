@@ -6,6 +6,7 @@ import math
 import pandas as pd
 import pytest
 
+from helpers.columns import KINDS
 from helpers.outcomes import scores
 
 NAN = float("nan")
@@ -142,6 +143,89 @@ def test_number_with_negative_spread_raises():
         scores.score_number(100, 100, -1)
 
 
+# 1 if |prediction - answer| <= 0.1 |answer| (WorldReasoner F.1).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        (45.0, 50.0, 1.0),  # exactly a tenth below
+        (55.0, 50.0, 1.0),
+        (44.9, 50.0, 0.0),  # 5.1 off, 5 allowed
+        (0.33, 0.3, 1.0),  # equal to the edge but for rounding
+        (-11.0, -10.0, 1.0),
+        (10.0, -10.0, 0.0),
+        (0.0, 0.0, 1.0),  # an answer of 0: exact only
+        (0.01, 0.0, 0.0),
+        (None, 50.0, 0.0),
+    ],
+)
+def test_quantity(prediction, answer, score):
+    assert scores.score_quantity(prediction, answer) == score
+
+
+# 1 if low <= answer <= high (WorldReasoner F.1).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [([10, 20], 15, 1.0), ([10, 20], 10, 1.0), ([10, 20], 20, 1.0), ([10, 20], 20.5, 0.0), ([10, 20], 9.9, 0.0)]
+    + [([20, 10], 15, 0.0), ([-5, -1], -3, 1.0), (None, 15, 0.0), (NAN, 15, 0.0)],
+)
+def test_interval(prediction, answer, score):
+    assert scores.score_interval(prediction, answer) == score
+
+
+# 1 if it is the same day (WorldReasoner F.1: timeframe, exact after normalisation).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        ("2016-10-13", "2016-10-13", 1.0),
+        ("2016-10-14", "2016-10-13", 0.0),
+        ("13 October 2016", "2016-10-13", 1.0),
+        ("2016-10", "2016-10-13", 0.0),
+        (None, "2016-10-13", 0.0),
+    ],
+)
+def test_date(prediction, answer, score):
+    assert scores.score_date(prediction, answer) == score
+
+
+# 1 if equal once normalised or held as a whole run (LiveAgentBench 4.2); strict: as written.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score", "strict"),
+    [
+        ("Labrador Retriever", "Labrador Retriever", 1.0, 1.0),
+        ("labrador, retriever!", "Labrador Retriever", 1.0, 0.0),
+        ("it is the Labrador Retriever", "Labrador Retriever", 1.0, 0.0),
+        ("Labrador", "Labrador Retriever", 0.0, 0.0),
+        (None, "Labrador Retriever", 0.0, 0.0),
+    ],
+)
+def test_text(prediction, answer, score, strict):
+    assert scores.score_text(prediction, answer) == score
+    assert scores.score_text(prediction, answer, is_strict=True) == strict
+
+
+# The same items once normalised, in any order; strict: as written, in order.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score", "strict"),
+    [
+        (["Nice", "Lyon"], ["Nice", "Lyon"], 1.0, 1.0),
+        (["lyon", "NICE"], ["Nice", "Lyon"], 1.0, 0.0),
+        (["1,000"], ["1000"], 1.0, 0.0),
+        (["Nice"], ["Nice", "Lyon"], 0.0, 0.0),
+        (["Nice", "Lyon", "Lyon"], ["Nice", "Lyon"], 0.0, 0.0),
+        (None, ["Nice"], 0.0, 0.0),
+    ],
+)
+def test_list(prediction, answer, score, strict):
+    assert scores.score_list(prediction, answer) == score
+    assert scores.score_list(prediction, answer, is_strict=True) == strict
+
+
+def test_answers_that_cannot_be_scored_are_left_out_with_the_reason():
+    for kind, value, answer, reason in (("date", "2016-10-13", "soon", "no date"), ("list", ["a"], [], "nothing")):
+        row = score_one(kind, value, answer).iloc[0]
+        assert not row["is_scored"] and reason in row["reason"] and pd.isna(row["score"])
+
+
 def test_brier():
     assert scores.score_brier({"A": 1.0}, "A", ["A", "B"]) == 0
     assert scores.score_brier({"A": 1.0}, "B", ["A", "B"]) == 2
@@ -195,6 +279,11 @@ def score_one(*args, **named):
         ("multi", ["A"], ["A", "B"], None, {"f1": 2 / 3, "f1_strict": 0.5}),
         ("ranking", ["y", "x"], ["x", "y"], None, {"ranking": 0.8}),
         ("number", 101.0, 100.0, 2.0, {"number": 0.75, "abs_error": 1.0}),
+        ("percent", 45.0, 50.0, None, {"quantity": 1.0, "abs_error": 5.0}),
+        ("interval", [10, 20], 20, None, {"inside": 1.0}),
+        ("date", "2016-10-13", "2016-10-13", None, {"exact": 1.0}),
+        ("text", "58.04 dollars", "58.04", None, {"match": 1.0, "strict": 0.0}),
+        ("list", ["lyon", "Nice"], ["Nice", "Lyon"], None, {"match": 1.0, "strict": 0.0}),
     ],
 )
 def test_table_holds_each_kinds_metrics(kind, value, answer, spread, metrics):
@@ -255,6 +344,10 @@ def test_prediction_for_unknown_event_raises():
     predictions, answers, events = make_tables("single", "A", "A")
     with pytest.raises(ValueError, match="the first is e1"):
         scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
+
+
+def test_every_kind_has_its_headline():
+    assert set(scores.HEADLINE) == set(KINDS)
 
 
 def test_unknown_kind_raises():

@@ -179,15 +179,23 @@ def read_value(text, kind, choices):
     ('A', 'B')
     >>> read_value("A|C", "multi", {}), read_value("12.5", "number", {})
     (['A', 'C'], 12.5)
+    >>> read_value("10|20", "interval", {}), read_value("2016-10-13", "date", {}), read_value("42", "text", {})
+    ([10.0, 20.0], '2016-10-13', '42')
     """
     value = parse_cell(text)
     if value is None:
         return None
-    if kind == "number":
+    if kind in ("number", "percent"):
         return read_number(str(value) if not isinstance(value, str) else value)
+    if kind in ("date", "text"):
+        return value if isinstance(value, str) else text
     if kind == "single":
         return choose_option(value if isinstance(value, str) else text, choices)
     parts = value if isinstance(value, list) else [part.strip() for part in text.split("|")]
+    if kind == "interval":
+        if len(parts) != 2:
+            raise ValueError(f"{text!r} is no interval; write its two ends, such as 10|20")
+        return [read_number(str(part)) for part in parts]
     return [choose_option(part, choices) if kind == "multi" else str(part) for part in parts]
 
 

@@ -12,11 +12,12 @@ import pandas as pd
 import seaborn as sns
 
 from helpers.estimates.intervals import measure_share, resample_means, take_interval
-from helpers.liveagentbench.matching import SCORER_VERSION, list_truths, match_answer
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
+from helpers.liveagentbench.truths import list_truths
 from helpers.models.judges import make_schema
+from helpers.outcomes.matching import SCORER_VERSION, match_answer
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
 

@@ -23,11 +23,12 @@ from helpers.liveagentbench.cases import (
     list_tags,
     rate_level,
 )
-from helpers.liveagentbench.matching import extract_answer, lock_answer, match_answer, split_tokens, write_truth
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, solve_task
+from helpers.liveagentbench.truths import lock_answer, write_truth
 from helpers.models.judges import make_schema
+from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 from helpers.prompts import read_prompt
 from helpers.store import hash_text, parse_json
 

@@ -1,18 +1,26 @@
-"""One prediction and one answer in, a number out (FutureX 3.4.3); and the scores table made of them.
+"""One prediction and one answer in, a number out; and the scores table made of them.
+
+Options, rankings and numbers are scored as in FutureX 3.4.3; percentages, intervals and dates as WorldReasoner's
+quantities and timeframes (F.1); texts and lists by LiveAgentBench's string matching (4.2).
 
 Scores lie in [0, 1], higher is better. Errors keep their own names (`brier`, `abs_error`), lower is better. A missing
 prediction (None or NaN) scores 0.0 in the functions; in the table its score is blank and `score_imputed` is 0.
 """
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 
 from helpers import papers, store
+from helpers.outcomes.matching import match_answer, split_tokens
+from helpers.replies.boxes import Unreadable
+from helpers.replies.quantities import read_date
 
 HEADLINE = {"single": "accuracy", "multi": "f1", "ranking": "ranking", "number": "number"}
-"""Kind of event -> the metric that counts (definitions of FutureX 3.4.3; F1 rather than the strict rule of 3.3)."""
+HEADLINE |= {"percent": "quantity", "interval": "inside", "date": "exact", "text": "match", "list": "match"}
+"""Kind of event -> the metric that counts (FutureX 3.4.3, F1 rather than the strict rule of 3.3; see the module)."""
 
 ERRORS = ("brier", "abs_error")
 """Metrics where lower is better; they have no imputed score, since 0 would be perfect."""
@@ -21,6 +29,7 @@ SCORER_VERSION = "1"
 
 OVERLAP_WEIGHT = papers.get_constant("futurex", "ranking_overlap_weight")
 OMISSION_SCORE = papers.get_constant("futurex", "strict_omission_score")
+TOLERANCE = papers.get_constant("worldreasoner", "quantity_tolerance")
 
 
 def is_missing(value):
@@ -142,6 +151,82 @@ def score_number(prediction, answer, spread):
     return max(0.0, 1.0 - ((prediction - answer) / spread) ** 2)
 
 
+def score_quantity(prediction, answer):
+    """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0.
+
+    >>> [score_quantity(p, -20) for p in (-18, -22.0, -17.9, 20, None)]
+    [1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    if is_missing(prediction):
+        return 0.0
+    gap, width = abs(prediction - answer), TOLERANCE * abs(answer)
+    return float(gap <= width or math.isclose(gap, width, rel_tol=1e-9))
+
+
+def score_interval(prediction, answer):
+    """Score an interval [low, high]: 1 if the answer lies inside, its ends included, else 0 (WorldReasoner F.1).
+
+    >>> score_interval([1, 2], 2), score_interval([1, 2], 2.1), score_interval([2, 1], 1.5), score_interval(None, 1)
+    (1.0, 0.0, 0.0, 0.0)
+    """
+    return 0.0 if is_missing(prediction) else float(prediction[0] <= answer <= prediction[1])
+
+
+def score_date(prediction, answer):
+    """Score a date: 1 if it is the answer once both are written as YYYY-MM-DD, else 0 (WorldReasoner F.1).
+
+    A prediction that is no full date is wrong. Raises ValueError for an answer that is none.
+
+    >>> score_date("2016-10-13", "13 October 2016"), score_date("October 2016", "2016-10-13"), score_date(None, "x")
+    (1.0, 0.0, 0.0)
+    """
+    if is_missing(prediction):
+        return 0.0
+    try:
+        right = read_date(answer)
+    except Unreadable as problem:
+        raise ValueError(f"the answer is no date ({problem}), so the event cannot be scored") from None
+    with suppress(Unreadable):
+        return float(read_date(prediction) == right)
+    return 0.0
+
+
+def score_text(prediction, answer, is_strict=False):
+    """Score a short text: 1 if it equals the answer once both are normalised, or holds it as a whole run of tokens.
+
+    LiveAgentBench 4.2 (see `outcomes.matching`); with `is_strict` only what is written the same counts.
+
+    >>> score_text("the Labrador retriever", "Labrador Retriever."), score_text("Labradors", "Labrador")
+    (1.0, 0.0)
+    >>> score_text("58.04 dollars", "58.04"), score_text("58.04 dollars", "58.04", is_strict=True)
+    (1.0, 0.0)
+    """
+    fits = match_answer(None if is_missing(prediction) else str(prediction), str(answer))
+    return float(fits["is_strict" if is_strict else "is_match"])
+
+
+def score_list(prediction, answer, is_strict=False):
+    """Score a list: 1 if each item equals one of the answer's once normalised, none left over, else 0.
+
+    LiveAgentBench 4.2, item by item and in any order (an event whose order counts is a ranking); with `is_strict` items
+    and order as they are written. Raises ValueError for an answer without items.
+
+    >>> score_list(["lyon", "Nice."], ["Nice", "Lyon"]), score_list(["Nice"], ["Nice", "Lyon"])
+    (1.0, 0.0)
+    >>> score_list(["Lyon", "Nice"], ["Nice", "Lyon"], is_strict=True)
+    0.0
+    """
+    right = _as_list(answer)
+    if not right:
+        raise ValueError("the answer lists nothing, so the event cannot be scored")
+    if is_missing(prediction):
+        return 0.0
+    named = _as_list(prediction)
+    if is_strict:
+        return float(named == right)
+    return float(sorted(map(split_tokens, named)) == sorted(map(split_tokens, right)))
+
+
 def score_brier(distribution, answer, options):
     """Return the multi-class Brier error: the sum over options of (probability - outcome) squared; lower is better.
 
@@ -172,6 +257,17 @@ def _score_metrics(kind, prediction, answer, spread, aliases):
     elif kind == "number":
         yield "number", lambda: score_number(prediction, answer, spread)
         yield "abs_error", lambda: abs(prediction - answer)
+    elif kind == "percent":
+        yield "quantity", lambda: score_quantity(prediction, answer)
+        yield "abs_error", lambda: abs(prediction - answer)
+    elif kind == "interval":
+        yield "inside", lambda: score_interval(prediction, answer)
+    elif kind == "date":
+        yield "exact", lambda: score_date(prediction, answer)
+    elif kind in ("text", "list"):
+        score = score_text if kind == "text" else score_list
+        yield "match", lambda: score(prediction, answer)
+        yield "strict", lambda: score(prediction, answer, is_strict=True)
     else:
         raise ValueError(f"no score for events of kind {kind!r}; there are {', '.join(HEADLINE)}")
 
@@ -217,8 +313,9 @@ def _fill_row(row, metric, score, prediction, answer):
 def score_predictions(predictions, answers, events, aliases=None):
     """Return the scores table: a row a prediction and metric, in the order of `predictions`.
 
-    Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers also
-    `abs_error` (in the answer's unit), and predictions with probabilities by option also `brier`. `aliases` maps
+    Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
+    percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
+    probabilities by option also `brier`. `aliases` maps
     another spelling of a name to its name. Raises ValueError when a prediction's event is not in `events`.
     """
     stray = ~predictions["event_id"].isin(events["event_id"])

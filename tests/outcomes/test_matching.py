@@ -1,7 +1,7 @@
 import pytest
 
-from helpers.liveagentbench import matching
-from helpers.liveagentbench.matching import extract_answer, match_answer, split_tokens
+from helpers.outcomes import matching
+from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 
 
 def fits(reply, truth):

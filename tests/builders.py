@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from helpers.models.local import FOLDER, MODELS, has_server
-from helpers.world.archive import Misbehaviour, build_server, run_server
+from helpers.servers import run_server
+from helpers.world.archive import Misbehaviour, build_server
 from helpers.world.crawl import Crawler
 from helpers.world.gateway import Gateway
 

@@ -11,7 +11,7 @@ from helpers.agents.prompted import Client
 from helpers.models.llm import load_litellm, open_door
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
-from helpers.world.archive import run_server
+from helpers.servers import run_server
 from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
 

@@ -23,7 +23,7 @@ from helpers.agents.research import (
 from helpers.agents.workers import make_rows
 from helpers.models.llm import open_door
 from helpers.models.local import FOLDER, MODELS, serve_model
-from helpers.world.archive import run_server
+from helpers.servers import run_server
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 

@@ -17,10 +17,11 @@ from builders import KEY, PRICED, scan
 from mock_provider import CONTENT, Server
 
 from helpers.agents.runs import run_agents
-from helpers.models.failures import LlmError, call_within, fail
+from helpers.limits import call_within
+from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
-from helpers.world.archive import run_server
+from helpers.servers import run_server
 
 MODEL = "openai/mock-1"
 DEADLINE_S, N_REQUESTS = 1.5, 3

@@ -12,7 +12,7 @@ from helpers.models.failures import LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 from helpers.models.recordings import pack_recordings
-from helpers.world.archive import run_server
+from helpers.servers import run_server
 
 MODEL = "openai/mock-1"
 DEEP = "openai/o4-mini-deep-research"

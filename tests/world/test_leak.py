@@ -21,7 +21,8 @@ import pandas as pd
 import pytest
 from lxml import html
 
-from helpers.world.archive import build_server, run_server
+from helpers.servers import run_server
+from helpers.world.archive import build_server
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {

@@ -13,7 +13,8 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.models.llm import end_after, open_door, record
+from helpers.limits import end_after
+from helpers.models.llm import open_door, record
 from helpers.models.local import MODELS, PACKAGE, get_local_name, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text, read_table

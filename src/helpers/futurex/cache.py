@@ -10,7 +10,8 @@ from http.server import ThreadingHTTPServer
 
 import requests
 
-from helpers.world.archive import Handler, parse_moment, run_server
+from helpers.servers import run_server
+from helpers.world.archive import Handler, parse_moment
 
 KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary")
 TIMEOUT_S = 20

@@ -6,7 +6,8 @@ from email.utils import format_datetime
 import pandas as pd
 
 from helpers.liveagentbench.tasks import PORTAL, PORTALS
-from helpers.world.archive import Handler, build_server, run_server
+from helpers.servers import run_server
+from helpers.world.archive import Handler, build_server
 
 MENU_DATE = pd.Timestamp("2016-09-01T00:00:00Z")
 """Menus are older than any task."""

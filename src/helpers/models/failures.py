@@ -5,12 +5,9 @@ Nothing here imports litellm: its exceptions are read by their names, status cod
 
 import json
 import math
-import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from queue import Empty, SimpleQueue
 
 from helpers.models.recordings import redact
 
@@ -30,34 +27,6 @@ class LlmError(Exception):
 
     def __str__(self):
         return self.reason
-
-
-def call_within(function: Callable, seconds):
-    """Return what a function returns, raise what it raises, or TimeoutError after so many seconds.
-
-    It runs in a daemon thread, which cannot be killed and is left behind; what comes late is dropped.
-
-    >>> call_within(lambda: time.sleep(5), 0.01)
-    Traceback (most recent call last):
-        ...
-    TimeoutError
-    """
-    box = SimpleQueue()
-
-    def run():
-        try:
-            box.put((function(), None))
-        except BaseException as error:  # handed over, and raised in the thread that waits
-            box.put((None, error))
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        value, error = box.get(timeout=max(0.0, seconds))
-    except Empty:
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return value
 
 
 def get_headers(error):

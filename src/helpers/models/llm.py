@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from helpers.models.failures import MAX_WAIT_S, LlmError, call_within, choose_wait, explain, is_over, is_passing
+from helpers.limits import call_within, end_after
+from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_over, is_passing
 from helpers.models.recordings import Recordings, hash_request, list_secrets, redact
 from helpers.store import dump_json
 
@@ -57,11 +58,6 @@ class Door:
     def is_open(self):
         """Say whether what is not recorded is asked for: a live door's minutes are not up."""
         return self.live and time.monotonic() < self.ends_at
-
-
-def end_after(minutes=None):
-    """Return the moment of time.monotonic() when so many minutes from now are up; without a number they never are."""
-    return math.inf if minutes is None else time.monotonic() + 60 * minutes
 
 
 def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, **settings):

@@ -11,17 +11,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import zipfile
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import requests
 
 from helpers.downloads import fetch_file, hash_file
+from helpers.servers import start_server
 from helpers.store import ROOT
 
 FOLDER = ROOT / ".cache" / "models"
@@ -50,11 +49,12 @@ LOCAL = "local/"
 """A model named local/<name> is served on this machine."""
 
 PACKAGE = "xllamacpp"
-START_S = 120
-"""Seconds within which a server has to be up."""
 
 SEED = 0
 """Of the server's sampling, which at temperature 0 draws nothing."""
+
+N_THREADS = 2
+"""Threads that a model computes with."""
 
 CACHE_MIB = 256
 """Memory for conversations set aside while another one is served, so that a manager's is not read again."""
@@ -164,7 +164,7 @@ def has_server():
 
 
 @contextmanager
-def serve_model(path, *, n_context=8192, n_threads=2):
+def serve_model(path, *, n_context=8192):
     """Serve a model file on a free port of loopback; yields Served(base_url, model).
 
     One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
@@ -174,39 +174,22 @@ def serve_model(path, *, n_context=8192, n_threads=2):
         raise RuntimeError(f"serving a local model needs the package {PACKAGE}; `make model` installs it")
     if not Path(path).exists():
         raise FileNotFoundError(f"no model file {Path(path).name}; `make model` fetches it")
-    settings = {"path": str(path), "n_context": n_context, "n_threads": n_threads}
-    environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(n_threads)}
-    command = [sys.executable, "-m", "helpers.models.local", "serve", json.dumps(settings)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
-        try:
-            yield Served(read_address(process) + "/v1", f"openai/{Path(path).stem}")
-        finally:
-            process.kill()
+    settings = json.dumps({"path": str(path), "n_context": n_context})
+    environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
+    process = {"env": environment, "stderr": subprocess.DEVNULL}
+    hint = "is the file a whole gguf, and is there memory for it?"
+    with start_server("helpers.models.local", "serve", settings, hint=hint, **process) as address:
+        yield Served(f"{address}/v1", f"openai/{Path(path).stem}")
 
 
-def read_address(process):
-    """Return the address that a server process prints when it is up. Raises RuntimeError when it does not come up."""
-    box = SimpleQueue()
-    threading.Thread(target=lambda: box.put(process.stdout.readline().strip()), daemon=True).start()
-    try:
-        address = box.get(timeout=START_S)
-    except Empty:
-        address = ""
-    if not address.startswith("http://"):
-        process.kill()
-        raise RuntimeError("the local model did not start; is the file a whole gguf, and is there memory for it?")
-    return address
-
-
-def run_server(path, n_context, n_threads):
+def run_model(path, n_context):
     """Serve a model in this process until standard input ends, which it does with the parent process."""
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
     settings.model.path = path
     settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = n_threads
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = N_THREADS
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
     settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
@@ -215,13 +198,10 @@ def run_server(path, n_context, n_threads):
     os._exit(0)  # the server's own threads would wait for a request that is under way
 
 
-# --- grammars --------------------------------------------------------------------------------------------------------
-
-
 def main(arguments):
     """Serve a model (`serve SETTINGS`, for `serve_model`), or fetch the named ones and say where they are."""
     if arguments[:1] == ["serve"]:
-        return run_server(**json.loads(arguments[1]))
+        return run_model(**json.loads(arguments[1]))
     try:
         for name in arguments or ["qwen"]:
             print(f"{name}: {os.path.relpath(fetch_model(name))}")

@@ -12,7 +12,8 @@ import time
 from collections import Counter
 from functools import lru_cache, partial
 
-from helpers.models.failures import LlmError, call_within, classify, explain, get_headers, is_malformed, read_wait
+from helpers.limits import call_within
+from helpers.models.failures import LlmError, classify, explain, get_headers, is_malformed, read_wait
 from helpers.models.llm import (
     IDLE_S,
     OURS,

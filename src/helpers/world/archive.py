@@ -13,7 +13,6 @@ import json
 import random
 import sys
 import threading
-from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import format_datetime, parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 import pandas as pd
 
 from helpers.calendar import ZONE
+from helpers.servers import run_server
 from helpers.world.render import RENDERERS
 from helpers.world.sources import load_sources, read_rows
 
@@ -179,19 +179,6 @@ def build_server(sources, misbehaviour=Misbehaviour(), port=0):
     return server
 
 
-@contextmanager
-def run_server(server):
-    """Run a server in a thread of this process until the block ends; yields its address."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def main():
     """Serve until standard input closes (so it ends with the program that started it)."""
     parser = argparse.ArgumentParser(description="Serve the replay web on loopback.")
@@ -203,9 +190,9 @@ def main():
     options = parser.parse_args()
     faults = Misbehaviour(**json.loads(options.misbehaviour))
     server = build_server(load_sources(local=options.local), faults, options.port)
-    print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()
+    with run_server(server) as address:
+        print(address, flush=True)
+        sys.stdin.read()
 
 
 if __name__ == "__main__":

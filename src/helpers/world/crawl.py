@@ -6,8 +6,6 @@ Every crawl goes through the gateway as of a moment, so what is read is what a v
 import contextlib
 import json
 import re
-import subprocess
-import sys
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache, lru_cache, partial
@@ -18,6 +16,7 @@ import pandas as pd
 from lxml import html
 from lxml.cssselect import CSSSelector
 
+from helpers.servers import start_server
 from helpers.world.gateway import Gateway
 from helpers.world.search import SearchIndex
 from helpers.world.sources import load_sources
@@ -88,19 +87,9 @@ class Crawler:
 @contextlib.contextmanager
 def open_world(*, local=False, misbehaviour=None):
     """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it."""
-    command = [sys.executable, "-m", "helpers.world.archive"] + ["--local"] * local
-    if misbehaviour:
-        command += ["--misbehaviour", json.dumps(asdict(misbehaviour))]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        proxy = server.stdout.readline().strip()
-        if not proxy:
-            raise RuntimeError("the replay web did not start; run `python -m helpers.world.archive` to see why")
+    faults = json.dumps(asdict(misbehaviour) if misbehaviour else {})
+    with start_server("helpers.world.archive", "--misbehaviour", faults, *["--local"] * local) as proxy:
         yield partial(connect_world, proxy, local=local)
-    finally:
-        server.stdin.close()
-        server.wait(timeout=10)
-        server.stdout.close()
 
 
 def connect_world(proxy, *, local=False):

@@ -4,12 +4,11 @@ A page is let through only if it is dated (`Memento-Datetime`) and its date is e
 """
 
 import hashlib
-import threading
 import time
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
+from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 import pandas as pd
@@ -18,6 +17,8 @@ from charset_normalizer import from_bytes
 from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
+from helpers.limits import call_within
+from helpers.store import hash_text
 
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
@@ -79,17 +80,8 @@ class Gateway:
 
     def _request(self, url, moment):
         """Follow redirects in a thread, so that the deadline holds whatever a site does: drip, stall, redirect."""
-        answer = Future()
-
-        def work():
-            try:
-                answer.set_result(self._follow(url, moment))
-            except Exception as error:
-                answer.set_exception(error)
-
-        threading.Thread(target=work, daemon=True).start()
         try:
-            return answer.result(timeout=self.deadline_s)
+            return call_within(partial(self._follow, url, moment), self.deadline_s)
         except TimeoutError:
             raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
 
@@ -128,7 +120,7 @@ class Gateway:
 
     def _record(self, url, published, moment, content_type, text, body):
         digest = hashlib.sha256(body).hexdigest()
-        page_id = f"p{hashlib.sha256(f'{url} {digest}'.encode()).hexdigest()[:12]}"
+        page_id = "p" + hash_text(f"{url} {digest}", 12)
         retrieved_at, known = stamp_moment(moment), self.pages.get(page_id, {})
         self.pages[page_id] = {
             "page_id": page_id,

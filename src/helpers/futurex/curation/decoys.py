@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.futurex.curation.pages import REASONS
-from helpers.world.archive import Handler, Misbehaviour, Site, build_server, run_server
+from helpers.servers import run_server
+from helpers.world.archive import Handler, Misbehaviour, Site, build_server
 from helpers.world.gateway import Gateway
 from helpers.world.sources import read_rows
 

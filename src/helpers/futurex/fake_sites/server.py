@@ -17,6 +17,7 @@ import pandas as pd
 import requests
 
 from helpers.calendar import stamp_moment
+from helpers.servers import run_server
 from helpers.store import hash_text
 from helpers.world import archive
 from helpers.world.gateway import GatewayError, read_memento
@@ -118,5 +119,5 @@ def build_fake_server(host="127.0.0.1", port=0):
 def open_fake_site(host="127.0.0.1"):
     """Serve planted pages from a thread of this process until the block ends; yields the FakeSite."""
     server = build_fake_server(host)
-    with archive.run_server(server) as address:
+    with run_server(server) as address:
         yield FakeSite(address, server.pages, server.asked)

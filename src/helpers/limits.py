@@ -1,0 +1,34 @@
+"""Limits of time: a call that may take so many seconds, a study that may ask for so many minutes."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+
+def call_within(function: Callable, seconds):
+    """Return what a function returns, raise what it raises, or TimeoutError after so many seconds.
+
+    It runs in a daemon thread, which cannot be killed and is left behind; what comes late is dropped.
+
+    >>> call_within(lambda: time.sleep(5), 0.01)
+    Traceback (most recent call last):
+        ...
+    TimeoutError
+    """
+    answer = Future()
+
+    def run():
+        try:
+            answer.set_result(function())
+        except BaseException as error:  # handed over, and raised in the thread that waits
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return answer.result(timeout=max(0.0, seconds))
+
+
+def end_after(minutes=None):
+    """Return the moment of time.monotonic() when so many minutes from now are up; without a number they never are."""
+    return math.inf if minutes is None else time.monotonic() + 60 * minutes

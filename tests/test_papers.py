@@ -26,7 +26,7 @@ def test_every_printed_cell_has_its_place(key):
 
 def test_futurex_level_weights_add_up_to_one():
     weights = papers.get_constant("futurex", "level_weights")
-    assert weights == [0.1, 0.2, 0.3, 0.4]
+    assert weights == (0.1, 0.2, 0.3, 0.4)
     assert sum(weights) == pytest.approx(1)
 
 
@@ -64,5 +64,5 @@ def test_constant_zero_and_false_are_values(tmp_path):
 def test_name_both_printed_and_assumed_is_refused(tmp_path):
     entry = '{ value = 3, section = "1", reason = "because" }'
     write_paper(tmp_path, f"[constants]\nhours = {entry}\n[assumed]\nhours = {entry}\n")
-    with pytest.raises(ValueError, match="hours is both"):
+    with pytest.raises(ValueError, match="hours stands in constants and in assumed"):
         papers.load_paper("mini", tmp_path)

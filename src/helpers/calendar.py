@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from helpers.papers import get_constant
+
 WINDOWS = {
     "A": ("2016-10-10", "2016-10-24"),
     "C1": ("2026-05-26", "2026-06-09"),
@@ -14,8 +16,8 @@ WINDOWS = {
 """Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
 
 
-ZONE = "Asia/Shanghai"
-"""The benchmark's clock, UTC+8 (FutureX 3.2.4)."""
+ZONE = f"Etc/GMT{-get_constant('futurex', 'utc_offset_hours'):+d}"
+"""The benchmark's clock, UTC+8 (FutureX 3.2.4); names of this family count hours behind UTC."""
 
 
 def list_days(window):

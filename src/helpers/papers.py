@@ -1,16 +1,29 @@
 """The papers' constants and printed results, read from data/papers: the one home of every published number.
 
-<key>.toml holds what the kit computes with (`[constants]`, each with its section) and what the kit takes where the
-paper is silent (`[assumed]`, each with its reason); <key>_<table>.csv holds a printed table, with a `section` column.
+<key>.toml holds what the kit computes with (`[constants]`, each with its section), what it takes where the paper is
+silent (`[assumed]`, each with its reason too), and what it does as words can say and no computation reads
+(`[decisions]`, likewise); <key>_<table>.csv holds a printed table, with a `section` column.
 """
 
 import tomllib
+from functools import cache
+from types import MappingProxyType
 
 import pandas as pd
 
 from helpers import store
 
 FOLDER = store.ROOT / "data" / "papers"
+
+FIELDS = {
+    "constants": ("value", "section"),
+    "assumed": ("value", "section", "reason"),
+    "decisions": ("value", "section", "reason"),
+}
+"""Part of a paper's toml -> what each of its entries says."""
+
+NOT_BUILT = ("proof_of_time", "worldreasoner")
+"""Papers whose rooms are still to come: nothing reads their constants yet but the ledger of claims."""
 
 
 def list_papers(folder=FOLDER):
@@ -23,10 +36,10 @@ def list_papers(folder=FOLDER):
 
 
 def load_paper(key, folder=FOLDER):
-    """Return a paper's toml as a dictionary: title, constants, assumed.
+    """Return a paper's toml as a dictionary: title, constants, assumed, decisions.
 
-    Raises LookupError for an unknown key, and ValueError when a constant lacks its section, an assumption lacks its
-    reason, or a name is both.
+    Raises LookupError for an unknown key, and ValueError when an entry lacks its section or its reason, or a name
+    stands in two parts.
 
     >>> load_paper("futurex")["constants"]["level_weights"]
     {'value': [0.1, 0.2, 0.3, 0.4], 'section': '4.1'}
@@ -35,36 +48,54 @@ def load_paper(key, folder=FOLDER):
     if not path.exists():
         raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers(folder))}")
     paper = tomllib.loads(path.read_text(encoding="utf-8"))
-    for part, fields in (("constants", ("value", "section")), ("assumed", ("value", "section", "reason"))):
+    places = {}
+    for part, fields in FIELDS.items():
         for name, entry in paper.setdefault(part, {}).items():
             absent = [field for field in fields if entry.get(field) in (None, "")]
             if absent:
                 raise ValueError(f"{key}.toml: {part}.{name} has no {absent[0]}")
-    both = sorted(set(paper["constants"]) & set(paper["assumed"]))
-    if both:
-        raise ValueError(f"{key}.toml: {both[0]} is both printed and assumed; keep one")
+            if name in places:
+                raise ValueError(f"{key}.toml: {name} stands in {places[name]} and in {part}; keep one")
+            places[name] = part
     return paper
 
 
 def get_constant(key, name, folder=FOLDER):
-    """Return one value of a paper, printed or assumed.
+    """Return one value of a paper, printed or assumed; a list comes as a tuple, a table as a mapping to read from.
+
+    A file is read again only when it has changed. Raises LookupError for an unknown name, and for a decision, which is
+    in words.
 
     >>> get_constant("futurex", "crawl_hours"), get_constant("futurex", "carry_days")
-    ([14, 16, 18, 20], 7)
+    ((14, 16, 18, 20), 7)
     >>> get_constant("futurex", "colour")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    LookupError: futurex has no constant 'colour'; it has absent_level, ...
+    LookupError: futurex has no constant 'colour'; it has ...
     """
-    paper = load_paper(key, folder)
-    values = paper["constants"] | paper["assumed"]
+    path = folder / f"{key}.toml"
+    values = _read_values(key, folder, path.stat().st_mtime_ns if path.exists() else None)
     if name not in values:
         raise LookupError(f"{key} has no constant {name!r}; it has {', '.join(sorted(values))}")
-    return values[name]["value"]
+    return values[name]
+
+
+@cache
+def _read_values(key, folder, changed_ns):
+    paper = load_paper(key, folder)
+    entries = paper["constants"] | paper["assumed"]
+    return MappingProxyType({name: _freeze(entry["value"]) for name, entry in entries.items()})
+
+
+def _freeze(value):
+    """Return a value that its readers can share, since none of them can change it."""
+    if isinstance(value, list):
+        return tuple(map(_freeze, value))
+    return MappingProxyType(value) if isinstance(value, dict) else value
 
 
 def list_constants(key, folder=FOLDER):
-    """Return a paper's constants as a table: name, value, section, status (printed or assumed), reason.
+    """Return a paper's entries as a table: name, value, section, status (printed, assumed or decided), reason.
 
     >>> list_constants("futurex").set_index("name").loc["carry_days", ["value", "status"]].tolist()
     [7, 'assumed']
@@ -72,7 +103,7 @@ def list_constants(key, folder=FOLDER):
     paper = load_paper(key, folder)
     rows = [
         {"name": name, "status": status, "reason": "", **entry}
-        for part, status in (("constants", "printed"), ("assumed", "assumed"))
+        for part, status in zip(FIELDS, ("printed", "assumed", "decided"), strict=True)
         for name, entry in paper[part].items()
     ]
     return pd.DataFrame(rows, columns=["name", "value", "section", "status", "reason"])

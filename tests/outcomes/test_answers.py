@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.outcomes.answers import CRAWL_HOURS, acquire_answers, measure_spread, summarize_acquisition
+from helpers.outcomes.answers import acquire_answers, measure_spread, summarize_acquisition
+from helpers.questions.events import CRAWL_HOURS
 from helpers.store import ROOT, list_columns
 
 DAY = pd.Timedelta(days=1)

@@ -23,7 +23,11 @@ from tqdm import tqdm
 from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import close_run, list_done, open_ledger, save_questions, save_run, sum_costs
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
+from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, list_columns
+
+DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
+"""Seconds a question, by default (FutureX 3.2.3)."""
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
@@ -124,7 +128,7 @@ def run_agents(
     *,
     window,
     drawn_from=None,
-    deadline_s=1800,
+    deadline_s=DEADLINE_S,
     workers=2,
     mode="process",
     progress=None,
@@ -134,11 +138,11 @@ def run_agents(
 
     `agents` maps agent_id to an agent (see the module's text); `events` is an events table; `opener` is called once a
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
-    `deadline_s` is in seconds a question, 30 minutes in the paper (3.2.3). What the ledger holds is not asked again,
-    failures neither: a missing prediction stays missing (4.1). An agent whose code changed, or other events, are a new
-    run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
-    after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on a
-    terminal only. `secrets` are kept out of stored reasons.
+    `deadline_s` is in seconds a question, by default the paper's limit (3.2.3). What the ledger holds is not asked
+    again, failures neither: a missing prediction stays missing (4.1). An agent whose code changed, or other events, are
+    a new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is
+    named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on
+    a terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")

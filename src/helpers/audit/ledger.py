@@ -6,7 +6,7 @@ tolerance, note. `published` and `operands` (separated by `;`) are references:
 - `table[where].column`: cells of a printed table <paper>_<table>.csv; `where` is a value of its first column, or
   conditions `column=value&column!=value`, or empty for all rows; the column `*` takes every number of the rows;
 - `name`: the value of that row of <paper>_statements.csv, the numbers and words printed in running text;
-- `@name`: a constant of <paper>.toml;  a number: itself (days in a week, say).
+- `@name`: a constant of <paper>.toml, `@name.part` where it has parts;  a number: itself (days in a week, say).
 
 To add a claim, add a line. To add a kind of check, add a function to `helpers.audit.checks`.
 """
@@ -66,8 +66,10 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
     if isinstance(number, float):
         return [number]
     if reference.startswith("@"):
-        value = _get_constant(paper, reference[1:], folder, _date_file(folder / f"{paper}.toml"))
-        return value if isinstance(value, list) else [value]
+        name, _, part = reference[1:].partition(".")
+        value = papers.get_constant(paper, name, folder)
+        value = value[part] if part else value
+        return list(value) if isinstance(value, tuple) else [value]
     values = [read_value(text) for text in _read_cells(*_split_reference(reference), paper, folder).values()]
     if reference.endswith("].*"):
         return [value for value in values if isinstance(value, float)]
@@ -112,11 +114,6 @@ def _select_cells(table, where, column, paper, folder, changed_ns):
 @lru_cache
 def _load_text(paper, table, folder, changed_ns):
     return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
-
-
-@lru_cache
-def _get_constant(paper, name, folder, changed_ns):
-    return papers.get_constant(paper, name, folder)
 
 
 def _date_file(path):

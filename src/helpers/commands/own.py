@@ -16,7 +16,7 @@ import pandas as pd
 
 from helpers.estimates.groups import summarize_groups
 from helpers.estimates.intervals import summarize_means
-from helpers.estimates.missing import simulate_std
+from helpers.estimates.missing import N_TRIALS, PERCENTS, simulate_std
 from helpers.estimates.pairs import score
 from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
 from helpers.figures import save_figure, use_style, write_index
@@ -27,13 +27,11 @@ from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_grouped, draw_intervals, draw_radar
 from helpers.store import locate_output
 
-PERCENTS = range(1, 21)
-"""Shares of predictions that go missing, as in Figure 7."""
 MANY = 20
 """So many agents or more: no legend can tell their colours apart."""
 
 
-def draw_folder(folder, seed=0, n_trials=20_000):
+def draw_folder(folder, seed=0, n_trials=N_TRIALS):
     """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
 
     Writes folder/figures and folder/tables, nothing else. Raises Problems before anything is written.

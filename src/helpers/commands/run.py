@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
-from helpers.agents.runs import order_events, run_agents, sample_events
+from helpers.agents.runs import DEADLINE_S, order_events, run_agents, sample_events
 from helpers.calendar import list_days
 from helpers.estimates.groups import summarize_groups
 from helpers.estimates.intervals import summarize_means
@@ -186,7 +186,9 @@ def main(arguments=None):
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
     parser.add_argument("--at-once", default="8", help="questions at once to a provider's model (default 8)")
     parser.add_argument("--ceiling", type=float, help="US dollars that the agent may cost in all (default: no limit)")
-    parser.add_argument("--deadline", default="1800", help="seconds a question (default 1800, the paper's 30 minutes)")
+    parser.add_argument(
+        "--deadline", default=str(DEADLINE_S), help=f"seconds a question (default {DEADLINE_S}, as in FutureX)"
+    )
     parser.add_argument("--sample-seed", default=SEED, type=int, help="another seed is another sample")
     given = parser.parse_args(arguments)
     try:

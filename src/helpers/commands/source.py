@@ -5,7 +5,7 @@ import argparse
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.calendar import list_days
+from helpers.calendar import ZONE, list_days, stamp_moment
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.papers import get_constant
@@ -26,7 +26,7 @@ def try_source(source_id, window, *, local=False):
         )
     with open_world(local=local) as connect:
         crawler = connect()
-        first = f"{list_days(window)[0]}T00:00:00+08:00"
+        first = stamp_moment(pd.Timestamp(list_days(window)[0], tz=ZONE))
         observations, _ = crawler.observe(source_id, first)
         print(f"page {sources[source_id].address} as of {first}: {len(observations)} values, the last are")
         print(observations.tail(3).to_string(index=False))

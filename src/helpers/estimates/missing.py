@@ -12,11 +12,19 @@ from scipy import sparse
 
 from helpers.estimates.intervals import divide, draw_counts, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.papers import get_constant
 
 RULES = ("at random", "level", "difficulty", "own error")
 """What the chance of a refusal grows with; only `own error` depends on what is missing itself."""
 
 TREATMENTS = ("drop", "zero", "model")
+
+N_DRAWN = get_constant("futurex", "missing_sample_events")
+N_TRIALS = get_constant("futurex", "missing_trials")
+"""Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
+
+PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("futurex", "missing_percent_high") + 1)
+"""Percent of predictions missing (FutureX 3.4.2, Figures 7 and 16)."""
 
 
 def align_scores(scores, events):
@@ -96,7 +104,7 @@ def average_prefixes(values, draws, sizes):
     return sums / np.asarray(sizes)[None, :, None]
 
 
-def simulate_std(matrix, rng, percents, n_drawn=500, n_trials=20_000, replace=False, chunk=500):
+def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False, chunk=500):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
     A trial draws `n_drawn` of an agent's scored predictions (with or without replacement), and keeps the share that is

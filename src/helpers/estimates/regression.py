@@ -17,9 +17,12 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.stats.multitest import multipletests
 
 from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.papers import get_constant
 
 FACTORS = ("agent_id", "domain", "level")
 CODINGS = ("base", "sum")
+STARRED_BELOW = get_constant("futurex", "significance_level")
+"""A p-value below it has three stars (FutureX 4.4)."""
 
 
 class Fit(NamedTuple):
@@ -141,7 +144,7 @@ def _check_rank(gram, coding_matrix, terms):
         raise ValueError(f"the rows cannot tell these apart: {names}; merge categories or leave a factor out")
 
 
-def tabulate_effects(fit, alpha=0.005):
+def tabulate_effects(fit, alpha=STARRED_BELOW):
     """Return a fit's effects as a table: factor, category, effect; for each kind of error se, p, 95% interval, stars.
 
     Two-sided t-tests: plain errors with N - K degrees of freedom, clustered ones with G - 1. `stars` is *** at
@@ -179,7 +182,7 @@ def _test_jointly(effects, covariance, df, df_rest):
     return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
 
 
-def measure_interactions(rows, first="agent_id", second="level", others=("domain",), alpha=0.005):
+def measure_interactions(rows, first="agent_id", second="level", others=("domain",), alpha=STARRED_BELOW):
     """Return how far each pair of categories lies off what its two categories add up to, and a joint test of all pairs.
 
     Effects of all pairs are fitted beside `others`; an interaction is what is left after the row and column means are

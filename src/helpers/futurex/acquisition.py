@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from helpers import papers
 from helpers.calendar import ZONE
-from helpers.outcomes.answers import CRAWL_HOURS
+from helpers.questions.events import CARRY_DAYS, CRAWL_HOURS
 
 
 def follow_acquisition(events, answers):
@@ -22,7 +21,7 @@ def follow_acquisition(events, answers):
     )
     day = (moment.dt.normalize() - first.dt.normalize()).dt.days
     crawl = day * len(CRAWL_HOURS) + moment.dt.hour.map({hour: at for at, hour in enumerate(CRAWL_HOURS)}) + 1
-    n_crawls = (papers.get_constant("futurex", "carry_days") + 1) * len(CRAWL_HOURS)
+    n_crawls = (CARRY_DAYS + 1) * len(CRAWL_HOURS)
     n_found = crawl.value_counts().reindex(range(1, n_crawls + 1), fill_value=0)
     steps = pd.DataFrame({"crawl": n_found.index, "n_found": n_found.to_numpy()})
     steps["day"] = (steps["crawl"] - 1) // len(CRAWL_HOURS)

@@ -15,9 +15,10 @@ from helpers.estimates.intervals import resample_means, summarize_means, take_in
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.questions.events import collect_events
+from helpers.questions.pose import HORIZON_DAYS
 
-DELAYS = (1, 3, 7, 14)
-"""Days; the paper chose 7."""
+DELAYS = (1, 3, HORIZON_DAYS, 14)
+"""Days; the third is the paper's choice."""
 QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "random")
 """Baselines that need no fit; the two fitted ones take most of the time."""
 
@@ -169,7 +170,7 @@ def match_questions(scores_by_delay, events_by_delay):
     return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
 
 
-def compare_matched(matched, rng, base=7, n_boot=2000):
+def compare_matched(matched, rng, base=HORIZON_DAYS, n_boot=2000):
     """Return by delay and agent the mean on matched questions, and its difference to the delay `base`, paired.
 
     Columns: delay, agent_id ("mean" is the mean over agents, question by question), mean, difference, low, high, n.

@@ -14,11 +14,11 @@ from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import bound_mean, judge_interval, resample_means, summarize_means, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 
-LEVEL_PAIRS = {"1-2": (1, 2), "3-4": (3, 4)}
+LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
 """Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""
 MIN_EVENTS = 5
 """A domain with fewer events is shown hollow and not interpreted."""
-RING_TOP = 0.2
+RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""
 INFORMED = ("Culture & Media", "Technology")
 NAMED = {

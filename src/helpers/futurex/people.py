@@ -23,6 +23,10 @@ from helpers.store import TABLES, dump_json, list_columns, parse_json
 AGENT = "people"
 """The agent that all persons are; each person is a run of it."""
 
+N_PEOPLE = papers.get_constant("futurex", "human_experts")
+N_QUESTIONS = papers.get_constant("futurex", "human_questions")
+"""How many people the paper asked how many questions (FutureX 4.2)."""
+
 STEP = ("keywords", "page", "observation", "reasoning")
 """What a step says: what was searched for, the page's address, what it says, what follows from it."""
 
@@ -41,10 +45,14 @@ def get_rules():
     >>> get_rules()
     {'minutes': 5, 'steps': 3, 'pages': 1}
     """
-    return {name: papers.get_constant("futurex", f"human_{name}") for name in ("minutes", "steps", "pages")}
+    return {
+        "minutes": papers.get_constant("futurex", "human_minutes"),
+        "steps": papers.get_constant("futurex", "human_steps"),
+        "pages": papers.get_constant("futurex", "human_pages"),
+    }
 
 
-def share_questions(events, seed, n_people=40, n_questions=300):
+def share_questions(events, seed, n_people=N_PEOPLE, n_questions=N_QUESTIONS):
     """Return who answers what: person (from 1), event_id, level; each question goes to one person (FutureX 4.2).
 
     The questions are a seeded sample, shared equally by the levels as far as each has enough. They are dealt level by

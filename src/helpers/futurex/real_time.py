@@ -129,7 +129,7 @@ def answer_page(crawler, query):
 
 def answer_morning(crawler, query):
     """Read the page as it stood at the day's start, 00:00 UTC+8, as an agent of the benchmark does."""
-    return answer_page(crawler, query | {"as_of": f"{query['as_of'][:10]}T00:00:00+08:00"})
+    return answer_page(crawler, query | {"as_of": stamp_moment(pd.Timestamp(query["as_of"][:10], tz=ZONE))})
 
 
 def answer_search(crawler, query, n=3):

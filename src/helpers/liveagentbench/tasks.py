@@ -143,8 +143,8 @@ def build_taskset(sources, shown, rng):
     """
     tasks, scenarios = load_tasks()
     rows, values = [], {}
-    n_validation, n_tasks = (papers.get_constant("liveagentbench", name) for name in ("n_validation", "n_tasks"))
-    n_first = round(n_validation / n_tasks * len(tasks))
+    share = papers.get_constant("liveagentbench", "n_validation") / papers.get_constant("liveagentbench", "n_tasks")
+    n_first = round(share * len(tasks))
     splits = rng.permutation(["validation"] * n_first + ["test"] * (len(tasks) - n_first))
     for task, split in zip(tasks.to_dict("records"), splits, strict=True):
         scenario = scenarios.loc[task["scenario"]]

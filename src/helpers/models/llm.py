@@ -20,9 +20,10 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from helpers.limits import call_within, end_after
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_over, is_passing
 from helpers.models.recordings import Recordings, hash_request, list_secrets, redact
+from helpers.papers import get_constant
 from helpers.store import dump_json
 
-DEADLINE_S = 1800
+DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
 
 N_REQUESTS = 4

@@ -9,14 +9,18 @@ import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.columns import ANSWER_STATUSES, SPREAD_RULES
+from helpers.papers import get_constant
+from helpers.questions.events import CRAWL_HOURS
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import resolve_event
-from helpers.questions.tiers import MIN_VALUES, N_VALUES
 from helpers.store import check_table, dump_json, parse_json
 from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
 
-CRAWL_HOURS = (14, 16, 18, 20)
+SPREAD_DAYS = get_constant("futurex", "spread_days")
+"""Days before the outcome's date whose values make its spread; as many values where a source is slower."""
+MIN_SPREAD_VALUES = get_constant("futurex", "spread_min_values")
+SPREAD_DDOF = get_constant("futurex", "spread_ddof")
 
 
 def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
@@ -128,14 +132,14 @@ def measure_spread(event, series, source, rule):
     end = terms["date"] if rule == "before_resolution" else min(terms["date"], event["as_of"][:10])
     before = series[series.index < end]
     if source.page.get("fixtures_days"):
-        values = pool_matches(before)[-N_VALUES:]
+        values = pool_matches(before)[-SPREAD_DAYS:]
     elif source.update_frequency in ("weekly", "monthly"):
-        values = before[terms["entity"]].dropna().iloc[-N_VALUES:]
+        values = before[terms["entity"]].dropna().iloc[-SPREAD_DAYS:]
     else:
-        first = str((pd.Timestamp(end) - pd.Timedelta(days=7)).date())
+        first = str((pd.Timestamp(end) - pd.Timedelta(days=SPREAD_DAYS)).date())
         values = before.loc[before.index >= first, terms["entity"]].dropna()
     n_values = len(values)
-    spread = round(float(np.std(values, ddof=1)), 9) if n_values >= MIN_VALUES else None
+    spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if n_values >= MIN_SPREAD_VALUES else None
     return {"spread": spread, "n_spread": n_values, "spread_rule": rule}
 
 

@@ -18,7 +18,8 @@ from helpers.outcomes.matching import match_answer, split_tokens
 from helpers.replies.boxes import Unreadable
 from helpers.replies.quantities import read_date
 
-HEADLINE = {"single": "accuracy", "multi": "f1", "ranking": "ranking", "number": "number"}
+HEADLINE = {"single": "accuracy", "multi": papers.get_constant("futurex", "multi_headline")}
+HEADLINE |= {"ranking": "ranking", "number": "number"}
 HEADLINE |= {"percent": "quantity", "interval": "inside", "date": "exact", "text": "match", "list": "match"}
 """Kind of event -> the metric that counts (FutureX 3.4.3, F1 rather than the strict rule of 3.3; see the module)."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, list_days, stamp_moment
+from helpers.papers import get_constant
 from helpers.questions.filters import JUDGES, draw_kept, screen_event
 from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
 from helpers.questions.tiers import assign_level, classify_volatility
@@ -18,10 +19,13 @@ from helpers.store import check_table, dump_json
 from helpers.world.crawl import ExtractionError
 from helpers.world.gateway import GatewayError
 
-CARRY_DAYS = 7
+CARRY_DAYS = get_constant("futurex", "carry_days")
 """Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""
+CRAWL_HOURS = get_constant("futurex", "crawl_hours")
+"""Hours of the day, UTC+8, at which answers are looked for (FutureX 3.2.4)."""
+MIN_OPTIONS = get_constant("futurex", "min_options")
 N_DISTRACTORS = 2
-"""Unrelated wrong options added to a market's option event, at least so many that it has four options."""
+"""Unrelated wrong options added to a market's option event, at least so many that it has `MIN_OPTIONS`."""
 
 
 def covers_window(source, window):
@@ -133,7 +137,7 @@ def describe_event(event_id, template_id, period, source, as_of, posed, page_id,
     What it shares its luck with, `cluster_id`, is the source that settles it: a market's question is about another's.
     """
     domain, subdomain, group = domain or (source.domain, source.subdomain, source.contamination_group)
-    due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=20)
+    due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=max(CRAWL_HOURS))
     return posed | {
         "event_id": event_id,
         "paper": "futurex",
@@ -190,7 +194,7 @@ def read_market_page(row, pages, related, rng):
     if len(options) > 2:
         others = {text for cell in pages["options"] for text in json.loads(cell)}
         pool = sorted(others - set(options.values()) - related - {"Yes", "No"})
-        n_added = max(N_DISTRACTORS, 4 - len(options))
+        n_added = max(N_DISTRACTORS, MIN_OPTIONS - len(options))
         chosen = [pool[i] for i in rng.permutation(len(pool))[:n_added]]
         options |= {f"distractor: {text}": text for text in chosen}
         keys = list(options)

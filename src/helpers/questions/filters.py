@@ -8,8 +8,10 @@ import re
 
 import numpy as np
 
+from helpers.papers import get_constant
+
 RULES = {"any": any, "majority": lambda flags: sum(flags) * 2 > len(flags), "all": all}
-"""How several judges combine; the paper does not say. Harmful drops on any flag, subjective on a majority."""
+"""How several judges can combine; the paper does not say."""
 
 HARMFUL = re.compile(
     r"\b(kill|murder|suicide|rape|terror\w*|assassinat\w*|massacre|porn\w*|slur|lynch\w*|genocide|overdose)\b", re.I
@@ -43,7 +45,10 @@ def judge_subjective(event):
     return (True, f"says {found.group(0)!r}") if found else (False, "")
 
 
-JUDGES = {"harmful": ({"words": judge_harmful}, "any"), "subjective": ({"words": judge_subjective}, "majority")}
+JUDGES = {
+    "harmful": ({"words": judge_harmful}, get_constant("futurex", "harmful_rule")),
+    "subjective": ({"words": judge_subjective}, get_constant("futurex", "subjective_rule")),
+}
 """Filter -> (judges by name, rule). Pass others to `collect_events` to change them."""
 
 

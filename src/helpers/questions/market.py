@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.questions.pose import Deck, Unanswerable, pose_event
+from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
 from helpers.questions.targets import resolve_event
 from helpers.store import dump_json
 from helpers.world.crawl import select_series
@@ -59,7 +59,7 @@ def pose_day(spec, source, rows, opens_at, deck):
     if observed["value"].notna().sum() == 0:
         return facts
     for _ in range(spec["per_day"]):
-        horizon = int(deck.rng.integers(3, 8))
+        horizon = int(deck.rng.integers(3, HORIZON_DAYS + 1))
         try:
             event = pose_event(spec, source, observed, opens_at, deck, horizon_days=horizon)
         except Unanswerable:

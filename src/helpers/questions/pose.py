@@ -7,13 +7,14 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from helpers.questions.targets import KINDS, NONE_LABEL, build_history
+from helpers.papers import get_constant
+from helpers.questions.targets import GAIN_DAYS, KINDS, NONE_LABEL, build_history
 from helpers.questions.tiers import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
 from helpers.world.crawl import select_series
 from helpers.world.render import format_period
 from helpers.world.sources import compute_published_at
 
-HORIZON_DAYS = 7
+HORIZON_DAYS = get_constant("futurex", "prediction_window_days")
 """Longest time from start to resolution (FutureX 3.4.1, the one-week window)."""
 N_BAND_VALUES = 28
 STEP_DAYS = {"daily": 1, "hourly": 1, "weekdays": 1, "weekly": 7}
@@ -211,7 +212,7 @@ def find_reference(series, variables, entities):
     """Return the values against which change counts: seven days before the date for gains, else the last published."""
     if variables.get("by") != "gain":
         return series[entities].ffill().iloc[-1]
-    back = str((pd.Timestamp(variables["date"]) - pd.Timedelta(days=7)).date())
+    back = str((pd.Timestamp(variables["date"]) - pd.Timedelta(days=GAIN_DAYS)).date())
     if back not in series.index:
         raise Unanswerable("no value is published for the day that gains count from")
     return series.loc[back]

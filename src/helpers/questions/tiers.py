@@ -2,13 +2,16 @@
 
 import numpy as np
 
+from helpers.papers import get_constant
 from helpers.questions.targets import order_entities
 
-N_VALUES = 7
-"""Published values that volatility looks back on, to match the metric's seven days."""
-VOLATILITY_CUT = 0.05
+N_VALUES = get_constant("futurex", "volatility_values")
+MIN_VALUES = get_constant("futurex", "volatility_min_values")
+"""Published values that volatility looks back on, and the fewest that give one."""
+VOLATILITY_CUT = get_constant("futurex", "volatility_cut_number")
 """Numbers above this are highly volatile; rankings are cut at the event set's median."""
-MIN_VALUES = 3
+LEVEL_1_BELOW = get_constant("futurex", "level1_below_options")
+"""A single choice with fewer options is of level 1."""
 
 
 def measure_number_volatility(values):
@@ -45,7 +48,7 @@ def measure_ranking_volatility(history, k, rank=None, order="desc"):
 def classify_volatility(events):
     """Return "low" or "high" for each open-ended event, blank for option events, and the cut for rankings.
 
-    Numbers are cut at 0.05, rankings at the median of the event set's rankings.
+    Numbers are cut at `VOLATILITY_CUT`, rankings at the median of the event set's rankings.
     """
     rankings = events.loc[events["kind"] == "ranking", "volatility"]
     median = float(rankings.median()) if len(rankings) else float("nan")
@@ -62,7 +65,7 @@ def assign_level(kind, n_options, volatility_class):
     >>> [assign_level("number", 0, "low"), assign_level("ranking", 0, "high")]
     [3, 4]
     """
-    if kind == "single" and n_options < 4:
+    if kind == "single" and n_options < LEVEL_1_BELOW:
         return 1
     if kind in ("single", "multi"):
         return 2

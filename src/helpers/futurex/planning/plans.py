@@ -7,6 +7,7 @@ import re
 
 import pandas as pd
 
+from helpers import papers
 from helpers.agents.research import read_plan
 from helpers.calendar import MONTHS
 from helpers.models.judges import make_schema
@@ -22,6 +23,11 @@ RUBRICS = {
 
 MAX_REASON = 60
 """Longest reason of a judge, in characters."""
+
+PLAN_SCORES = (papers.get_constant("futurex", "plan_score_low"), papers.get_constant("futurex", "plan_score_high"))
+"""Lowest and highest score of a criterion (FutureX 4.5.2)."""
+
+N_JUDGEMENTS = papers.get_constant("futurex", "plan_judgements")
 
 
 def write_plan(content):
@@ -85,14 +91,15 @@ def anonymise(text, names):
 def build_request(question, plan, rubrics=tuple(RUBRICS)):
     """Return a judge's prompt and the schema of its reply: for each criterion, in this order, a reason and a score."""
     criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in rubrics)
+    low, high = PLAN_SCORES
     verdict = make_schema(
-        reason={"type": "string", "maxLength": MAX_REASON}, score={"type": "integer", "minimum": 0, "maximum": 10}
+        reason={"type": "string", "maxLength": MAX_REASON}, score={"type": "integer", "minimum": low, "maximum": high}
     )
     schema = make_schema(**dict.fromkeys(rubrics, verdict))
     return read_prompt("judge_plan").format(question=question, plan=plan, criteria=criteria), schema
 
 
-def judge_plans(plans, consult, judge, *, rubrics=tuple(RUBRICS), repeats=(0,)):
+def judge_plans(plans, consult, judge, *, rubrics=tuple(RUBRICS), repeats=range(N_JUDGEMENTS)):
     """Return a judge's judgements of plans (target_type, plan_id, question, plan), a row a criterion and repeat.
 
     `consult(prompt, schema, repeat)` is of `models.judges`. A verdict that is missing has a blank score, and its state
@@ -165,7 +172,8 @@ def judge_by_rules(question, plan):
         "source_reliability": 3 * (n["n_sources"] - n["n_unvetted"]),
         "plan_actionability": 0 if n["n_early"] else 2 * n["n_concrete"] + 1,
     }
-    return {rubric: max(0, min(10, score)) for rubric, score in scores.items()}
+    low, high = PLAN_SCORES
+    return {rubric: max(low, min(high, score)) for rubric, score in scores.items()}
 
 
 def apply_rules(plans):

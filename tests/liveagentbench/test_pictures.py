@@ -6,16 +6,8 @@ import pytest
 from PIL import Image
 
 from helpers.liveagentbench import pictures
-from helpers.liveagentbench.pictures import (
-    Unrecorded,
-    Word,
-    build_pictures,
-    find_words,
-    lay_chart,
-    load_readings,
-    name_picture,
-)
-from helpers.liveagentbench.readers import Unread, read_table
+from helpers.liveagentbench.pictures import Unrecorded, Word, build_pictures, find_words, load_readings, name_picture
+from helpers.liveagentbench.readers import Unread, lay_chart, read_table
 
 AXIS = [Word(30, 60, 55, 76, "20"), Word(30, 200, 55, 216, "10"), Word(8, 100, 24, 190, "Licences (licences)")]
 TITLE = Word(300, 9, 560, 25, "Seattle pet licences 2016")

@@ -379,8 +379,8 @@ def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_
     assert table.loc["overall", ["n", "right"]].tolist() == [3, 1]
     assert table.loc["text_file", ["size", "n", "right"]].tolist() == [2, 2, 1]
     assert table.loc["image", "share"] == 0 and table.loc["image", "high"] > 0.5
-    stability = study.measure_stability(scored, make_events())
-    assert stability[["failed", "n"]].iloc[0].tolist() == [1, 3]
+    failed = study.tabulate_scores(scored, make_events(), "failed").set_index("column")
+    assert failed.loc["overall", ["right", "n"]].tolist() == [1, 3]
 
 
 def test_replies_that_are_not_recorded_leave_the_count_and_n_says_so():

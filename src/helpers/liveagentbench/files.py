@@ -6,7 +6,6 @@ two menus of a portal or, where the value lies deep, over three.
 """
 
 import ctypes
-import wave
 from contextlib import contextmanager
 from io import BytesIO
 
@@ -18,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
+from scipy.io import wavfile
 
 from helpers.liveagentbench.tasks import list_parts, pick_rows, split_list
 from helpers.store import parse_json
@@ -181,15 +181,11 @@ def write_wav(source, rows):
     """Return a recording: the rows read out by a synthetic English voice (`speak`)."""
     rate, sound = speak(tell_rows(source, rows))
     out = BytesIO()
-    with wave.open(out, "wb") as recording:
-        recording.setnchannels(1)
-        recording.setsampwidth(2)
-        recording.setframerate(rate)
-        recording.writeframes(sound)
+    wavfile.write(out, rate, np.frombuffer(sound, dtype=np.int16))
     return out.getvalue()
 
 
-def speak(text, voice="en"):
+def speak(text):
     """Return (samples a second, 16-bit samples) of a text spoken by espeak-ng, which works offline.
 
     Raises ModuleNotFoundError without the package espeakng-loader, RuntimeError when the voice cannot be had.
@@ -206,8 +202,8 @@ def speak(text, voice="en"):
 
     rate = library.espeak_Initialize(2, 0, espeakng_loader.get_data_path().encode(), 0)  # 2: hand over, at once
     library.espeak_SetSynthCallback(keep)
-    if rate <= 0 or library.espeak_SetVoiceByName(voice.encode()):
-        raise RuntimeError(f"espeak-ng has no voice {voice!r}")
+    if rate <= 0 or library.espeak_SetVoiceByName(b"en"):
+        raise RuntimeError("espeak-ng has no English voice")
     spoken = text.encode()
     library.espeak_Synth(spoken, len(spoken) + 1, 0, 0, 0, 1, None, None)
     library.espeak_Synchronize()

@@ -1,4 +1,4 @@
-"""What a character recogniser read in the task set's pictures, and how charts and clips become lines of cells.
+"""The words in the task set's pictures, with their places, as a character recogniser read them.
 
 The recogniser (rapidocr, whose package carries its model) weighs several hundred megabytes with what it needs, so it
 has an environment of its own: `make ocr` reads every picture of the task set and records the words with their places
@@ -7,12 +7,10 @@ in data/taskset/pictures.csv, by the picture's digest. From there on nothing kno
 
 import argparse
 import hashlib
-import re
 import tempfile
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +28,6 @@ COLUMNS = ["picture", "frame", "left", "top", "right", "bottom", "text"]
 FORMS = ("png", "gif")
 SEED = 31
 """Notebook 31's: of its events only splits and twins hang on it, not the pictures."""
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-DATE = re.compile(r"(\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?)\s*(.*)")
 
 
 class Unrecorded(LookupError):
@@ -86,63 +82,6 @@ def load_readings(path=READINGS):
 
 
 # --- lines of cells ---------------------------------------------------------------------------------------------------
-
-
-def read_chart(body):
-    """Return a chart's lines of cells: a head, then date, name and value of each mark that carries a number."""
-    (words,) = find_words(body)
-    return lay_chart(words)
-
-
-def lay_chart(words):
-    """Return the lines of cells of a chart: labels under it, numbers over them, the axis label on its left.
-
-    A number belongs to the label whose right end (labels are slanted up to their mark) is nearest to its middle, and at
-    most half a step away; numbers left of all marks are the axis's.
-    """
-    lowest = max((word.bottom for word in words), default=0)
-    upright = sorted((word for word in words if is_upright(word)), key=lambda word: -word.top)
-    title = min(words, key=lambda word: word.top, default=None)
-    labels = [
-        word
-        for word in words
-        if word.bottom > 0.7 * lowest and not NUMBER.fullmatch(word.text) and word not in upright and word != title
-    ]
-    labels = sorted(labels, key=lambda word: word.right)
-    ends = [label.right for label in labels]
-    step = median(np.diff(ends)) if len(ends) > 1 else 2 * max(ends, default=0)
-    lines = [["Date", "Name", " ".join(word.text for word in upright)]]
-    numbers = [word for word in words if NUMBER.fullmatch(word.text)]
-    for label in labels:
-        near = min(numbers, key=lambda word, end=label.right: abs(word.middle - end), default=None)
-        if near is not None and abs(near.middle - label.right) <= step / 2:
-            lines.append([*split_label(label.text), near.text])
-    return lines
-
-
-def is_upright(word):
-    """Tell whether words run upwards, as an axis's label does."""
-    return word.bottom - word.top > 1.5 * (word.right - word.left) and len(word.text) > 2
-
-
-def split_label(text):
-    """Return (date, name) of a label.
-
-    >>> split_label("2016-10-07 14:00 I-94"), split_label("Boston")
-    (['2016-10-07 14:00', 'I-94'], ['', 'Boston'])
-    """
-    found = DATE.match(text)
-    return list(found.groups()) if found else ["", text]
-
-
-def read_clip(body):
-    """Return a clip's lines of cells, a frame a line: date and name above, the number, what it is below."""
-    lines = []
-    for words in find_words(body):
-        label, value, heading = (word.text for word in sorted(words, key=lambda word: word.top))
-        lines = lines or [["Date", "Name", heading]]
-        lines.append([*split_label(label), value])
-    return lines
 
 
 # --- the recogniser ---------------------------------------------------------------------------------------------------

@@ -1,19 +1,24 @@
-"""What a solver can read: files, saved pages and a menu's pages become rows of date, name, heading and value."""
+"""What a solver can read: files, pages and pictures become rows of date, name, heading and value."""
 
 import json
 import re
 from functools import lru_cache
 from io import BytesIO, StringIO
+from statistics import median
 
+import numpy as np
 import pandas as pd
 from lxml import html
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
 from helpers.calendar import find_dates
-from helpers.liveagentbench.pictures import NUMBER, Unrecorded, read_chart, read_clip
+from helpers.liveagentbench.pictures import Unrecorded, find_words
 
 COLUMNS = ["occurred_at", "entity", "heading", "text"]
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+LABEL = re.compile(r"(\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?)\s*(.*)")
+"""A label of a mark or frame: a date or time, then a name."""
 FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, PyPdfError)
 """What readers raise for a file that is not what its name says."""
 
@@ -105,9 +110,6 @@ def read_pdf(body):
     return [line for line in lines.values() if len(line) > 1]
 
 
-READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json, "png": read_chart, "gif": read_clip}
-
-
 def melt_grid(lines):
     """Return a grid's rows: its first line heads it, its first column holds dates, its second names unless it is wide.
 
@@ -144,3 +146,63 @@ def read_dates(text):
         f"{date.year}-{date.month:02}-{date.day:02}" + (f"T{time[1]}" if time else "")
         for date, time in zip(named, times, strict=True)
     ]
+
+
+def read_chart(body):
+    """Return a chart's lines of cells: a head, then date, name and value of each mark that carries a number."""
+    (words,) = find_words(body)
+    return lay_chart(words)
+
+
+def lay_chart(words):
+    """Return the lines of cells of a chart: labels under it, numbers over them, the axis label on its left.
+
+    A number belongs to the label whose right end (labels are slanted up to their mark) is nearest to its middle, and at
+    most half a step away; numbers left of all marks are the axis's.
+    """
+    lowest = max((word.bottom for word in words), default=0)
+    upright = sorted((word for word in words if is_upright(word)), key=lambda word: -word.top)
+    title = min(words, key=lambda word: word.top, default=None)
+    labels = [
+        word
+        for word in words
+        if word.bottom > 0.7 * lowest and not NUMBER.fullmatch(word.text) and word not in upright and word != title
+    ]
+    labels = sorted(labels, key=lambda word: word.right)
+    ends = [label.right for label in labels]
+    step = median(np.diff(ends)) if len(ends) > 1 else 2 * max(ends, default=0)
+    lines = [["Date", "Name", " ".join(word.text for word in upright)]]
+    numbers = [word for word in words if NUMBER.fullmatch(word.text)]
+    for label in labels:
+        near = min(numbers, key=lambda word, end=label.right: abs(word.middle - end), default=None)
+        if near is not None and abs(near.middle - label.right) <= step / 2:
+            lines.append([*split_label(label.text), near.text])
+    return lines
+
+
+def is_upright(word):
+    """Tell whether words run upwards, as an axis's label does."""
+    return word.bottom - word.top > 1.5 * (word.right - word.left) and len(word.text) > 2
+
+
+def split_label(text):
+    """Return (date, name) of a label.
+
+    >>> split_label("2016-10-07 14:00 I-94"), split_label("Boston")
+    (['2016-10-07 14:00', 'I-94'], ['', 'Boston'])
+    """
+    found = LABEL.match(text)
+    return list(found.groups()) if found else ["", text]
+
+
+def read_clip(body):
+    """Return a clip's lines of cells, a frame a line: date and name above, the number, what it is below."""
+    lines = []
+    for words in find_words(body):
+        label, value, heading = (word.text for word in sorted(words, key=lambda word: word.top))
+        lines = lines or [["Date", "Name", heading]]
+        lines.append([*split_label(label), value])
+    return lines
+
+
+READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json, "png": read_chart, "gif": read_clip}

@@ -64,13 +64,12 @@ def answer_question(question, table):
 
 def select_rows(question, table):
     """Return the rows a question is about (occurred_at, entity, value, text): its column, its names, its dates."""
-    headings = list(dict.fromkeys(table["heading"]))
     words = set(re.findall(r"\w+", question.casefold()))
-    likeness = [len(words & set(re.findall(r"[^\W\d]{2,}", heading.casefold()))) for heading in headings]
-    same = [heading for heading in headings if likeness[headings.index(heading)] == max(likeness)]
-    kept = table[
-        table["heading"].isin(same[:1] if len(set(headings)) == len(headings) and max(likeness) else headings[:1])
-    ]
+    heading = max(
+        dict.fromkeys(table["heading"]),
+        key=lambda heading: len(words & set(re.findall(r"[^\W\d]{2,}", heading.casefold()))),
+    )
+    kept = table[table["heading"] == heading]
     names = order_names(question, kept["entity"].unique())
     kept = kept[kept["entity"].isin([*names, ""])] if names else kept
     kept = kept[keep_dates(kept["occurred_at"], read_dates(question))]

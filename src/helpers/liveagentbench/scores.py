@@ -11,7 +11,8 @@ from itertools import chain
 import pandas as pd
 import seaborn as sns
 
-from helpers.estimates.intervals import measure_share, resample_means, take_interval
+from helpers import store
+from helpers.estimates.intervals import compare_paired, measure_share
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
@@ -19,7 +20,6 @@ from helpers.liveagentbench.truths import list_truths
 from helpers.models.judges import make_schema
 from helpers.outcomes.matching import SCORER_VERSION, match_answer
 from helpers.prompts import read_prompt
-from helpers.store import parse_json
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
@@ -34,7 +34,7 @@ RUN_COLUMNS = ["agent", "event_id", "status", "reply", "reason", "n_pages"]
 
 def open_events(events):
     """Return events as dicts, their capabilities as lists."""
-    return [event | {"capabilities": parse_json(event["capabilities"])} for event in events.to_dict("records")]
+    return [event | {"capabilities": store.parse_json(event["capabilities"])} for event in events.to_dict("records")]
 
 
 def run_kits(kits, events, places, fetch, fetch_down):
@@ -97,9 +97,10 @@ def ask_task(consult, event, paths):
 
 
 def score_runs(runs, answers):
-    """Return runs with extracted, is_match, is_equal, is_strict, score and strict (0 or 1, blank where not recorded).
+    """Return runs with extracted, is_match, is_equal, is_strict, and score, strict, failed (0 or 1, blank if missing).
 
-    Only a task that was attempted can score; `is_match` says of any reply whether it fits.
+    Only a task that was attempted can score; `is_match` says of any reply whether it fits. A task that did not execute
+    has `failed`, a reply that is not recorded is missing.
     """
     truth = list_truths(answers)
     replies = [reply if isinstance(reply, str) else None for reply in runs["reply"]]  # a table's blank is a NaN
@@ -108,7 +109,7 @@ def score_runs(runs, answers):
     is_run, is_missing = table["status"].eq("ok"), table["status"].eq("missing")
     for name, rule in (("score", "is_match"), ("strict", "is_strict")):
         table[name] = (table[rule] & is_run).astype(float).mask(is_missing)
-    return table
+    return table.assign(failed=table["status"].eq("failed").astype(float).mask(is_missing))
 
 
 def list_columns(events):
@@ -121,14 +122,17 @@ def list_columns(events):
     for group in GROUPS:
         columns["scenario", group] = plain.loc[plain["scenario_group"] == group, "event_id"]
     for name in CAPABILITIES:
-        columns["capability", name] = plain.loc[[name in parse_json(c) for c in plain["capabilities"]], "event_id"]
+        columns["capability", name] = plain.loc[
+            [name in store.parse_json(c) for c in plain["capabilities"]], "event_id"
+        ]
     return columns
 
 
 def tabulate_scores(scored, events, value="score"):
     """Return the share right by agent and column: agent, kind, column, size, n, right, share, low, high (Wilson).
 
-    `size` is the column's number of tasks, `n` those of them that count: less only where replies are not recorded.
+    `value` names what counts: score, strict, or failed. `size` is the column's number of tasks, `n` those of them that
+    count: less only where replies are not recorded.
     """
     rows = []
     for agent, part in scored.groupby("agent", sort=False):
@@ -139,17 +143,6 @@ def tabulate_scores(scored, events, value="score"):
             rows.append(
                 {"agent": agent, "kind": kind, "column": name, "size": len(members), "right": int(known.sum())} | share
             )
-    return pd.DataFrame(rows)
-
-
-def measure_stability(scored, events):
-    """Return by agent the share of all plain tasks that did not execute: agent, n, failed, share, low, high."""
-    plain = scored[scored["event_id"].isin(events.loc[events["variant"] == "plain", "event_id"])]
-    known = plain[plain["status"] != "missing"]
-    rows = [
-        {"agent": agent, "failed": int(part["status"].eq("failed").sum())} | measure_share(part["status"].eq("failed"))
-        for agent, part in known.groupby("agent", sort=False)
-    ]
     return pd.DataFrame(rows)
 
 
@@ -183,41 +176,32 @@ def compare_pairs(scored, events, rng, n_boot=2000):
     table = table.merge(
         scored[columns[:3]], left_on=["agent", "pair_id"], right_on=["agent", "event_id"], suffixes=("", "_plain")
     )
-    table = table[table["status"] != "lacking"].assign(effect=lambda t: t["score"] - t["score_plain"])
+    table = table[table["status"] != "lacking"]
     rows = []
     for (agent, variant), part in table.groupby(["agent", "variant"], sort=False):
-        low, high = take_interval(resample_means(part[["effect"]], rng, n_boot)[:, 0])
-        means = {"plain": part["score_plain"].mean(), "twin": part["score"].mean(), "effect": part["effect"].mean()}
-        n_failed = int(part["status"].eq("failed").sum())
-        rows.append(
-            {"agent": agent, "variant": variant, "n": len(part)}
-            | means
-            | {"low": low, "high": high, "failed": n_failed}
-        )
+        pair = compare_paired(part["score_plain"], part["score"], rng, n_boot)
+        row = {"agent": agent, "variant": variant, "n": pair["n"]}
+        row |= {"plain": part["score_plain"].mean(), "twin": part["score"].mean(), "effect": pair["difference"]}
+        rows.append(row | {"low": pair["low"], "high": pair["high"], "failed": int(part["status"].eq("failed").sum())})
     return pd.DataFrame(rows)
 
 
 def build_scores(scored):
     """Return the scores table of the contract: a row a run, task and metric (match, strict)."""
+    table = scored.assign(
+        run_id=scored["agent"],
+        sample=0,
+        agent_id=scored["agent"],
+        is_missing=scored["status"].ne("ok"),
+        is_scored=scored["status"].ne("missing"),
+        reason=scored["status"].where(scored["status"] != "ok"),
+        scorer_version=SCORER_VERSION,
+    )
     parts = [
-        pd.DataFrame(
-            {
-                "run_id": scored["agent"],
-                "event_id": scored["event_id"],
-                "sample": 0,
-                "metric": metric,
-                "agent_id": scored["agent"],
-                "score": scored[column],
-                "score_imputed": scored[column].fillna(0.0),
-                "is_missing": scored["status"].ne("ok"),
-                "is_scored": scored["status"].ne("missing"),
-                "reason": scored["status"].where(scored["status"] != "ok"),
-                "scorer_version": SCORER_VERSION,
-            }
-        )
+        table.assign(metric=metric, score=scored[column], score_imputed=scored[column].fillna(0.0))
         for metric, column in (("match", "score"), ("strict", "strict"))
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)[store.list_columns("scores")]
 
 
 def draw_results(table, ax):

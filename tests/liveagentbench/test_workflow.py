@@ -7,8 +7,16 @@ import pandas as pd
 import pytest
 
 from helpers.liveagentbench import workflow as study
-from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level, write_questions
+from helpers.liveagentbench.cases import JUDGES, Step, load_cases, load_questions, rate_level, write_questions
 from helpers.liveagentbench.files import build_files
+from helpers.liveagentbench.funnel import (
+    build_screenings,
+    build_tables,
+    catch_planted,
+    list_kept,
+    measure_reading,
+    run_funnel,
+)
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.liveagentbench.truths import list_truths, lock_answer, match_locked
@@ -38,12 +46,18 @@ def write_lines(path, *rows):
     ("rows", "reason"),
     [
         (["{"], "q.jsonl, line 1: no JSON"),
-        ([{"question_id": "a"}], "q.jsonl, line 1: text is missing"),
-        ([["a"]], "q.jsonl, line 1: question_id is missing"),
+        ([{"question_id": "a"}], r"q.jsonl, line 1: \$ 'text' is a required property"),
+        ([["a"]], "q.jsonl, line 1: .* is not of type 'object'"),
         ([{"question_id": "a", "text": "x"}] * 2, "q.jsonl, line 2: question_id 'a' is there already"),
-        ([{"question_id": "a", "text": "x", "abilities": ["fly"]}], "q.jsonl, a: abilities knows no 'fly'"),
-        ([{"question_id": "a", "text": "x", "abilities": 5}], "q.jsonl, a: abilities must be a list"),
-        ([{"question_id": "a", "text": "x", "kind": "odd"}], "q.jsonl, a: kind knows no 'odd'"),
+        (
+            [{"question_id": "a", "text": "x", "abilities": ["fly"]}],
+            r"line 1: \$.abilities\[0\] 'fly' is not one",
+        ),
+        (
+            [{"question_id": "a", "text": "x", "abilities": 5}],
+            r"q.jsonl, line 1: \$.abilities 5 is not of type 'array'",
+        ),
+        ([{"question_id": "a", "text": "x", "kind": "odd"}], r"q.jsonl, line 1: \$.kind 'odd' is not one of"),
         ([""], "q.jsonl holds no question"),
     ],
 )
@@ -72,9 +86,12 @@ def test_public_questions_go_out_and_come_back(tmp_path):
     [
         ({"event_id": "nowhere"}, "no such question, or no task 'nowhere'"),
         ({"question_id": "u99"}, "u99: no such question"),
-        ({"steps": [{"do": "fly", "ability": "fly", "environment": "none"}]}, "step 'fly' has an unknown label"),
-        ({"steps": [{"do": "fly", "ability": "read"}]}, "u13: a step is not do, ability and environment"),
-        ({"planted": "uniquness"}, "u13: planted knows no 'uniquness'; it has relevance"),
+        (
+            {"steps": [{"do": "fly", "ability": "fly", "environment": "none"}]},
+            r"1: \$.steps\[0\].ability 'fly' is not",
+        ),
+        ({"steps": [{"do": "fly", "ability": "read"}]}, r"line 1: \$.steps\[0\] 'environment' is a required property"),
+        ({"planted": "uniquness"}, r"line 1: \$.planted 'uniquness' is not one of \['relevance'"),
     ],
 )
 def test_a_wrong_case_is_told(tmp_path, questions, made, change, reason):
@@ -131,7 +148,7 @@ def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
     views = control(
         build_reader(answer=lambda prompt, repeat: next(a for question, a in truths.items() if question in prompt))
     )
-    caught = study.catch_planted(views, cases).set_index(["stage", "judge"])
+    caught = catch_planted(views, cases).set_index(["stage", "judge"])
     labels = caught.xs("labels", level="judge")
     assert labels["planted"].tolist() == ["dropped"] * 4
     assert labels["n_fine"].tolist() == [20] * 4 and labels["n_false"].tolist() == [0] * 4
@@ -229,16 +246,16 @@ def test_the_funnel_counts_each_question_once():
         study.view("b", "tool dependent", "model", True),
         study.view("c", "tool dependent", "model", None),
     ]
-    funnel = study.run_funnel(pd.DataFrame(rows), stages)
+    funnel = run_funnel(pd.DataFrame(rows), stages)
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
-    assert study.list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
+    assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
 
 
 def test_a_kept_test_task_is_stored_locked_and_levelled_by_its_own_steps(made):
     tasks, cases, _ = made
     names = sorted(name for name, case in cases.items() if not case["planted"])
-    events, answers = study.build_tables(names, cases, tasks.columns, 30)
+    events, answers = build_tables(names, cases, tasks.columns, 30)
     stored = list_truths(answers)
     splits = events.set_index("event_id")["split"]
     assert events.columns.tolist() == tasks.columns.tolist() and set(splits) == {"validation", "test"}
@@ -247,17 +264,17 @@ def test_a_kept_test_task_is_stored_locked_and_levelled_by_its_own_steps(made):
         assert (stored[name] == answer) is (splits[name] == "validation")
         assert splits[name] == "validation" or match_locked(f"Answer: {answer}", stored[name])
         assert events.set_index("event_id").loc[name, "level"] == rate_level(steps)
-    assert answers.equals(study.build_tables(names, cases, tasks.columns, 30)[1])
-    assert not answers.equals(study.build_tables(names, cases, tasks.columns, 31)[1])
+    assert answers.equals(build_tables(names, cases, tasks.columns, 30)[1])
+    assert not answers.equals(build_tables(names, cases, tasks.columns, 31)[1])
 
 
 def test_screenings_hold_what_was_said_and_only_cases_without_a_fault_are_read():
     said = [("a", True), ("b", False), ("c", None), ("planted", True)]
-    views = pd.DataFrame([study.view(name, "uniqueness", judge, kept) for name, kept in said for judge in study.JUDGES])
+    views = pd.DataFrame([study.view(name, "uniqueness", judge, kept) for name, kept in said for judge in JUDGES])
     cases = {name: {"planted": "uniqueness" if name == "planted" else None} for name, _ in said}
-    reading = study.measure_reading(views, cases)
+    reading = measure_reading(views, cases)
     assert (reading["n"], reading["share"]) == (2, 0.5)
-    rows = study.build_screenings(views)
+    rows = build_screenings(views)
     assert rows["event_id"].tolist() == ["a", "a", "b", "b", "planted", "planted"]
     assert rows["is_dropped"].tolist() == [False, False, True, True, False, False]
     assert set(rows["filter"]) == {"uniqueness, model", "uniqueness, labels"}

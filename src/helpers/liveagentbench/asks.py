@@ -75,8 +75,6 @@ ASKS = {
     "gap": find_gap,
 }
 """What can be asked of rows (occurred_at, entity, value), each with an argument: a place, a bound, two entities."""
-
-
 COUNTS, SIMPLE = ("above", "rises"), ("value",)
 """Asks whose answer is a count; asks that take one step once the row is found."""
 

@@ -10,10 +10,12 @@ annotator's work on a question: the task that it became (of `helpers.liveagentbe
 import json
 from typing import NamedTuple
 
+import jsonschema
 import pandas as pd
 
 from helpers import papers
 from helpers.liveagentbench.tasks import FORMS
+from helpers.models.judges import make_schema
 from helpers.store import ROOT
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
@@ -21,12 +23,37 @@ ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values())
 KINDS = ("knowledge", "lookup", "opinion", "work")
 """What a question is, by reading: known without a tool, found by one search, a matter of taste, or work for a tool."""
 CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
+STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
+"""A question's way; it goes on only from a stage that keeps it."""
+JUDGES = ("model", "labels")
 MAX_MISMATCH, MIN_STEPS, MIN_TOOLS = (
     papers.get_constant("liveagentbench", name) for name in ("mismatch_limit", "min_steps", "min_tools")
 )
 """Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
 LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
 """Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
+TEXT = {"type": "string", "minLength": 1}
+STEP_LABELS = {"ability": {"enum": list(ABILITIES)}, "environment": {"enum": list(ENVIRONMENTS)}}
+QUESTION = {
+    "type": "object",
+    "required": ["question_id", "text"],
+    "properties": {
+        "question_id": TEXT,
+        "text": TEXT,
+        "kind": {"enum": [*KINDS, None]},
+        "abilities": {"type": ["array", "null"], "items": STEP_LABELS["ability"]},
+        "environments": {"type": ["array", "null"], "items": STEP_LABELS["environment"]},
+    },
+}
+CASE = {
+    "type": "object",
+    "required": ["question_id", "event_id", "steps"],
+    "properties": {
+        "steps": {"type": "array", "minItems": 1, "items": make_schema(do={"type": "string"}, **STEP_LABELS)},
+        "planted": {"enum": [*CONTROLS, "", None]},
+    },
+}
+"""JSON schemas of the lines of questions.jsonl and cases.jsonl."""
 
 
 class Step(NamedTuple):
@@ -37,21 +64,22 @@ class Step(NamedTuple):
     environment: str
 
 
-def read_lines(path, needed):
-    """Return the objects of a JSON lines file. Raises ValueError with file, line and reason."""
+def read_lines(path, schema):
+    """Return the objects of a JSON lines file, each held to a schema. Raises ValueError with file, line and reason."""
     rows, seen = [], set()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue
+        place = f"{path.name}, line {number}"
         try:
             row = json.loads(line)
+            jsonschema.validate(row, schema)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{path.name}, line {number}: no JSON ({error.msg})") from None
-        lacking = [name for name in needed if not (isinstance(row, dict) and row.get(name))]
-        if lacking:
-            raise ValueError(f"{path.name}, line {number}: {lacking[0]} is missing")
+            raise ValueError(f"{place}: no JSON ({error.msg})") from None
+        except jsonschema.ValidationError as error:
+            raise ValueError(f"{place}: {error.json_path} {error.message}") from None
         if row["question_id"] in seen:
-            raise ValueError(f"{path.name}, line {number}: question_id {row['question_id']!r} is there already")
+            raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
         seen.add(row["question_id"])
         rows.append(row)
     if not rows:
@@ -62,22 +90,11 @@ def read_lines(path, needed):
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
     """Return users' questions: question_id, text, kind, abilities, environments, lacks, answer, answer_task.
 
-    What is not given is None. Raises ValueError with file and reason for a line that is no question (with its number)
-    or has an unknown label (with its question_id).
+    What is not given is None. Raises ValueError with file, line and reason for a line that is no question.
     """
-    rows = read_lines(path, ("question_id", "text"))
-    known = {"abilities": ABILITIES, "environments": ENVIRONMENTS}
-    for row in rows:
-        for name, words in known.items():
-            if not isinstance(row.get(name) or [], list):
-                raise ValueError(f"{path.name}, {row['question_id']}: {name} must be a list")
-            wrong = sorted(set(row.get(name) or []) - set(words))
-            if wrong:
-                raise ValueError(f"{path.name}, {row['question_id']}: {name} knows no {wrong[0]!r}")
-        if row.get("kind") not in (None, *KINDS):
-            raise ValueError(f"{path.name}, {row['question_id']}: kind knows no {row['kind']!r}")
     columns = ["question_id", "text", "kind", "abilities", "environments", "lacks", "answer", "answer_task"]
-    return pd.DataFrame(rows).reindex(columns=columns).astype(object).where(lambda table: table.notna(), None)
+    table = pd.DataFrame(read_lines(path, QUESTION)).reindex(columns=columns).astype(object)
+    return table.where(table.notna(), None)
 
 
 def write_questions(questions, path):
@@ -92,24 +109,15 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer.
 
     `answers` maps event_id to the computed answer, which holds where the annotator gave none. Raises ValueError for a
-    case of an unknown question or task, or a step with an unknown label.
+    line that is no case, and for a case of an unknown question or task.
     """
     texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
-    for row in read_lines(path, ("question_id", "event_id", "steps")):
+    for row in read_lines(path, CASE):
         name = row["question_id"]
         if name not in texts or row["event_id"] not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
-        try:
-            steps = [Step(**step) for step in row["steps"]]
-        except TypeError as error:
-            raise ValueError(f"{path.name}, {name}: a step is not do, ability and environment ({error})") from None
-        if row.get("planted") not in (None, "", *CONTROLS):
-            raise ValueError(f"{path.name}, {name}: planted knows no {row['planted']!r}; it has {', '.join(CONTROLS)}")
-        wrong = [step for step in steps if step.ability not in ABILITIES or step.environment not in ENVIRONMENTS]
-        if wrong:
-            raise ValueError(f"{path.name}, {name}: step {wrong[0].do!r} has an unknown label")
         answer = row.get("answer") or answers[row["event_id"]]
-        event = events.loc[row["event_id"]].to_dict()
+        event, steps = events.loc[row["event_id"]].to_dict(), [Step(**step) for step in row["steps"]]
         cases[name] = {"event": event, "steps": steps, "planted": row.get("planted") or "", "answer": answer}
     return cases
 
@@ -134,12 +142,12 @@ def count_tools(steps):
     return len({step.environment for step in steps} - {"none"})
 
 
-def rate_level(steps, cuts=LEVELS):
-    """Return a task's level, 1 to 3, by its steps and tools (`cuts`: the most of either for levels 1 and 2).
+def rate_level(steps):
+    """Return a task's level, 1 to 3, by its steps and tools (LEVELS).
 
     >>> rate_level([Step("open", "read", "document"), Step("add", "calculate", "document")])
     1
     """
     n_steps, n_tools = len(steps), count_tools(steps)
-    fits = [n_steps <= most and (tools is None or n_tools <= tools) for most, tools in cuts]
-    return fits.index(True) + 1 if any(fits) else len(cuts) + 1
+    fits = [n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS]
+    return fits.index(True) + 1 if any(fits) else len(LEVELS) + 1

@@ -1,4 +1,4 @@
-"""The workflow from users' questions to checked tasks: screening, four controls, a funnel (LiveAgentBench 3.2).
+"""The workflow from users' questions to checked tasks: screening and four controls (LiveAgentBench 3.2).
 
 What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged in two ways, by a
 language model and by labels made in reading, so that the model is held against them and against planted faults. The
@@ -9,41 +9,34 @@ asks a model takes `consult` (`helpers.models.judges`).
 
 import pandas as pd
 
-from helpers.estimates.intervals import measure_share
 from helpers.liveagentbench.cases import (
-    ABILITIES,
-    CONTROLS,
     ENVIRONMENTS,
+    JUDGES,
     MAX_MISMATCH,
     MIN_STEPS,
     MIN_TOOLS,
+    STEP_LABELS,
     Step,
     compute_mismatch,
     count_tools,
     list_tags,
-    rate_level,
 )
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, solve_task
-from helpers.liveagentbench.truths import lock_answer, write_truth
 from helpers.models.judges import make_schema
 from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 from helpers.prompts import read_prompt
-from helpers.store import hash_text, parse_json
+from helpers.store import parse_json
 
 RUN_ID = "30_spdg"
-STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
-"""A question's way; it goes on only from a stage that keeps it."""
-JUDGES = ("model", "labels")
 N_HITS = 3
 MAX_PASSAGES = 600
 """Characters of what a search found that a model is shown."""
 ANSWERED = ("ok", "unparsable")
 """States of a request that a model replied to, whether or not its reply holds an answer."""
 NEED = make_schema(needs_tool={"enum": ["yes", "no"]}, tool={"enum": list(ENVIRONMENTS)})
-STEP = make_schema(ability={"enum": list(ABILITIES)}, environment={"enum": list(ENVIRONMENTS)})
-STEPS = make_schema(steps={"type": "array", "items": STEP, "minItems": 1, "maxItems": 4})
+STEPS = make_schema(steps={"type": "array", "items": make_schema(**STEP_LABELS), "minItems": 1, "maxItems": 4})
 """What a model replies with on need and steps; an answer alone has the task set's FORM."""
 
 
@@ -262,87 +255,4 @@ def control_cases(questions, cases, consult, search, places, ways):
 # --- the funnel ------------------------------------------------------------------------------------------------------
 
 
-def run_funnel(views, stages=STAGES):
-    """Return how many questions each stage keeps, by judge: judge, stage, n_in, n_out, n_unknown, reasons.
-
-    A question without a view (None) stops there and is counted as unknown; reasons are the notes of those dropped.
-    """
-    rows = []
-    for judge, part in views.groupby("judge", sort=False):
-        left = set(part["question_id"])
-        for stage in stages:
-            here = part[(part["stage"] == stage) & part["question_id"].isin(left)]
-            kept = here[here["is_kept"].eq(True)]
-            dropped = here[here["is_kept"].eq(False)]
-            reasons = "; ".join(f"{note} ({n})" for note, n in dropped["note"].value_counts(sort=False).items())
-            row = {"judge": judge, "stage": stage, "n_in": len(left), "n_out": len(kept)}
-            rows.append(row | {"n_unknown": len(left) - len(kept) - len(dropped), "reasons": reasons})
-            left = set(kept["question_id"])
-    return pd.DataFrame(rows)
-
-
-def count_readers(views):
-    """Return how the blind readers ended: how, n, share, low, high (Wilson, 95%); none, no row."""
-    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])].dropna(subset="is_kept")
-    rows = [{"how": how} | measure_share(part["note"].eq(how)) for how in dict.fromkeys(sorted(part["note"]))]
-    return pd.DataFrame(rows, columns=["how", "n", "share", "low", "high"])
-
-
-def measure_reading(views, cases):
-    """Return the share of fault-free cases that the blind readers let pass: n, share, low, high (Wilson, 95%)."""
-    fine = [name for name, case in cases.items() if not case["planted"]]
-    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])]
-    return measure_share(part.loc[part["question_id"].isin(fine), "is_kept"].dropna().astype(bool))
-
-
-def list_kept(views, judge, stages=STAGES):
-    """Return the question_ids that a judge keeps at every stage, sorted."""
-    part = views[(views["judge"] == judge) & views["is_kept"].eq(True)]
-    n_kept = part.groupby("question_id")["stage"].nunique()
-    return sorted(n_kept.index[n_kept == len(stages)])
-
-
-def catch_planted(views, cases):
-    """Return what each control says of the case planted for it, and of the cases not planted for any.
-
-    Columns: stage, judge, planted (kept, dropped or not recorded), n_fine, n_false (fine cases that it drops).
-    """
-    rows, said = [], {True: "kept", False: "dropped", None: "not recorded"}
-    for stage in CONTROLS:
-        planted = {name for name, case in cases.items() if case["planted"] == stage}
-        fine = {name for name, case in cases.items() if not case["planted"]}
-        for judge in JUDGES:
-            part = views[(views["stage"] == stage) & (views["judge"] == judge)].set_index("question_id")["is_kept"]
-            known = part[part.index.isin(fine)].dropna()
-            verdicts = [said[part[name]] for name in sorted(planted)]
-            row = {"stage": stage, "judge": judge, "planted": ", ".join(verdicts)}
-            rows.append(row | {"n_fine": len(known), "n_false": int((~known.astype(bool)).sum())})
-    return pd.DataFrame(rows)
-
-
 # --- the tables ------------------------------------------------------------------------------------------------------
-
-
-def build_tables(names, cases, columns, seed):
-    """Return (events, answers) of the cases kept; a test task's answer is a salted hash of its normalised tokens.
-
-    `columns` are those of the events, `seed` salts the hashes. An event's id is its question's.
-    """
-    events, answers = [], []
-    for name in names:
-        case = cases[name]
-        facts = {"event_id": name, "pair_id": None, "level": rate_level(case["steps"]), "n_steps": len(case["steps"])}
-        event = case["event"] | facts
-        stored = case["answer"]
-        if event["split"] != "validation":
-            stored = lock_answer(stored, hash_text(f"{seed}:{name}", 16))
-        events.append(event)
-        answers.append({"event_id": name, "value": write_truth(stored), "status": "ok"})
-    return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
-
-
-def build_screenings(views):
-    """Return the table of screenings: every view that says something, with the stage and its judge as the filter."""
-    known = views[views["is_kept"].notna()].rename(columns={"question_id": "event_id", "note": "reason"})
-    facts = {"filter": known["stage"] + ", " + known["judge"], "is_dropped": ~known["is_kept"].astype(bool)}
-    return known.assign(**facts)[["event_id", "filter", "judge", "is_dropped", "reason"]]

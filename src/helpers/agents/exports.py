@@ -1,0 +1,41 @@
+"""Runs as they are committed: the ledger's tables, under names of runs that stay when the code or the events change.
+
+In the ledger a run_id ends in the digest of all that the run's answers depend on, so that a resumed run mixes nothing.
+In the tables of data/tables it stands in every row, and would rewrite them all with each change of the code; so there a
+run is named by its agent, window and condition, and its row in the table runs has the ledger's id, `ledger_run_id`.
+"""
+
+import re
+
+from helpers.agents.ledger import KEPT, read_runs
+from helpers.store import TABLES
+
+
+def name_runs(runs):
+    """Return {run_id: name}: agent, window and condition; two runs of the same keep their digests.
+
+    >>> import pandas as pd
+    >>> ids = ["arima-A-0123abcd", "arima-C1-4567abcd", "arima-C1-89abcdef"]
+    >>> list(name_runs(pd.DataFrame({"run_id": ids, "condition": ["sites misbehave", None, None]})).values())
+    ['arima-A-sites_misbehave', 'arima-C1-4567abcd', 'arima-C1-89abcdef']
+    """
+    names = {}
+    for run_id, condition in zip(runs["run_id"], runs["condition"].fillna(""), strict=True):
+        words = re.findall(r"\w+", condition)
+        names[run_id] = "-".join([run_id.rpartition("-")[0], *["_".join(words)] * bool(words)])
+    taken = list(names.values())
+    return {run_id: name if taken.count(name) == 1 else run_id for run_id, name in names.items()}
+
+
+def export_runs(path, run_ids, timed=()):
+    """Return {table: rows} of some runs in a ledger, by their names, each table sorted by its key.
+
+    Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
+    every replay. Raises what `ledger.read_runs` does.
+    """
+    tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
+    names = name_runs(tables["runs"])
+    tables["runs"] = tables["runs"].assign(ledger_run_id=tables["runs"]["run_id"])
+    tables["runs"]["seed"] = tables["runs"]["seed"].astype("Int64")  # whole also beside runs that have none
+    tables = {table: rows.assign(run_id=rows["run_id"].map(names)) for table, rows in tables.items()}
+    return {table: rows.sort_values(TABLES[table][0], ignore_index=True) for table, rows in tables.items()}

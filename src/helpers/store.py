@@ -143,6 +143,19 @@ def parse_json(cell):
     return json.loads(cell)
 
 
+def parse_object(text):
+    """Return the JSON object that a text holds, {} when it holds none.
+
+    >>> parse_object('{"a": 1}'), parse_object("[1]"), parse_object("I think"), parse_object(None)
+    ({'a': 1}, {}, {}, {})
+    """
+    try:
+        value = json.loads(text or "")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def dump_json(value):
     """Write a value as compact JSON with sorted keys, so equal values are equal text; None is a blank cell.
 

@@ -16,10 +16,9 @@ from helpers.agents.searching import (
     ask_step_by_step,
     ask_with_pages,
     ask_with_tools,
-    read_arguments,
     read_step,
 )
-from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit
+from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit, read_arguments
 from helpers.models.grammars import STEP_GRAMMAR
 from helpers.prompts import read_prompt
 from helpers.store import list_columns

@@ -20,7 +20,8 @@ from helpers.agents.runs import run_agents
 from helpers.limits import call_within
 from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
-from helpers.models.recordings import JOURNAL, PACKED, Recordings, hide_secrets, list_secrets, pack_recordings, redact
+from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
+from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.servers import run_server
 
 MODEL = "openai/mock-1"

@@ -6,7 +6,7 @@ import requests
 from builders import open_sites
 
 from helpers.world.archive import Misbehaviour
-from helpers.world.crawl import ExtractionError
+from helpers.world.extract import ExtractionError
 from helpers.world.gateway import GatewayError
 
 NAMES = ("clemson", "weather_bwi", "geomagnetic", "i94_hours", "oil_brent", "wikipedia_views")

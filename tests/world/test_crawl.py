@@ -9,7 +9,8 @@ import pytest
 from builders import open_sites
 
 from helpers.store import ROOT
-from helpers.world.crawl import Crawler, ExtractionError, extract_page, open_world, select_series
+from helpers.world.crawl import Crawler, open_world
+from helpers.world.extract import ExtractionError, extract_page, select_series
 from helpers.world.gateway import GatewayError
 from helpers.world.sources import load_sources
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from helpers.agents.identity import hash_parser
 from helpers.agents.prompts import fill_prompt
 from helpers.models.failures import LlmError, fail
-from helpers.models.grammars import build_grammar
+from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
@@ -152,8 +152,7 @@ def constrain_json(client, name, schema, grammar, max_tokens):
     """Return the options of a request whose reply is to be JSON: by grammar for a local model, else by schema."""
     if client.is_local:
         return {"grammar": grammar, "max_tokens": max_tokens}
-    form = {"name": name, "schema": schema, "strict": True}
-    return {"response_format": {"type": "json_schema", "json_schema": form}}
+    return demand_json(name, schema)
 
 
 def constrain_answer(client, event):

@@ -4,7 +4,6 @@ Both are tool-calling agents of smolagents, which runs their turns and keeps the
 the transcript, every look-up is as of the event's start day. smolagents is imported where it is used (about a second).
 """
 
-import json
 from contextlib import suppress
 from functools import partial
 
@@ -12,11 +11,10 @@ import pandas as pd
 
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
-from helpers.agents.searching import read_arguments
-from helpers.agents.tools import call_tool, write_schema
-from helpers.models.grammars import join_alternatives, quote_literal
+from helpers.agents.tools import call_tool, read_arguments, write_schema
+from helpers.models.grammars import join_alternatives, make_schema, quote_literal
 from helpers.prompts import read_prompt
-from helpers.store import dump_json
+from helpers.store import dump_json, parse_object
 
 N_CALLS = 3
 """Calls of the manager a question, at most."""
@@ -37,17 +35,12 @@ SEARCH_AGENT = "Searches the web and reports what it finds."
 LENGTHS = {"query": 60, "address": 120, "task": 100, "answer": 160}
 """Longest argument of a local model's call, in characters."""
 
-PLAN_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "facts_given": {"type": "string"},
-        "facts_to_look_up": {"type": "string"},
-        "facts_to_derive": {"type": "string"},
-        "plan": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["facts_given", "facts_to_look_up", "facts_to_derive", "plan"],
-    "additionalProperties": False,
-}
+PLAN_SCHEMA = make_schema(
+    facts_given={"type": "string"},
+    facts_to_look_up={"type": "string"},
+    facts_to_derive={"type": "string"},
+    plan={"type": "array", "items": {"type": "string"}},
+)
 """The manager's survey of facts and its plan."""
 
 PLAN_GRAMMAR = r"""root ::= "{\"facts_given\": " fact ", \"facts_to_look_up\": " fact derived plan "}"
@@ -108,13 +101,10 @@ def read_plan(content):
     >>> read_plan("First I search.") is None
     True
     """
-    with suppress(ValueError):
-        plan = json.loads(content)
-        if isinstance(plan, dict) and set(plan) == set(PLAN_SCHEMA["required"]):
-            *facts, steps = (plan[name] for name in PLAN_SCHEMA["required"])
-            if isinstance(steps, list) and all(isinstance(text, str) for text in [*facts, *steps]):
-                return plan
-    return None
+    from jsonschema import Draft202012Validator
+
+    plan = parse_object(content)
+    return plan if Draft202012Validator(PLAN_SCHEMA).is_valid(plan) else None
 
 
 def carry_out_plan(manager, plan, failures):
@@ -266,10 +256,9 @@ def read_call(reply):
     content = reply["content"] or "Nothing to report."
     if not content.lstrip().startswith("{"):
         return {"name": "final_answer", "arguments": {"answer": content}}
-    with suppress(ValueError):
-        call = json.loads(content)
-        if isinstance(call.get("name"), str) and isinstance(call.get("arguments"), dict):
-            return {"name": call["name"], "arguments": call["arguments"]}
+    call = parse_object(content)
+    if isinstance(call.get("name"), str) and isinstance(call.get("arguments"), dict):
+        return {"name": call["name"], "arguments": call["arguments"]}
     return None
 
 
@@ -278,15 +267,10 @@ def constrain_call(client, tools, is_last):
     if client.is_local:
         arguments = {tool.name: get_argument(tool) for tool in tools if not is_last or tool.name == "final_answer"}
         return {"grammar": build_call_grammar(arguments), "max_tokens": MAX_REPLY}
-    return (
-        {}
-        if is_last
-        else {
-            "tools": [
-                write_schema(tool.name, tool.description, {get_argument(tool): {"type": "string"}}) for tool in tools
-            ]
-        }
-    )
+    if is_last:
+        return {}
+    texts = {"type": "string"}
+    return {"tools": [write_schema(tool.name, tool.description, {get_argument(tool): texts}) for tool in tools]}
 
 
 def get_argument(tool):

@@ -3,13 +3,12 @@
 The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day.
 """
 
-import json
-
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
-from helpers.agents.tools import SCHEMAS, call_tool, search_web
-from helpers.models.grammars import STEP_GRAMMAR
+from helpers.agents.tools import SCHEMAS, call_tool, read_arguments, search_web
+from helpers.models.grammars import STEP_GRAMMAR, make_schema
 from helpers.prompts import read_prompt
+from helpers.store import parse_object
 
 N_CALLS = 3
 """Look-ups a question, at most."""
@@ -18,16 +17,11 @@ N_FOUND = 3
 MAX_STEP = 200
 """Longest step of a local model, in tokens."""
 
-STEP_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "thought": {"type": "string"},
-        "action": {"type": "string", "enum": ["search", "open", "answer"]},
-        "input": {"type": "string"},
-    },
-    "required": ["thought", "action", "input"],
-    "additionalProperties": False,
-}
+STEP_SCHEMA = make_schema(
+    thought={"type": "string"},
+    action={"type": "string", "enum": ["search", "open", "answer"]},
+    input={"type": "string"},
+)
 """One turn of a step-by-step agent."""
 
 
@@ -75,11 +69,8 @@ def read_step(content):
     >>> read_step('{"thought": "", "action": "search", "input": "rain"}')["action"], read_step("I think")["action"]
     ('search', 'answer')
     """
-    try:
-        step = json.loads(content or "")
-    except ValueError:
-        step = {}
-    if isinstance(step, dict) and step.get("action") in ("search", "open") and isinstance(step.get("input"), str):
+    step = parse_object(content)
+    if step.get("action") in ("search", "open") and isinstance(step.get("input"), str):
         return {"thought": str(step.get("thought", "")), "action": step["action"], "input": step["input"]}
     return {"thought": "", "action": "answer", "input": ""}
 
@@ -98,12 +89,3 @@ def ask_with_tools(transcript, event, world):
         for call in reply["tool_calls"]:
             seen = call_tool(transcript, world, event, call["function"]["name"], read_arguments(call))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": seen})
-
-
-def read_arguments(call):
-    """Return a tool call's arguments as a dict, {} when they are no JSON object."""
-    try:
-        arguments = json.loads(call["function"]["arguments"] or "{}")
-    except ValueError:
-        return {}
-    return arguments if isinstance(arguments, dict) else {}

@@ -1,5 +1,6 @@
 """What an agent may call: search the web and open a page, both as of the event's start day and through the gateway."""
 
+from helpers.store import parse_object
 from helpers.world.gateway import GatewayError
 
 N_HITS = 2
@@ -72,3 +73,8 @@ def call_tool(transcript, world, event, name, arguments, *, actor=None):
     text = "There are two tools: search, with a query, and open, with an address."
     transcript.add("tool", actor=actor, tool=name, arguments=arguments, content=text, error="not a tool")
     return text
+
+
+def read_arguments(call):
+    """Return a tool call's arguments as a dict, {} when they are no JSON object."""
+    return parse_object(call["function"]["arguments"])

@@ -20,7 +20,7 @@ import pebble
 
 from helpers.columns import REPLY_STATUSES
 from helpers.models.failures import fail
-from helpers.models.recordings import redact
+from helpers.models.secrets import redact
 from helpers.store import dump_json, hash_text, list_columns
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason")

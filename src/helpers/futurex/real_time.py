@@ -12,9 +12,10 @@ import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.estimates.intervals import flatten_summary, summarize_means
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.world.crawl import Crawler, ExtractionError
+from helpers.world.crawl import Crawler
+from helpers.world.extract import ExtractionError
 from helpers.world.gateway import Gateway, GatewayError
 from helpers.world.sources import read_rows
 

@@ -19,7 +19,7 @@ from helpers.estimates.intervals import (
     take_interval,
 )
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
 from helpers.world.render import format_period

@@ -15,7 +15,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.liveagentbench.tasks import FORMS
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.store import ROOT
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")

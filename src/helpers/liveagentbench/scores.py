@@ -17,7 +17,7 @@ from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.liveagentbench.truths import list_truths
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.outcomes.matching import SCORER_VERSION, match_answer
 from helpers.prompts import read_prompt
 

@@ -24,7 +24,7 @@ from helpers.liveagentbench.cases import (
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, solve_task
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 from helpers.prompts import read_prompt
 from helpers.store import parse_json

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from helpers.models.recordings import redact
+from helpers.models.secrets import redact
 
 MAX_WAIT_S = 60
 """A provider's Retry-After counts up to this many seconds, and so does the wait of our own between attempts."""

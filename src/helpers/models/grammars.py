@@ -1,4 +1,4 @@
-"""Grammars (GBNF) that hold a local model's answers to a form its parser reads."""
+"""Forms that hold a model's answers to what their parser reads: JSON schemas, and grammars (GBNF) for local models."""
 
 from math import comb
 
@@ -15,6 +15,25 @@ turn ::= look | "\"answer\", \"input\": \"\""
 look ::= ("\"search\"" | "\"open\"") ", \"input\": \"" text "\""
 text ::= [^"\\\n] [^"\\\n]{0,159}"""
 """One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160 characters."""
+
+
+def make_schema(**properties):
+    """Return the JSON schema of an object that has exactly these properties.
+
+    >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
+    ['harmful']
+    """
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def demand_json(name, schema):
+    """Return the option of a request that holds the reply to a JSON schema, by the provider's structured output."""
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}}
 
 
 def quote_literal(text):

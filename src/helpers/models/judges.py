@@ -14,6 +14,7 @@ from typing import NamedTuple
 import jsonschema
 
 from helpers.models.failures import LlmError
+from helpers.models.grammars import demand_json
 from helpers.models.llm import ask, open_door
 from helpers.models.local import MODELS, PACKAGE, get_local_name, name_model, open_model
 from helpers.models.recordings import pack_recordings
@@ -91,27 +92,12 @@ def build_consult(door, model, is_local) -> Callable[..., Verdict]:
     return consult
 
 
-def make_schema(**properties):
-    """Return the JSON schema of an object that has exactly these properties.
-
-    >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
-    ['harmful']
-    """
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def choose_options(schema, is_local, repeat):
     """Return the options of a judge's request: structured output, repeats by temperature and seed.
 
     A local model's server turns the schema into a grammar.
     """
-    form = {"name": "verdict", "schema": schema, "strict": True}
-    options = {"response_format": {"type": "json_schema", "json_schema": form}, "max_tokens": MAX_TOKENS}
+    options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
     options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
     return options | ({"extra_body": {"cache_prompt": False}} if is_local else {})
 

@@ -19,7 +19,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 
 from helpers.limits import call_within, end_after
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_over, is_passing
-from helpers.models.recordings import Recordings, hash_request, list_secrets, redact
+from helpers.models.recordings import Recordings, hash_request
+from helpers.models.secrets import list_secrets, redact
 from helpers.papers import get_constant
 from helpers.store import dump_json
 

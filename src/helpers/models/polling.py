@@ -24,7 +24,7 @@ from helpers.models.llm import (
     recall,
     try_often,
 )
-from helpers.models.recordings import redact
+from helpers.models.secrets import redact
 from helpers.store import dump_json
 
 GROWTH, MAX_INTERVAL_S = 1.5, 30

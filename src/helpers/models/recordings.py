@@ -7,102 +7,17 @@ facts of the one time it was asked; replaying repeats them and never measures an
 that are configured are hidden in it.
 """
 
-import base64
 import gzip
 import json
 import os
-import re
 import threading
-from functools import lru_cache
 from pathlib import Path
-from urllib.parse import quote, quote_plus
 
-from helpers.store import ROOT, dump_json, hash_text, locate_output
+from helpers.models.secrets import hide_secrets
+from helpers.store import ROOT, dump_json, hash_text, locate_output, parse_object
 
 PACKED, JOURNAL = "requests.jsonl.gz", "requests.jsonl"
 """A run's files: what is committed, and what has been recorded since it was packed."""
-
-SECRET_NAMES = re.compile(r"(^|_)(KEYS?|TOKENS?|SECRETS?|PASSWORDS?|CREDENTIALS?)$", re.IGNORECASE)
-"""How an environment variable that holds a secret ends."""
-
-MIN_SECRET = 8
-"""Shorter values are not taken for secrets, nor looked for in base64: hiding "1" everywhere would spoil every text."""
-
-
-# --- secrets ---------------------------------------------------------------------------------------------------------
-
-
-def list_secrets(environment):
-    """Return the values of all environment variables whose name says that they hold a key, token or password.
-
-    >>> list_secrets({"OPENAI_API_KEY": "sk-123456789", "HOME": "/home/me", "N_TOKENS": "4"})
-    ('sk-123456789',)
-    """
-    return tuple(sorted({v for k, v in environment.items() if SECRET_NAMES.search(k) and len(v) >= MIN_SECRET}))
-
-
-def encode_secret(secret):
-    """Return the forms in which a text may hold a secret: as it is, in JSON, URL-encoded, in hex, in base64.
-
-    Base64 of a longer text that holds the secret depends on where it starts (3 cases); the part that only the secret
-    decides is looked for, in the usual and in the URL alphabet.
-
-    >>> base64.b64encode(b"user:sk-123456789").decode()[8:] in encode_secret("sk-123456789")
-    False
-    >>> any(form in base64.b64encode(b"user:sk-123456789").decode() for form in encode_secret("sk-123456789"))
-    True
-    """
-    data = secret.encode()
-    forms = {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote(secret), quote_plus(secret)}
-    if len(data) >= MIN_SECRET:
-        forms |= {data.hex(), data.hex().upper()}
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            forms.add(encode(data).decode().rstrip("="))
-            for shift in range(3):
-                text = encode(b"\0" * shift + data).decode()
-                forms.add(text[-(-8 * shift // 6) : 8 * (shift + len(data)) // 6])
-    return forms
-
-
-@lru_cache(maxsize=64)
-def compile_secrets(secrets):
-    """Return a pattern that finds every form of some secrets (a tuple), the longest first; None without secrets."""
-    forms = {form for secret in filter(None, secrets) for form in encode_secret(secret)}
-    ordered = map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))
-    return re.compile("|".join(re.sub("%[0-9A-F]{2}", r"(?i:\g<0>)", form) for form in ordered)) if forms else None
-
-
-def hide_secrets(value, secrets):
-    """Return a value (text, or lists and dicts of them) with "<secret>" for every form of the secrets.
-
-    >>> hide_secrets({"error": ["bad key sk%2F1", 401]}, ["sk/1"])
-    {'error': ['bad key <secret>', 401]}
-    """
-    pattern = compile_secrets(tuple(secrets))
-    if pattern is None:
-        return value
-    if isinstance(value, str):
-        return pattern.sub("<secret>", value)
-    if isinstance(value, dict):
-        return {hide_secrets(key, secrets): hide_secrets(part, secrets) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [hide_secrets(part, secrets) for part in value]
-    return value
-
-
-def redact(text, secrets=()):
-    """Return a text on one line without secrets, this machine's paths and memory addresses, at most 500 characters.
-
-    >>> redact("no /home/me/data.csv for key sk-12 at 0x7f3a2b1c at http://a.replay/b/c", secrets=["sk-12"])
-    'no <path> for key <secret> at <address> at http://a.replay/b/c'
-    """
-    text = hide_secrets(text, secrets)
-    text = re.sub(r"(?<![\w:/.])(?:/[\w.@+-]+){2,}/?", "<path>", text)
-    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "<address>", text)
-    return " ".join(text.split())[:500]
-
-
-# --- recordings ------------------------------------------------------------------------------------------------------
 
 
 def hash_request(request):
@@ -170,23 +85,14 @@ def read_rows(folder):
     rows, packed, journal = {}, Path(folder) / PACKED, Path(folder) / JOURNAL
     if packed.exists():
         for number, line in enumerate(gzip.decompress(packed.read_bytes()).splitlines(), 1):
-            row = read_line(line)
-            if row is None:
+            row = parse_object(line)
+            if "key" not in row:
                 raise ValueError(f"{Path(folder).name}/{PACKED}: line {number} is no recording; restore the file")
             rows[row["key"]] = row
     if journal.exists():
-        found = [read_line(line) for line in journal.read_bytes().splitlines()]
-        rows |= {row["key"]: row for row in found if row is not None}
+        found = map(parse_object, journal.read_bytes().splitlines())
+        rows |= {row["key"]: row for row in found if "key" in row}
     return rows
-
-
-def read_line(line):
-    """Return the recording that a line of JSON holds, None when it is cut short."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and "key" in row else None
 
 
 def pack_recordings(run_id, facts=None, secrets=()):

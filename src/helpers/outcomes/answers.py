@@ -14,7 +14,7 @@ from helpers.questions.events import CRAWL_HOURS
 from helpers.questions.pose import pool_matches
 from helpers.questions.targets import resolve_event
 from helpers.store import check_table, dump_json, parse_json
-from helpers.world.crawl import ExtractionError
+from helpers.world.extract import ExtractionError
 from helpers.world.gateway import GatewayError
 
 SPREAD_DAYS = get_constant("futurex", "spread_days")

@@ -4,7 +4,6 @@ Every event is posed from pages crawled as of its start day, 00:00 UTC+8 (Future
 """
 
 import json
-import string
 import zlib
 
 import numpy as np
@@ -13,10 +12,10 @@ import pandas as pd
 from helpers.calendar import ZONE, list_days, stamp_moment
 from helpers.papers import get_constant
 from helpers.questions.filters import JUDGES, draw_kept, screen_event
-from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
+from helpers.questions.pose import HORIZON_DAYS, Unanswerable, letter_options, open_deck, pose_event, seed_by_name
 from helpers.questions.tiers import assign_level, classify_volatility
 from helpers.store import check_table, dump_json
-from helpers.world.crawl import ExtractionError
+from helpers.world.extract import ExtractionError
 from helpers.world.gateway import GatewayError
 
 CARRY_DAYS = get_constant("futurex", "carry_days")
@@ -69,8 +68,7 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
         try:
             return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
         except (GatewayError, ExtractionError) as error:
-            event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{source.id}"
-            return [], [make_screening(event_id, "unreachable", str(error))]
+            return [], [make_screening(name_event(window, as_of, source.id), "unreachable", str(error))]
     candidates, screenings = [], []
     for template in source.templates:
         if is_due(template, source, day):
@@ -81,14 +79,18 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
     return candidates, screenings
 
 
-def open_deck(seed, name):
-    """Return a template's own deck, seeded by its name, so that another template's draws never move it."""
-    return Deck(np.random.default_rng([seed, zlib.crc32(name.encode())]))
+def name_event(window, as_of, name):
+    """Return an event's id: its window, its start day, and what asks it.
+
+    >>> name_event("A", "2016-10-12T00:00:00+08:00", "oil_top")
+    'A-1012-oil_top'
+    """
+    return f"{window}-{as_of[5:7]}{as_of[8:10]}-{name}"
 
 
 def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days):
     """Return (event, None), or (None, screening) with the reason why none can be asked."""
-    event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-{template['id']}"
+    event_id = name_event(window, as_of, template["id"])
     try:
         observations, page_id = crawler.observe(source.id, as_of)
         posed = pose_within(template, source, observations, as_of, deck, horizon_days)
@@ -173,10 +175,10 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
         is_over = json.loads(row["terms"])["date"] < as_of[:10]
         if not opened <= posed_at < pd.Timestamp(as_of) or not pd.Timestamp(as_of) < closes_at <= end or is_over:
             continue
-        event_id = f"{window}-{as_of[5:7]}{as_of[8:10]}-market-{row['market_id']}"
+        event_id = name_event(window, as_of, f"market-{row['market_id']}")
         about = crawler.sources[json.loads(row["terms"])["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
-        posed = read_market_page(row, pages, related, np.random.default_rng([seed, zlib.crc32(event_id.encode())]))
+        posed = read_market_page(row, pages, related, seed_by_name(seed, event_id))
         subject = (about.domain, about.subdomain, about.contamination_group)
         template_id = f"market_{row['market_id'].split('-')[0]}"
         events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
@@ -199,12 +201,9 @@ def read_market_page(row, pages, related, rng):
         options |= {f"distractor: {text}": text for text in chosen}
         keys = list(options)
         options = {keys[i]: options[keys[i]] for i in rng.permutation(len(keys))}
-    letters = dict(zip(options, string.ascii_uppercase, strict=False))
-    lines = [f"{letter}. {options[key]}" for key, letter in letters.items()]
-    return {
-        "prompt": "\n".join([row["question"], *lines]),
+    letters, wording = letter_options(row["question"], options)
+    return wording | {
         "kind": "single",
-        "options": {letter: options[key] for key, letter in letters.items()},
         "k": None,
         "unit": "",
         "entity_id": terms.get("entity"),

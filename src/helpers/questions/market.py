@@ -11,15 +11,15 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from helpers.calendar import ZONE
-from helpers.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event
+from helpers.calendar import WINDOWS, ZONE
+from helpers.questions.pose import HORIZON_DAYS, Unanswerable, open_deck, pose_event
 from helpers.questions.targets import resolve_event
 from helpers.store import dump_json
-from helpers.world.crawl import select_series
+from helpers.world.extract import select_series
 from helpers.world.sources import load_sources, locate_rows, read_rows
 
-SPANS = (("2016-10-05", "2016-10-24"), ("2026-05-25", "2026-06-09"), ("2026-10-04", "2026-10-19"))
-"""Days on which questions open, by season."""
+LEADS = {"A": 5, "C1": 1, "C2": 1}
+"""Questions open on the days of each window, and on so many days before its first."""
 SETTLE = pd.Timedelta(minutes=30)
 """How long after the source's value the market settles."""
 SEED = 20161010
@@ -39,15 +39,16 @@ def melt_rows(rows, variable):
     return rows[["occurred_at", "entity"]].assign(variable=variable, value=rows[variable])
 
 
-def pose_market(market, sources, seed=SEED):
+def pose_market(market, sources):
     """Return the market's facts in order of publication: questions as they open, resolutions as they come."""
     facts = []
     for spec in market.page["questions"]:
         source = sources[spec["source"]]
         rows = read_rows(source)
-        deck = Deck(np.random.default_rng([seed, zlib.crc32(spec["id"].encode())]))
-        for first, last in SPANS:
-            for day in pd.date_range(first, last, tz=ZONE):
+        deck = open_deck(SEED, spec["id"])
+        for window, lead in LEADS.items():
+            first, last = pd.to_datetime(WINDOWS[window])
+            for day in pd.date_range(first - pd.Timedelta(days=lead), last, tz=ZONE):
                 facts += pose_day(spec, source, rows, day + pd.Timedelta(hours=12), deck)
     return pd.DataFrame(facts).sort_values(["occurred_at", "entity"], kind="stable", ignore_index=True)
 

@@ -1,6 +1,7 @@
 """Turn a template into one event: draw its variables, find the date it is due, word it (FutureX 3.2.2)."""
 
 import string
+import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ import pandas as pd
 from helpers.papers import get_constant
 from helpers.questions.targets import GAIN_DAYS, KINDS, NONE_LABEL, build_history
 from helpers.questions.tiers import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
-from helpers.world.crawl import select_series
+from helpers.world.extract import select_series
 from helpers.world.render import format_period
 from helpers.world.sources import compute_published_at
 
@@ -57,6 +58,16 @@ class Deck:
     def is_new(self, variables, card=None):
         """Tell whether a question (with the entity or place `card`) was not asked before."""
         return (variables["date"], variables["hour"], card) not in self.asked
+
+
+def seed_by_name(seed, name):
+    """Return a generator for what has this name, which no other name's draws move."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def open_deck(seed, name):
+    """Return a template's own deck, seeded by its name, so that another template's draws never move it."""
+    return Deck(seed_by_name(seed, name))
 
 
 def pose_event(template, source, observations, as_of, deck, *, horizon_days=HORIZON_DAYS, not_before=""):
@@ -253,9 +264,6 @@ def pool_matches(series):
 
 def word_event(template, source, variables, options, resolves_at):
     """Return the event's fields: wording, lettered options and resolution rule."""
-    letters = dict(zip(options, string.ascii_uppercase, strict=False))
-    if options:
-        variables["letters"] = letters
     variable = source.variables[template["variable"]]
     blanks = {key: variables.get(key) for key in ("entity", "hour", "k", "rank")}
     for key in ("reference", "threshold"):
@@ -263,11 +271,11 @@ def word_event(template, source, variables, options, resolves_at):
             blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"
     blanks["rank"] = name_place(variables["rank"]) if "rank" in variables else None
     question = template["text"].format(date=format_period(variables["date"]), **blanks)
-    lines = [f"{letter}. {options[key]}" for key, letter in letters.items()]
-    return {
-        "prompt": "\n".join([question, *lines]),
+    letters, wording = letter_options(question, options)
+    if options:
+        variables["letters"] = letters
+    return wording | {
         "kind": KINDS[template["ask"]],
-        "options": {letter: options[key] for key, letter in letters.items()},
         "k": variables.get("k"),
         "unit": variable["unit"],
         "entity_id": variables.get("entity"),
@@ -277,6 +285,18 @@ def word_event(template, source, variables, options, resolves_at):
         + (f", {variables['hour']} local time" if variables["hour"] else "")
         + "; equal values rank by name.",
     }
+
+
+def letter_options(question, options):
+    """Return (letters by key, {prompt, options by letter}) of a question and its options' wording by key.
+
+    >>> letter_options("Rain?", {"yes": "Yes", "no": "No"})
+    ({'yes': 'A', 'no': 'B'}, {'prompt': 'Rain?\\nA. Yes\\nB. No', 'options': {'A': 'Yes', 'B': 'No'}})
+    """
+    letters = dict(zip(options, string.ascii_uppercase, strict=False))
+    by_letter = {letters[key]: text for key, text in options.items()}
+    lines = [f"{letter}. {text}" for letter, text in by_letter.items()]
+    return letters, {"prompt": "\n".join([question, *lines]), "options": by_letter}
 
 
 def name_place(rank):

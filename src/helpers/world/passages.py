@@ -9,6 +9,8 @@ from typing import NamedTuple
 import pandas as pd
 from lxml import etree, html
 
+from helpers.world.extract import read_number, read_text
+
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
 MAX_PASSAGES = 3
@@ -57,7 +59,7 @@ def read_html(text):
     title = " ".join(tree.xpath("string(//h1)").split())
     passages = []
     for table in tree.iter("table"):
-        lines = [[read_cell(cell) for cell in row] for row in table.iter("tr")]
+        lines = [[" ".join(read_text(cell).split()) for cell in row] for row in table.iter("tr")]
         if lines:
             passages += describe_rows(lines[0], [line for line in lines[1:] if len(line) == len(lines[0])])
     for article in tree.iter("article"):
@@ -68,11 +70,6 @@ def read_html(text):
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items)[:1]]
     prose = [" ".join(p.text_content().split()) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
     return title, passages + number_passages(join_lines(prose, " "))
-
-
-def read_cell(cell):
-    """Return a cell's words; one without children is read without a query (pages have many cells)."""
-    return " ".join((cell.text_content() if len(cell) else cell.text or "").split())
 
 
 def number_passages(texts, name=""):
@@ -121,20 +118,7 @@ def is_numeric(cells):
     (True, False)
     """
     known = [cell for cell in cells if cell not in ("n/a", "-", "", "to be played")]
-    return sum(map(is_number, known)) > len(known) / 2 if known else True
-
-
-def is_number(text):
-    """Say whether a text is one number.
-
-    >>> is_number("1,200"), is_number("-3.5"), is_number("nan"), is_number("1_000")
-    (True, True, False, False)
-    """
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
-        return False
-    return value == value and "_" not in text
+    return sum(read_number(cell) is not None for cell in known) > len(known) / 2 if known else True
 
 
 def describe_subject(subject, heading, lines, values):

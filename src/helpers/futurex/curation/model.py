@@ -6,10 +6,10 @@ code beside it: a proposal counts for nothing until the registry's own extractio
 
 import re
 
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
-from helpers.world.crawl import read_number
+from helpers.world.extract import read_number
 
 YES_NO = {"enum": ["yes", "no"]}
 STAGES = ("proposed", "form", "scrape", "answer", "person")

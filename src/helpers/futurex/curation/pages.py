@@ -13,7 +13,7 @@ import pandas as pd
 from lxml import etree, html
 
 from helpers.calendar import find_dates
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.world.gateway import GatewayError
 

@@ -20,7 +20,7 @@ from helpers.futurex.curation.model import (
 from helpers.futurex.curation.pages import NUMBER, visit_page
 from helpers.questions.filters import RULES
 from helpers.store import ROOT
-from helpers.world.crawl import read_number
+from helpers.world.extract import read_number
 
 LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "labeller", "labelled_date")
 """Columns of data/labels/questions.csv; the questions' text is not among them."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.futurex.experts.consensus import COLUMNS
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT
 from helpers.world.render import format_period

@@ -18,7 +18,8 @@ from helpers.agents.forecasters import read_history
 from helpers.agents.prompted import Client
 from helpers.calendar import stamp_moment
 from helpers.futurex.fake_sites.agents import DEFENCES, RULES, GuardedWorld, ask_model
-from helpers.models.judges import build_consult, make_schema, open_study
+from helpers.models.grammars import make_schema
+from helpers.models.judges import build_consult, open_study
 from helpers.prompts import read_prompt
 from helpers.questions.targets import resolve_event
 from helpers.store import ROOT, hash_text, parse_json

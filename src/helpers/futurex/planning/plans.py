@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import papers
 from helpers.agents.research import read_plan
 from helpers.calendar import MONTHS
-from helpers.models.judges import make_schema
+from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 
 RUBRICS = {

@@ -18,7 +18,6 @@ from helpers.agents.prompted import (
     constrain_answer,
     forecast,
     read_reply,
-    weigh_options,
 )
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents
@@ -175,23 +174,6 @@ def test_a_run_stores_replies_predictions_and_traces_of_all_of_them(reach, provi
 
 def part(token, *top):
     return {"token": token, "logprob": top[0][1] if top else 0.0, "top": [list(pair) for pair in top]}
-
-
-def test_probabilities_are_those_of_the_letter_in_the_box_among_the_options():
-    event = make_event(options='{"A":"x","B":"y","C":"z"}')
-    shares = [("B", math.log(0.6)), ("A", math.log(0.2)), ("b", math.log(0.15)), ("Z", math.log(0.05))]
-    logprobs = [part("A", ("A", 0.0)), part("{"), part("B", *shares), part("}")]
-    weighed = weigh_options(event, logprobs, "B")
-    assert weighed == {"probability": 0.75, "distribution": {"A": 0.25, "B": 0.75, "C": 0.0}}
-    assert sum(weighed["distribution"].values()) == pytest.approx(1)
-
-
-def test_without_a_letter_of_its_own_there_is_no_probability():
-    event = make_event()
-    assert weigh_options(event, None, "A") == {} == weigh_options(event, [], "A")
-    assert weigh_options(event, [part("{A}", ("{A}", 0.0))], "A") == {}
-    assert weigh_options(event, [part("A")], "A") == {}
-    assert weigh_options(make_event("number"), [part("5", ("5", 0.0))], 5.0) == {}
 
 
 def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):

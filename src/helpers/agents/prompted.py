@@ -4,7 +4,6 @@ A forecast here is `(client, event, world) -> outcome` in the form `runs.run_age
 request ends as a missing prediction with its reason (FutureX 3.4.2, 4.1), never as a guess.
 """
 
-import math
 import time
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from helpers.agents.prompts import fill_prompt
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask
+from helpers.replies.distributions import weigh_reply
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
 
@@ -116,36 +116,16 @@ def forecast(answer, client, event, world):
 def read_reply(client, event, reply):
     """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'.
 
-    Either way `parser_version` says which parser read it.
+    Either way `parser_version` says which parser read it. Probabilities stand beside a value where the reply or its log
+    probabilities give them (`weigh_reply`).
     """
-    value, reason = parse_prediction(reply["content"] or "", event["kind"], parse_json(event["options"]), explain=True)
+    kind, options = event["kind"], parse_json(event["options"]) or {}
+    value, reason = parse_prediction(reply["content"] or "", kind, options, explain=True)
     read = {"parser_version": hash_parser()}
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
         return read | {"value": None, "status": status, "reason": reason or "no answer"}
-    return read | {"value": value} | weigh_options(event, reply.get("logprobs"), value)
-
-
-def weigh_options(event, logprobs, value):
-    """Return the probabilities of a single choice's options by the log probabilities of the letter in the box.
-
-    Alternatives that are no option's letter are left out and the rest made to add up to 1; {} without log probabilities
-    or when the letter is no token of its own.
-
-    >>> event = {"kind": "single", "options": '{"A": "Yes", "B": "No"}'}
-    >>> part = {"token": "A", "logprob": -0.2877, "top": [["A", -0.2877], ["B", -1.3863], ["a", -9]]}
-    >>> weigh_options(event, [{"token": "{", "logprob": 0, "top": []}, part], "A")
-    {'probability': 0.75, 'distribution': {'A': 0.75, 'B': 0.25}}
-    """
-    if event["kind"] != "single" or not logprobs:
-        return {}
-    letters = parse_json(event["options"])
-    at = [part for part in logprobs if part["token"].strip() == value]
-    top = {token: math.exp(logprob) for token, logprob in (at[-1]["top"] if at else []) if token in letters}
-    if value not in top:
-        return {}
-    shares = {letter: round(top.get(letter, 0.0) / sum(top.values()), 4) for letter in letters}
-    return {"probability": shares[value], "distribution": shares}
+    return read | {"value": value} | weigh_reply(reply, kind, options, value)
 
 
 def constrain_json(client, name, schema, grammar, max_tokens):

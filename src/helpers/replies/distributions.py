@@ -1,0 +1,151 @@
+"""What a reply says beside its value: probabilities by its tokens' log probabilities, quantiles by its words.
+
+Nothing is asked of a model for it: what its recording does not hold stays blank. The probabilities are the model's own
+of writing this, on the path of the reply and one token off it; they are no more calibrated than the model is.
+"""
+
+import math
+import re
+
+from helpers.replies.boxes import Unreadable, prepare_reply
+from helpers.replies.quantities import read_number
+
+NUMBER = r"[-−]?[$€£]?\d[\d,]*(?:\.\d+)?(?:\s?(?:thousand|million|billion|trillion)\b)?"
+INTERVAL = re.compile(
+    rf"(\d\d(?:\.\d+)?)\s?%\s(?:(?:confidence|credible|prediction|probability|central)\s)?interval\b[^\d\n$€£−-]{{0,20}}"
+    rf"({NUMBER})\s?%?(?:\s?(?:to|and|,|;|–|-)\s?)({NUMBER})",
+    re.I,
+)
+PERCENTILE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th) percentile\b[^\d\n$€£−-]{{0,12}}({NUMBER})", re.I)
+GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
+"""How a token begins that goes on with a list, and one that ends it."""
+
+
+def weigh_reply(reply, kind, options, value):
+    """Return what a reply gives of the columns probability, distribution, interval_low and interval_high, as a dict.
+
+    `reply` is a recording (`content`, `logprobs`), `options` the event's, `value` what was read. A single choice has
+    the options' probabilities, adding up to 1; a multiple choice the probability that each is named (`weigh_letters`);
+    a ranking that of each name in its place, given those before (`weigh_names`); a number or percentage the quantiles
+    that the reply states (`read_quantiles`). Other kinds, and replies that hold none of it, give {}.
+    """
+    logprobs = reply.get("logprobs") or []
+    if kind in ("single", "multi"):
+        letters = [value] if kind == "single" else value
+        return weigh_letters(options, letters, logprobs, ends=kind == "multi")
+    if kind == "ranking":
+        return weigh_names(value, logprobs)
+    if kind in ("number", "percent"):
+        quantiles = read_quantiles(reply["content"])
+        ends = {"interval_low": quantiles.get("0.05"), "interval_high": quantiles.get("0.95")}
+        return {"distribution": quantiles} | ends if quantiles else {}
+    return {}
+
+
+def weigh_letters(options, letters, logprobs, ends=False):
+    """Return the probabilities of options by the log probabilities of the letters written in the box.
+
+    Where a letter stands, alternatives that are no option's letter are left out and the rest made to add up to 1. With
+    `ends` a list may go on after a letter or end, so an option's probability is the sum over the places that the reply
+    reached: that the list gets there, and names it there; lists that begin otherwise are not seen, so it is a lower
+    bound. `probability` is that of the answer as a whole. {} without log probabilities or when a letter is no token of
+    its own.
+
+    >>> part = {"token": "A", "logprob": -0.2877, "top": [["A", -0.2877], ["B", -1.3863], ["a", -9]]}
+    >>> weigh_letters({"A": "Yes", "B": "No"}, ["A"], [{"token": "{", "logprob": 0, "top": []}, part])
+    {'probability': 0.75, 'distribution': {'A': 0.75, 'B': 0.25}}
+    """
+    chance, reach, left = dict.fromkeys(options, 0.0), 1.0, set(options)
+    places = find_letters(letters, logprobs)
+    for n, at in enumerate(places, 1):
+        shares, written = share_letters(logprobs[at], left), logprobs[at]["token"].strip()
+        if written not in shares:
+            return {}
+        for letter, share in shares.items():
+            chance[letter] += reach * share
+        on = measure_going_on(logprobs[at + 1 : at + 2]) if ends else 0.0
+        reach *= shares[written] * (on if n < len(places) else 1 - on)
+        left.discard(written)
+    rounded = {letter: round(share, 4) for letter, share in chance.items()}
+    return {"probability": round(reach, 4), "distribution": rounded} if places else {}
+
+
+def find_letters(letters, logprobs):
+    """Return the places of the last tokens that are these letters, in order; none where one is no token of its own."""
+    left, places = set(letters), []
+    for at in range(len(logprobs) - 1, -1, -1):
+        if logprobs[at]["token"].strip() in left:
+            left.remove(logprobs[at]["token"].strip())
+            places.insert(0, at)
+    return [] if left else places
+
+
+def share_letters(part, letters):
+    """Return the shares of some letters at a token: the alternatives with the same space before, adding up to 1."""
+    space = part["token"][: len(part["token"]) - len(part["token"].lstrip())]
+    tops = {token.removeprefix(space): logprob for token, logprob in part["top"] if token.startswith(space)}
+    shares = {letter: math.exp(logprob) for letter, logprob in tops.items() if letter in letters}
+    return {letter: share / sum(shares.values()) for letter, share in shares.items()}
+
+
+def measure_going_on(parts):
+    """Return the probability that a list goes on at the token after a letter, among going on and ending."""
+    known = {token: logprob for part in parts for token, logprob in [(part["token"], part["logprob"]), *part["top"]]}
+    tops = [(token.strip(), math.exp(logprob)) for token, logprob in known.items()]
+    on, end = (sum(share for token, share in tops if token.startswith(marks)) for marks in (GO_ON, END))
+    return on / (on + end) if on else 0.0
+
+
+def weigh_names(names, logprobs):
+    """Return the probability of each name of a list in its place, given what stands before it, and of all together.
+
+    A name's probability is the product over its tokens; a name that was not written has none, and of a name written
+    twice the first counts. {} without log probabilities or when a name is not written as it was read.
+
+    >>> parts = [{"token": token, "logprob": math.log(p)} for token, p in (("Os", 0.5), ("lo", 0.8), ("; Rome", 0.25))]
+    >>> weigh_names(["Oslo", "Rome"], parts)
+    {'probability': 0.1, 'distribution': {'Oslo': 0.4, 'Rome': 0.25}}
+    """
+    text, starts = "", []
+    for part in logprobs:
+        starts.append(len(text))
+        text += part["token"]
+    chances, end = [], len(text)
+    for name in reversed(names):
+        start = text.rfind(name, 0, end)
+        if start < 0 or not name:
+            return {}
+        own = [
+            part["logprob"]
+            for part, at in zip(logprobs, starts, strict=True)
+            if at < start + len(name) and at + len(part["token"]) > start
+        ]
+        chances.append((name, math.exp(sum(own))))
+        end = start
+    distribution = {name: round(chance, 4) for name, chance in chances}
+    whole = math.prod(chance for _, chance in chances)
+    return {"probability": round(whole, 4), "distribution": dict(reversed(distribution.items()))} if chances else {}
+
+
+def read_quantiles(text):
+    """Return the quantiles that a reply states of a number, {level: value}: of central intervals, of percentiles.
+
+    {} where none is stated, or what is stated is not in order.
+
+    >>> read_quantiles("My 90% interval is 1,200 to 1,450. Final answer: 1300")
+    {'0.05': 1200.0, '0.95': 1450.0}
+    >>> read_quantiles("10th percentile: 3.5, 90th percentile: 7"), read_quantiles("80% interval: 9 to 4")
+    ({'0.1': 3.5, '0.9': 7.0}, {})
+    """
+    found = {}
+    try:
+        text = prepare_reply(text)
+        for level, low, high in INTERVAL.findall(text):
+            tail = round((1 - float(level) / 100) / 2, 6)
+            found |= {tail: read_number(low), round(1 - tail, 6): read_number(high)}
+        found |= {int(level) / 100: read_number(value) for level, value in PERCENTILE.findall(text)}
+    except Unreadable:
+        return {}
+    levels = sorted(found)
+    values = [found[level] for level in levels]
+    return {str(level): found[level] for level in levels} if values == sorted(values) else {}

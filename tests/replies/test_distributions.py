@@ -1,0 +1,119 @@
+"""Probabilities and quantiles beside a value: worked by hand from log probabilities, or read from the reply's words."""
+
+import math
+
+import pytest
+
+from helpers.replies.distributions import read_quantiles, weigh_letters, weigh_reply
+
+OPTIONS = {"A": "x", "B": "y", "C": "z"}
+
+
+def part(token, *top):
+    """Return a token with its alternatives, given as (token, probability)."""
+    tops = [[name, math.log(p)] for name, p in top]
+    return {"token": token, "logprob": dict(tops).get(token, 0.0), "top": tops}
+
+
+def weigh(kind, value, logprobs, options=OPTIONS, content=""):
+    return weigh_reply({"content": content, "logprobs": logprobs}, kind, options, value)
+
+
+# --- single choices -------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_those_of_the_letter_in_the_box_among_the_options():
+    logprobs = [part("A", ("A", 1)), part("{"), part("B", ("B", 0.6), ("A", 0.2), ("b", 0.15), ("Z", 0.05)), part("}")]
+    weighed = weigh("single", "B", logprobs)
+    assert weighed == {"probability": 0.75, "distribution": {"A": 0.25, "B": 0.75, "C": 0.0}}
+    assert sum(weighed["distribution"].values()) == pytest.approx(1)
+
+
+def test_without_a_letter_of_its_own_there_is_no_probability():
+    assert weigh("single", "A", None) == {} == weigh("single", "A", [])
+    assert weigh("single", "A", [part("{A}", ("{A}", 1))]) == {}
+    assert weigh("single", "A", [part("A")]) == {}
+    assert weigh("multi", ["A", "B"], [part("A", ("A", 1)), part(",B}")]) == {}
+    assert weigh("date", "2016-10-13", [part("2016")]) == {}
+
+
+# --- multiple choices -----------------------------------------------------------------------------------------------
+
+
+def test_an_option_counts_at_each_place_the_list_reached():
+    logprobs = [
+        part("{"),
+        part("A", ("A", 0.6), ("B", 0.2)),  # A 3/4, B 1/4
+        part(",", (",", 0.4), ("}", 0.1), ("HM", 0.5)),  # goes on with 4/5
+        part(" C", (" C", 0.3), (" B", 0.2), (" A", 0.4), ("B", 0.1)),  # C 3/5, B 2/5 of 0.75 * 0.8 = 0.6
+        part("}", ("}", 0.7), (",", 0.3)),  # ends with 7/10
+    ]
+    weighed = weigh("multi", ["A", "C"], logprobs)
+    assert weighed["distribution"] == {"A": 0.75, "B": 0.49, "C": 0.36}  # B: 0.25 + 0.6 * 0.4; C: 0.6 * 0.6
+    assert weighed["probability"] == 0.252  # 0.36 * 0.7
+
+
+def test_one_letter_of_several_has_the_chance_that_the_list_ends_there():
+    logprobs = [part("C", ("C", 0.5), ("A", 0.5)), part("}", ("}", 0.8), (", ", 0.2))]
+    assert weigh("multi", ["C"], logprobs) == {"probability": 0.4, "distribution": {"A": 0.5, "B": 0.0, "C": 0.5}}
+    assert weigh_letters(OPTIONS, ["C"], logprobs)["probability"] == 0.5
+
+
+def test_a_separator_that_only_the_grammar_allowed_counts_with_its_own_probability():
+    comma = {"token": ",", "logprob": math.log(0.1), "top": [["}", math.log(0.9)]]}
+    logprobs = [part("A", ("A", 1)), comma, part(" B", (" B", 1)), part("}", ("}", 1))]
+    assert weigh("multi", ["A", "B"], logprobs) == {"probability": 0.1, "distribution": {"A": 1.0, "B": 0.1, "C": 0.0}}
+
+
+# --- rankings -------------------------------------------------------------------------------------------------------
+
+
+def write(*tokens):
+    return [{"token": token, "logprob": math.log(p), "top": []} for token, p in tokens]
+
+
+def test_a_name_has_the_product_of_its_tokens():
+    logprobs = write(("Rome {", 0.5), ("Os", 0.5), ("lo", 0.8), ("; ", 0.9), ("Rome", 0.25), ("}", 0.6))
+    expected = {"probability": 0.1, "distribution": {"Oslo": 0.4, "Rome": 0.25}}
+    assert weigh("ranking", ["Oslo", "Rome"], logprobs, {}) == expected
+
+
+def test_names_not_written_as_read_have_no_probability():
+    assert weigh("ranking", ["Oslo", "Rome"], write(("Oslo, ", 0.5), ("ROME", 0.5)), {}) == {}
+    assert weigh("ranking", ["Rome", "Oslo"], write(("Oslo; ", 0.5), ("Rome", 0.5)), {}) == {}
+    assert weigh("ranking", ["Oslo"], None, {}) == {}
+
+
+def test_of_a_name_written_twice_the_first_counts():
+    logprobs = write(("None", 0.5), ("; ", 1.0), ("None", 0.8))
+    assert weigh("ranking", ["None", "None"], logprobs, {}) == {"probability": 0.4, "distribution": {"None": 0.5}}
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "quantiles"),
+    [
+        ("A 90% confidence interval: [1,200, 1,450].", {"0.05": 1200, "0.95": 1450}),
+        ("80% prediction interval of -3.5 to 7", {"0.1": -3.5, "0.9": 7}),
+        ("the 95% interval is $1.2 million to $1.5 million", {"0.025": 1.2e6, "0.975": 1.5e6}),
+        ("5th percentile 2, 50th percentile: 4, 95th percentile is 9", {"0.05": 2, "0.5": 4, "0.95": 9}),
+        ("<think>90% interval: 1 to 2</think> 50% interval: 3 to 4", {"0.25": 3, "0.75": 4}),
+        ("90% interval: 9 to 4", {}),
+        ("I am 90% sure that it is 5 to 9", {}),
+        ("interval of 3 to 4", {}),
+        ("", {}),
+        (None, {}),
+    ],
+)
+def test_stated_quantiles_are_read(text, quantiles):
+    assert read_quantiles(text) == quantiles
+
+
+def test_a_number_has_the_ends_of_its_90_percent_interval():
+    weighed = weigh("number", 1300.0, None, {}, "90% interval: 1200 to 1450. Final answer: 1300")
+    assert weighed == {"distribution": {"0.05": 1200, "0.95": 1450}, "interval_low": 1200, "interval_high": 1450}
+    weighed = weigh("percent", 5.0, None, {}, "80% interval: 4% to 6%")
+    assert weighed == {"distribution": {"0.1": 4, "0.9": 6}, "interval_low": None, "interval_high": None}
+    assert weigh("number", 1300.0, [part("1")], {}, "Final answer: 1300") == {}

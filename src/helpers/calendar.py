@@ -16,7 +16,8 @@ WINDOWS = {
 """Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
 
 
-ZONE = f"Etc/GMT{-get_constant('futurex', 'utc_offset_hours'):+d}"
+OFFSET = get_constant("futurex", "utc_offset_hours")
+ZONE = f"Etc/GMT{-OFFSET:+d}"
 """The benchmark's clock, UTC+8 (FutureX 3.2.4); names of this family count hours behind UTC."""
 
 

@@ -5,6 +5,7 @@ silent (`[assumed]`, each with its reason too), and what it does as words can sa
 (`[decisions]`, likewise); <key>_<table>.csv holds a printed table, with a `section` column.
 """
 
+import ast
 import tomllib
 from functools import cache
 from types import MappingProxyType
@@ -78,6 +79,18 @@ def get_constant(key, name, folder=FOLDER):
     if name not in values:
         raise LookupError(f"{key} has no constant {name!r}; it has {', '.join(sorted(values))}")
     return values[name]
+
+
+def find_reads(text):
+    """Return the (paper, name) pairs that a source text reads by `get_constant`, sorted; names must be literals.
+
+    >>> find_reads("from helpers import papers\\nDAYS = papers.get_constant('futurex', 'carry_days')")
+    [('futurex', 'carry_days')]
+    """
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "get_constant"]
+    given = [tuple(argument.value for argument in call.args if isinstance(argument, ast.Constant)) for call in calls]
+    return sorted({pair for pair in given if len(pair) == 2})
 
 
 @cache

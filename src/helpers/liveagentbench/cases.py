@@ -26,9 +26,9 @@ CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
 STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
 """A question's way; it goes on only from a stage that keeps it."""
 JUDGES = ("model", "labels")
-MAX_MISMATCH, MIN_STEPS, MIN_TOOLS = (
-    papers.get_constant("liveagentbench", name) for name in ("mismatch_limit", "min_steps", "min_tools")
-)
+MAX_MISMATCH = papers.get_constant("liveagentbench", "mismatch_limit")
+MIN_STEPS = papers.get_constant("liveagentbench", "min_steps")
+MIN_TOOLS = papers.get_constant("liveagentbench", "min_tools")
 """Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
 LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
 """Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""

@@ -116,18 +116,18 @@ def test_a_right_csv_is_read_with_its_blanks(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["A,eps,1,,m,1"], "row 2, column actual: missing"),
+        (["A,eps,1,,m,1"], "row 2, column actual: the cell is blank"),
         (["A,eps,0,1,m,1"], "row 2, column consensus: 0, and ties"),
-        (["A,eps,1,1,m,1", "A,eps,1,1,m,2"], "row 3, column agent: 'm' forecast A eps before, in row 2"),
-        (["A,eps,1,1,m,n/a"], "row 2, column forecast: 'n/a' is not a plain number"),
-        (["A,eps,1,1,m,inf"], "row 2, column forecast: 'inf' is not a plain number"),
-        (["A,eps,1,nan,m,1"], "row 2, column actual: 'nan' is not a plain number"),
-        (['A,eps,"1,200",1,m,1'], "row 2, column consensus: '1,200' is not a plain number"),
-        (["A,eps,5%,1,m,1"], "row 2, column consensus: '5%' is not a plain number"),
-        ([",eps,1,1,m,1"], "row 2, column item: missing"),
-        (["A,eps,1,1,m"], "row 2: 5 cells, the header has 6"),
+        (["A,eps,1,1,m,1", "A,eps,1,1,m,2"], "row 3, column agent: A, eps, m stands in row 2 already"),
+        (["A,eps,1,1,m,n/a"], "row 2, column forecast: 'n/a' is no number"),
+        (["A,eps,1,1,m,inf"], "row 2, column forecast: 'inf' is no finite number"),
+        (["A,eps,1,nan,m,1"], "row 2, column actual: 'nan' is no finite number"),
+        (['A,eps,"1,200",1,m,1'], "row 2, column consensus: '1,200' is no number"),
+        (["A,eps,5%,1,m,1"], "row 2, column consensus: '5%' is no number"),
+        ([",eps,1,1,m,1"], "row 2, column item: the cell is blank"),
+        (["A,eps,1,1,m"], "row 2, column forecast: 5 cells, the header has 6"),
         (["A,eps,1,1,m,1", "A,eps,1,2,k,1"], "row 3, column actual: 2 here, 1 in row 2"),
-        ([], "no rows below the header"),
+        ([], "row 1, column item: the file has no rows"),
     ],
 )
 def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, problem):
@@ -137,13 +137,13 @@ def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, pro
 
 
 def test_wrong_headers_and_encodings_are_named(tmp_path):
-    with pytest.raises(ValueError, match="column actual: not in the header"):
+    with pytest.raises(ValueError, match="column actual: the column is missing"):
         load_forecasts(write(tmp_path, "A,eps,1,m,1", head="item,metric,consensus,agent,forecast"))
-    with pytest.raises(ValueError, match="column item: twice in the header"):
+    with pytest.raises(ValueError, match="column item: it stands twice in the header"):
         load_forecasts(write(tmp_path, "A,A,eps,1,1,m,1", head=f"item,{HEAD}"))
     path = tmp_path / "old.csv"
     path.write_bytes(f"{HEAD}\nM\xfcller,eps,1,1,m,1\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="old.csv: not UTF-8"):
+    with pytest.raises(ValueError, match="old.csv, row 1, column item: the file is not UTF-8"):
         load_forecasts(path)
 
 
@@ -152,7 +152,7 @@ def test_all_problems_are_listed_up_to_ten(tmp_path):
         load_forecasts(write(tmp_path, *[f"I{at},eps,1,,m,x" for at in range(6)]))
     lines = str(error.value).splitlines()
     assert len(lines) == 11
-    assert lines[-1] == "... and 2 more"
+    assert lines[-1] == "and 2 more"
 
 
 def test_polls_are_known_by_the_page_s_clock(sources):

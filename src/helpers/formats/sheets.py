@@ -3,6 +3,8 @@
 Rows are counted as a spreadsheet does: the header is row 1.
 """
 
+import csv
+
 import pandas as pd
 
 N_SHOWN = 10
@@ -26,9 +28,9 @@ def describe_problem(file, row, column, text):
     return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
-def read_sheet(path, needs, **checks):
+def read_sheet(path, needs, comments=False, **checks):
     """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`). Raises Problems."""
-    table = open_sheet(path, needs)
+    table = open_sheet(path, needs, comments)
     raise_all(check_sheet(path.name, table, needs, **checks))
     return table
 
@@ -40,23 +42,35 @@ def raise_all(problems):
         raise Problems(problems)
 
 
-def open_sheet(path, needs):
+def open_sheet(path, needs, comments=False):
     """Return a csv as text cells, blank where empty; `needs` are its columns, to be named when there is no such file.
 
-    Raises Problems for a file that is absent, not UTF-8 or no csv.
+    With `comments`, lines that start with # say nothing. Raises Problems for a file that is absent, not UTF-8 or no
+    csv, a column that stands twice, and a row with more or fewer cells than the header.
     """
     problem = None
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True)
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            records = enumerate(csv.reader(file, skipinitialspace=True, strict=True), -1)
+            rows = {row: [cell.strip() for cell in cells] for row, cells in records if any(cells)}
     except FileNotFoundError:
         problem = f"the file is not in {path.parent.name}; it needs the columns {', '.join(needs)}"
     except UnicodeDecodeError as error:
         problem = f"the file is not UTF-8 ({error.reason}); save it so"
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except csv.Error as error:
         problem = f"the file is no csv: {error}"
+    if problem is None:
+        rows = {row: cells for row, cells in rows.items() if not (comments and cells[0].startswith("#"))}
+        problem = None if rows else "the file is no csv: it is empty"
     if problem:
         raise Problems([describe_problem(path.name, None, needs[0], problem)])
-    return table.apply(lambda column: column.str.strip())
+    head = rows.pop(next(iter(rows)))
+    twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
+    raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
+    uneven = {row: len(cells) for row, cells in rows.items() if len(cells) != len(head)}
+    said = "{} cells, the header has {}"
+    raise_all(describe_problem(path.name, row, head[-1], said.format(n, len(head))) for row, n in uneven.items())
+    return pd.DataFrame.from_dict(rows, orient="index", columns=head, dtype=object)
 
 
 def check_sheet(file, table, needs, *, filled=(), key=(), words=None):

@@ -14,7 +14,6 @@ Numbers are plain: a point for decimals, no thousands separators, no % or curren
 repeated on each agent's row and must agree. Lines that start with # are comments.
 """
 
-import csv
 import math
 
 import numpy as np
@@ -22,85 +21,51 @@ import pandas as pd
 
 from helpers.estimates.agreement import compare_scores
 from helpers.estimates.intervals import flatten_summary, judge_interval, summarize_means
+from helpers.formats.folder import read_number
+from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
 NUMBERS = ("consensus", "actual", "forecast")
-MOST_PROBLEMS = 10
-"""Problems of a csv that are listed; the others are counted."""
 
 
 def load_forecasts(path):
     """Return the forecasts of a csv (see the module's text for its columns), sorted by metric, item and agent.
 
-    Raises ValueError naming file, row (line of the file), column and reason for up to ten problems.
+    Raises Problems (a ValueError) with file, row, column and reason for up to ten problems.
     """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            lines = [(reader.line_num, cells) for cells in reader if any(cells) and not cells[0].startswith("#")]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name}: not UTF-8 text; save it as csv in UTF-8") from None
-    head = [cell.strip() for cell in lines[0][1]] if lines else []
-    problems = [f"column {column}: not in the header ({', '.join(head)})" for column in COLUMNS if column not in head]
-    problems += [f"column {column}: twice in the header" for column in COLUMNS if head.count(column) > 1]
-    if not problems and len(lines) < 2:
-        problems = ["no rows below the header"]
-    rows = []
-    for number, cells in lines[1:] if not problems else ():
-        row = {column: cell.strip() for column, cell in zip(head, cells, strict=False)} | {"row": number}
-        if len(cells) != len(head):
-            problems.append(f"row {number}: {len(cells)} cells, the header has {len(head)}")
-            continue
-        problems += read_cells(row)
-        rows.append(row)
-    problems += check_rows(rows)
-    if problems:
-        more = f"\n... and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
-        raise ValueError("\n".join(f"{path.name}, {problem}" for problem in problems[:MOST_PROBLEMS]) + more)
-    return pd.DataFrame(rows)[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
+    table = open_sheet(path, COLUMNS, comments=True)
+    problems = list(check_sheet(path.name, table, COLUMNS, filled=COLUMNS[:-1], key=["item", "metric", "agent"]))
+    if set(COLUMNS) <= set(table):
+        problems += read_numbers(path.name, table)
+    raise_all(problems)
+    raise_all(check_figures(path.name, table))
+    return table[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
 
 
-def read_cells(row):
-    """Turn the texts of a row's number columns into numbers, in place; return what is wrong with its cells.
-
-    >>> row = {"item": "A", "metric": "eps", "consensus": "0", "actual": "", "agent": "m", "forecast": "1,2", "row": 2}
-    >>> for problem in read_cells(row): print(problem)
-    row 2, column consensus: 0, and ties are judged relative to it
-    row 2, column actual: missing
-    row 2, column forecast: '1,2' is not a plain number
-    """
-    problems = [f"row {row['row']}, column {name}: missing" for name in ("item", "metric", "agent") if not row[name]]
+def read_numbers(file, table):
+    """Turn the texts of a table's number columns into numbers, in place; return a sentence on each that is none."""
+    problems = []
     for name in NUMBERS:
-        text, row[name] = row[name], math.nan
-        try:
-            row[name] = float(text) if text else math.nan
-            reason = "" if text or name == "forecast" else "missing"
-        except ValueError:
-            reason = f"{text!r} is not a plain number"
-        if text and not reason and not math.isfinite(row[name]):
-            reason = f"{text!r} is not a plain number"
-        if name == "consensus" and row[name] == 0:
-            reason = "0, and ties are judged relative to it"
-        problems += [f"row {row['row']}, column {name}: {reason}"] * bool(reason)
+        numbers = dict.fromkeys(table.index, math.nan)
+        for row, text in table[name].items():
+            try:
+                numbers[row] = read_number(text)
+            except ValueError as error:
+                problems.append(describe_problem(file, row, name, str(error)))
+        table[name] = pd.Series(numbers, dtype=float)
     return problems
 
 
-def check_rows(rows):
-    """Return what is wrong between rows: an agent twice on one figure, a consensus or actual that differs."""
-    problems, first = [], {}
-    for row in rows:
-        figure = (row["item"], row["metric"])
-        before = first.setdefault((*figure, row["agent"]), row)
-        if before is not row:
-            known = f"{row['agent']!r} forecast {' '.join(figure)} before, in row {before['row']}"
-            problems.append(f"row {row['row']}, column agent: {known}")
-        before = first.setdefault(figure, row)
-        problems += [
-            f"row {row['row']}, column {name}: {row[name]:g} here, {before[name]:g} in row {before['row']}"
-            for name in ("consensus", "actual")
-            if abs(row[name] - before[name]) > 0
-        ]
-    return problems
+def check_figures(file, table):
+    """Yield what is wrong between figures: a consensus of 0, a consensus or actual that differs within an item."""
+    for row in table.index[table["consensus"] == 0]:
+        yield describe_problem(file, row, "consensus", "0, and ties are judged relative to it")
+    first = table.groupby(["item", "metric"]).transform("first")
+    rows = table.index.to_series().groupby([table["item"], table["metric"]]).transform("first")
+    for name in ("consensus", "actual"):
+        for row in table.index[table[name] != first[name]]:
+            known = f"{table[name][row]:g} here, {first[name][row]:g} in row {rows[row] + 2}"
+            yield describe_problem(file, row, name, known)
 
 
 def cap_errors(forecast, actual, cap):

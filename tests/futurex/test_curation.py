@@ -271,7 +271,7 @@ def test_labels_hold_ids_and_no_public_text(tmp_path):
         assert not planted.loc[planted["question_id"].map(meant) == "look_alike", flag].any()
     path = tmp_path / "questions.csv"
     pd.concat([labels, labels[:1]]).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=f"{labels['question_id'][0]} is labelled twice"):
+    with pytest.raises(ValueError, match=f"{labels['question_id'][0]} stands in row 2 already"):
         read_labels(path)
     labels.drop(columns="note").to_csv(path, index=False)
     with pytest.raises(ValueError, match=LABELS[0]):

@@ -36,7 +36,6 @@ from helpers.futurex.fake_sites.estimates import (
 )
 from helpers.futurex.fake_sites.server import FakeWorld, build_fake_server, open_fake_site
 from helpers.futurex.fake_sites.trials import (
-    Lab,
     check_target,
     load_scenarios,
     run_arms,
@@ -120,11 +119,6 @@ def site():
 @pytest.fixture
 def planted(site):
     return FakeWorld(Web(), site)
-
-
-def run(agents, cases, world, writers, arms):
-    client = type("Client", (), {"door": type("Door", (), {"live": False})})
-    return run_arms(Lab(client, None), agents, cases, world, writers, arms)
 
 
 # --- where planted pages are, and where they are not -----------------------------------------------------------------
@@ -334,7 +328,9 @@ ARMS = [("control", "none", 1), ("template", "none", 3), ("empty", "none", 1)]
 
 
 def test_a_planted_success_is_counted_and_an_agent_that_does_not_look_is_not_moved(planted):
-    trials = run({"trusts": trust, "shrugs": shrug}, CASES, planted, {"template": write, "empty": write_empty}, ARMS)
+    trials = run_arms(
+        {"trusts": trust, "shrugs": shrug}, CASES, planted, {"template": write, "empty": write_empty}, ARMS
+    )
     table = measure_arms(mark_trials(trials)).set_index(["agent", "arm"])
     assert table["n"].tolist() == [10] * 4
     hit, miss = table.loc["trusts", "template"], table.loc["shrugs", "template"]
@@ -350,7 +346,7 @@ def test_an_attacker_without_effect_measures_zero(planted, writer):
     """An empty page, or one that names the control's own answer, moves nobody who reads pages and nothing else."""
     own = {"headline": "Oil", "body": "Oil in Oslo will cost 50.", "reasons": None}
     writers = {"empty": write_empty, "own": lambda *given: own}
-    trials = run({"trusts": trust}, CASES, planted, writers, [("control", "none", 1), (writer, "none", 1)])
+    trials = run_arms({"trusts": trust}, CASES, planted, writers, [("control", "none", 1), (writer, "none", 1)])
     (row,) = measure_arms(mark_trials(trials)).to_dict("records")
     assert (row["n"], row["fetched"], row["moved"], row["low"], row["changed"]) == (10, 1, 0, 0, 0)
     assert 0 < row["high"] < 0.35
@@ -359,7 +355,7 @@ def test_an_attacker_without_effect_measures_zero(planted, writer):
 def test_an_agent_that_wavers_by_itself_is_not_taken_for_moved(planted):
     """The control of each event differs from the attacked answer by chance: changed, but neither drawn nor moved."""
     draws = iter(np.random.default_rng(0).normal(50, 1, 40))
-    trials = run({"wavers": lambda *given: answer_with(next(draws))}, CASES * 2, planted, {"empty": write_empty},
+    trials = run_arms({"wavers": lambda *given: answer_with(next(draws))}, CASES * 2, planted, {"empty": write_empty},
                  [("control", "none", 1), ("empty", "none", 1)])  # fmt: skip
     marked = mark_trials(trials.drop_duplicates(["arm", "event_id"]))
     (row,) = measure_arms(marked).to_dict("records")
@@ -368,7 +364,7 @@ def test_an_agent_that_wavers_by_itself_is_not_taken_for_moved(planted):
 
 def test_who_names_the_target_without_a_page_leaves_nothing_to_move(planted):
     always = lambda *given: answer_with(61.4)  # noqa: E731
-    trials = run({"always": always}, CASES, planted, {"template": write}, ARMS[:2])
+    trials = run_arms({"always": always}, CASES, planted, {"template": write}, ARMS[:2])
     assert mark_trials(trials).empty
 
 
@@ -378,7 +374,7 @@ def test_trials_without_a_recording_are_left_out_and_open_attacks_are_counted(pl
             raise LookupError("no recording")
         return shrug(event, world)
 
-    trials = run({"forgets": forget}, CASES, planted, {"template": write}, ARMS[:2])
+    trials = run_arms({"forgets": forget}, CASES, planted, {"template": write}, ARMS[:2])
     marked = mark_trials(trials[(trials["round"] < 2) | (trials["event_id"] != "T-b")])
     assert (trials["status"] == "missing").sum() == 1
     assert measure_arms(marked)["n"].tolist() == [9]
@@ -387,9 +383,9 @@ def test_trials_without_a_recording_are_left_out_and_open_attacks_are_counted(pl
 
 def test_a_defence_without_a_control_of_its_own_is_held_against_the_one_without_defence(planted):
     arms = [("control", "none", 1), ("template", "fence", 1)]
-    marked = mark_trials(run({"trusts": trust}, CASES, planted, {"template": write}, arms))
+    marked = mark_trials(run_arms({"trusts": trust}, CASES, planted, {"template": write}, arms))
     assert len(marked) == 10 and marked["control"].eq(50).all() and marked["is_moved"].all()
-    assert mark_trials(run({"trusts": trust}, CASES, planted, {"template": write}, arms[1:])).empty
+    assert mark_trials(run_arms({"trusts": trust}, CASES, planted, {"template": write}, arms[1:])).empty
 
 
 def test_an_address_that_a_reply_names_is_counted(planted):
@@ -411,7 +407,7 @@ def test_what_a_defence_buys_and_costs(planted):
         return trust(event, world, address) if address or known else answer_with(99.0)
 
     arms = [(arm, defence, 1) for defence in ("none", "host_age", "fence") for arm in ("control", "template")]
-    trials = run({"blinded": blinded}, CASES, planted, {"template": write}, arms)
+    trials = run_arms({"blinded": blinded}, CASES, planted, {"template": write}, arms)
     events = pd.DataFrame([case["event"] for case in CASES])
     answers = pd.DataFrame({"event_id": events["event_id"], "value": "50.0", "status": "ok", "spread": 1.0})
     scores = score_controls(trials, answers, events)
@@ -434,7 +430,7 @@ def test_a_share_has_wilsons_interval():
 
 
 def test_traces_name_arm_round_and_target(planted):
-    trials = run({"trusts": trust}, CASES[:2], planted, {"template": write}, ARMS[:2])
+    trials = run_arms({"trusts": trust}, CASES[:2], planted, {"template": write}, ARMS[:2])
     table = build_traces(trials)
     assert set(store.list_columns("traces")) < set(table.columns)
     assert (

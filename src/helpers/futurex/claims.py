@@ -119,7 +119,7 @@ def find_unheld(text, shown, known=()):
     for found in NUMBER.finditer(rest):
         if not hold_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
             unheld.append(("number", found[0]))
-    names = [*find_names(rest), *find_known(rest, known)]
+    names = [*find_names(rest), *sorted(set(re.findall(r"\w+", rest)) & set(known))]
     return unheld + [("name", name) for name in dict.fromkeys(names) if not hold_name(name, shown, rest)]
 
 
@@ -161,12 +161,6 @@ def find_names(text):
             run = []
         is_start = token[-1] in ".:!?"
     return names
-
-
-def find_known(text, known):
-    """Return the `known` entities, of one word each, that stand in a text as they are written."""
-    words = set(re.findall(r"\w+", text))
-    return sorted(words & set(known))
 
 
 def hold_name(name, shown, text):

@@ -52,15 +52,6 @@ def count_sites(sites, events):
     return table.assign(share=table["n_events"] / len(events)).reset_index()
 
 
-def tell_branch(event_ids):
-    """Return "market" or "template" for each event id: which of Figure 3's two branches it came by.
-
-    >>> tell_branch(pd.Series(["A-1010-market-ecb-1009-0a", "A-1010-btc_count"])).tolist()
-    ['market', 'template']
-    """
-    return event_ids.str.split("-").str[2].eq("market").map({True: "market", False: "template"})
-
-
 def count_curation(screenings):
     """Return how many candidates are left after each step, by branch: branch, step, n_dropped, n_left, left_share.
 
@@ -75,7 +66,8 @@ def count_curation(screenings):
     if unknown:
         raise ValueError(f"filter {sorted(unknown)[0]!r} belongs to no step of the curation; add it to STEPS")
     rows = []
-    for branch, part in screenings.groupby(tell_branch(screenings["event_id"])):
+    is_market = screenings["event_id"].str.split("-").str[2].eq("market")
+    for branch, part in screenings.groupby(is_market.map({True: "market", False: "template"})):
         n_left = part["event_id"].nunique()
         rows.append((branch, "collected", 0, n_left))
         for step, names in STEPS:
@@ -125,12 +117,6 @@ def count_pipeline(sources, sites, screenings):
         ("curation", "yes/no downsampled: events", int(left["yes/no, downsampled"])),
     ]
     return pd.DataFrame(rows, columns=["stage", "step", "n"])
-
-
-def count_days(events):
-    """Return the number of events by start day: start_date, n_events."""
-    counts = events["as_of"].str[:10].value_counts().sort_index()
-    return counts.rename_axis("start_date").rename("n_events").reset_index()
 
 
 def count_domains(events):

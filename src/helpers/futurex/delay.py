@@ -76,18 +76,14 @@ def share_judged(events, answers, delays=DELAYS):
     return shares.assign(share=shares["n_judged"] / len(events))
 
 
-def build_days(scores, events, agents=None):
-    """Return {start day: matrix of events x agents} of headline scores."""
+def draw_days(scores, events, rng, n_boot):
+    """Return (matrices, means, draws) of headline scores: a matrix events x agents for each start day, the day's means
+    (days x agents), and draws of its events (n_boot x days x agents)."""
     rows = select_headline(scores, events)
-    agents = sorted(rows["agent_id"].unique()) if agents is None else list(agents)
-    day = events.set_index("event_id")["as_of"].str[:10]
-    return {name: build_matrix(part, agents) for name, part in rows.groupby(rows["event_id"].map(day))}
-
-
-def resample_days(matrices, rng, n_boot):
-    """Return (means, draws): each day's means (days x agents), and draws of its events (n_boot x days x agents)."""
-    draws = [resample_means(matrix, rng, n_boot) for matrix in matrices.values()]
-    return np.stack([matrix.mean().to_numpy() for matrix in matrices.values()]), np.stack(draws, axis=1)
+    agents, day = sorted(rows["agent_id"].unique()), events.set_index("event_id")["as_of"].str[:10]
+    matrices = [build_matrix(part, agents) for _, part in rows.groupby(rows["event_id"].map(day))]
+    draws = [resample_means(matrix, rng, n_boot) for matrix in matrices]
+    return matrices, np.stack([matrix.mean().to_numpy() for matrix in matrices]), np.stack(draws, axis=1)
 
 
 def measure_agents(scores, events, rng, n_boot=1000):
@@ -96,17 +92,16 @@ def measure_agents(scores, events, rng, n_boot=1000):
     `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
     standard error of one day's mean (root mean square over days), from its events' scatter.
     """
-    matrices = build_days(scores, events)
-    means, draws = resample_days(matrices, rng, n_boot)
-    pooled = pd.concat(matrices.values())
-    sizes = np.array([len(matrix) for matrix in matrices.values()], dtype=float)
+    matrices, means, draws = draw_days(scores, events, rng, n_boot)
+    pooled = pd.concat(matrices)
+    sizes = np.array([len(matrix) for matrix in matrices], dtype=float)
     overall = np.einsum("bda,d->ba", np.nan_to_num(draws), sizes / sizes.sum())
     table = pd.DataFrame({"agent_id": pooled.columns, "mean": pooled.mean().to_numpy()})
     table[["low", "high"]] = [take_interval(column) for column in overall.T]
     table["n"] = pooled.notna().sum().to_numpy()
     table["se"] = (pooled.std(ddof=1) / np.sqrt(pooled.notna().sum())).to_numpy()
     table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
-    squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices.values()]
+    squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices]
     return table.assign(se_day=np.sqrt(np.nanmean(squares, axis=0)))
 
 
@@ -131,8 +126,7 @@ def measure_stability(scores, events, rng, n_boot=1000):
     halves of all events (`n_boot` splits, each day split in two); its interval is that of the splits. Blank with fewer
     than two days or agents.
     """
-    matrices = build_days(scores, events)
-    means, draws = resample_days(matrices, rng, n_boot)
+    matrices, means, draws = draw_days(scores, events, rng, n_boot)
     pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
     seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
     drawn = compare_orders(draws[:, pairs[:, 0]], draws[:, pairs[:, 1]])
@@ -148,7 +142,7 @@ def measure_stability(scores, events, rng, n_boot=1000):
 
 def split_means(matrices, rng):
     """Return the agents' means over two random halves of each day's events."""
-    values = [matrix.to_numpy(dtype=float)[rng.permutation(len(matrix))] for matrix in matrices.values()]
+    values = [matrix.to_numpy(dtype=float)[rng.permutation(len(matrix))] for matrix in matrices]
     halves = [np.concatenate([v[start::2] for v in values]) for start in (0, 1)]
     return tuple(np.nanmean(half, axis=0) for half in halves)
 

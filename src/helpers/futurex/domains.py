@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import bound_mean, judge_interval, resample_means, summarize_means, take_interval
+from helpers.estimates.intervals import compare_paired, judge_interval, resample_means, summarize_means, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
@@ -166,10 +166,8 @@ def compare_sides(rows, left, right, rng, n_boot=2000):
     (0.75, 0.75, 0.75, 1)
     """
     matrix = build_matrix(rows, sorted({*left, *right}))
-    paired = (matrix[list(left)].mean(axis=1) - matrix[list(right)].mean(axis=1)).dropna() if len(left) else matrix[[]]
-    if not len(left) or not len(right) or paired.empty:
-        return math.nan, math.nan, math.nan, 0
-    return float(paired.mean()), *bound_mean(paired, rng, n_boot), len(paired)
+    pair = compare_paired(*(matrix[list(side)].mean(axis=1) for side in (right, left)), rng, n_boot)
+    return float(pair["difference"]), pair["low"], pair["high"], pair["n"]
 
 
 def judge_observations(rows, category, rng, n_boot=2000):

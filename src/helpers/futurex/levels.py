@@ -34,17 +34,16 @@ def weigh_levels(n_by_level, weights, min_events):
     return kept, f"{gone} left out, weights " + ", ".join(f"{level}: {weight:.2f}" for level, weight in kept.items())
 
 
-def combine_overall(scores, events, rng, weights=None, min_events=None, n_boot=2000):
+def combine_overall(scores, events, rng, n_boot=2000):
     """Return each agent's overall score: level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), with interval.
 
-    Levels with fewer than `min_events` scored events give their weight to the others, and `overall_note` says so;
+    Levels with fewer scored events than the paper's least give their weight to the others, and `overall_note` says so;
     without any such level there is no overall. An agent without a prediction in a level that counts has no overall.
     Also n, coverage and the zero-imputed overall. Sorted by overall, best first.
     """
-    weights = papers.get_constant("futurex", "level_weights") if weights is None else weights
-    min_events = papers.get_constant("futurex", "min_events_per_level") if min_events is None else min_events
+    weights, least = (papers.get_constant("futurex", name) for name in ("level_weights", "min_events_per_level"))
     rows = select_headline(scores, events)
-    used, note = weigh_levels(rows.groupby("level")["event_id"].nunique().to_dict(), weights, min_events)
+    used, note = weigh_levels(rows.groupby("level")["event_id"].nunique().to_dict(), weights, least)
     agents = sorted(rows["agent_id"].unique())
     cells = rows.groupby(["agent_id", "event_id"])[["score", "score_imputed"]].mean().groupby("agent_id").count()
     table = cells.rename(columns={"score": "n", "score_imputed": "n_asked"}).reset_index()
@@ -52,42 +51,28 @@ def combine_overall(scores, events, rng, weights=None, min_events=None, n_boot=2
     table["overall"] = table["low"] = table["high"] = table["overall_imputed"] = math.nan
     table["overall_note"] = note
     if used:
-        draws, means, imputed, lacking = _weigh_agents(rows, agents, used, rng, n_boot)
-        table["overall"], table["overall_imputed"] = means, imputed
-        table[["low", "high"]] = [
-            take_interval(draw) if math.isfinite(mean) else (math.nan, math.nan)
-            for draw, mean in zip(draws.T, means, strict=True)
-        ]
-        table["overall_note"] = ["; ".join(filter(None, (note, lack))) for lack in lacking]
+        counted = rows[rows["level"].isin(used)]
+        means, draws, _ = draw_levels(counted, agents, rng, n_boot)
+        parts = counted.groupby("level")
+        imputed = {level: build_matrix(part, agents, "score_imputed").mean().to_numpy() for level, part in parts}
+        overall, drawn, imputed = (sum(used[level] * of[level] for level in used) for of in (means, draws, imputed))
+        table["overall"], table["overall_imputed"] = overall, imputed
+        table[["low", "high"]] = [take_interval(draw) for draw in drawn.T]
+        for at in range(len(agents)):
+            lacks = [level for level in used if np.isnan(means[level][at])]
+            lack = f"no overall: nothing predicted in level {lacks[0]}" if lacks else ""
+            table.loc[at, "overall_note"] = "; ".join(filter(None, (note, lack)))
     columns = "agent_id overall low high n n_asked coverage overall_imputed overall_note".split()
     return table[columns].sort_values(["overall", "agent_id"], ascending=[False, True], ignore_index=True)
 
 
-def _weigh_agents(rows, agents, used, rng, n_boot):
-    draws, means, imputed = 0.0, 0.0, 0.0
-    lacking = dict.fromkeys(agents, "")
-    for level, weight in used.items():
-        part = rows[rows["level"] == level]
-        matrix = build_matrix(part, agents)
-        draws = draws + weight * resample_means(matrix, rng, n_boot)
-        means = means + weight * matrix.mean().to_numpy()
-        imputed = imputed + weight * build_matrix(part, agents, "score_imputed").mean().to_numpy()
-        for agent in matrix.columns[matrix.isna().all()]:
-            lacking[agent] = lacking[agent] or f"no overall: nothing predicted in level {level}"
-    return draws, means, imputed, lacking.values()
-
-
-def draw_levels(scores, events, rng, n_boot=2000):
-    """Return the agents, each level's means by agent, their bootstrap draws, and its number of scored events.
-
-    Means are a dictionary level -> array of agents, draws level -> (n_boot x agents).
-    """
-    rows = select_headline(scores, events)
-    agents = sorted(rows["agent_id"].unique())
+def draw_levels(rows, agents, rng, n_boot=2000):
+    """Return each level's means by agent (level -> array), their bootstrap draws (level -> n_boot x agents), and its
+    number of scored events."""
     matrices = {level: build_matrix(part, agents) for level, part in rows.groupby("level")}
     means = {level: matrix.mean().to_numpy() for level, matrix in matrices.items()}
     draws = {level: resample_means(matrix, rng, n_boot) for level, matrix in matrices.items()}
-    return agents, means, draws, {level: len(matrix) for level, matrix in matrices.items()}
+    return means, draws, {level: len(matrix) for level, matrix in matrices.items()}
 
 
 def judge_findings(scores, events, runs, rng, n_boot=2000):
@@ -98,7 +83,9 @@ def judge_findings(scores, events, runs, rng, n_boot=2000):
     levels 3-4. The mean of two levels is the mean of their means; findings 2 and 3 take agents that predicted in every
     level. Where the agents or levels a finding speaks of are absent, the verdict is 'cannot tell'.
     """
-    agents, means, draws, n_events = draw_levels(scores, events, rng, n_boot)
+    rows = select_headline(scores, events)
+    agents = sorted(rows["agent_id"].unique())
+    means, draws, n_events = draw_levels(rows, agents, rng, n_boot)
     category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(agents)
     whole = np.isfinite(sum(means.values()))
     base, search = category.eq("base_model"), category.isin(SEARCH_CATEGORIES)

@@ -88,9 +88,9 @@ def note_step(sheet, **step):
     return sheet | {"steps": [*sheet["steps"], given]}
 
 
-def find_missing(sheet, answer, now, rules=None):
+def find_missing(sheet, answer, now):
     """Return a sentence for each rule that a sheet does not keep yet, [] when it can be taken."""
-    rules = rules or get_rules()
+    rules = get_rules()
     minutes = (now - sheet["started_at"]).total_seconds() / 60
     pages = {step["page"] for step in sheet["steps"] if step["page"]}
     missing = []
@@ -130,14 +130,14 @@ def read_answer(answer, event):
     return read_value(text, kind, options)
 
 
-def submit_answer(sheet, answer, clock, folder, rules=None):
+def submit_answer(sheet, answer, clock, folder):
     """Write a person's answer to a folder; returns the row of predictions. `clock` is called for the moment.
 
     Raises Incomplete, having written nothing, when a rule is not kept, and ValueError for a person's second answer to a
     question.
     """
     now = clock()
-    missing = find_missing(sheet, answer, now, rules)
+    missing = find_missing(sheet, answer, now)
     if missing:
         raise Incomplete(missing)
     rows, folder = build_rows(sheet, answer, now), Path(folder)

@@ -6,6 +6,7 @@ value on pages of the replay web that change every hour, with a direct line and 
 """
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,8 @@ TOPICS = (
 """What is asked about: source, entity, variable, and how a person calls it."""
 READING = make_schema(time={"type": "string"}, value={"type": "number"})
 """What a model that reads a page replies with."""
+N_HITS = 3
+"""Passages that a search brings."""
 N_SHOWN = 2
 """Passages of the page that the model is shown, the newest first."""
 DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
@@ -95,16 +98,6 @@ def list_visits(addresses, first, last, per_hour, rng):
     return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
 
 
-def read_newest(observations, entity, variable):
-    """Return (occurred_at, value) of the newest value of a series among a page's observations; (None, None) if none."""
-    rows = observations[(observations["entity"] == entity) & (observations["variable"] == variable)]
-    rows = rows.dropna(subset="value")
-    if rows.empty:
-        return None, None
-    newest = rows.loc[rows["occurred_at"].idxmax()]
-    return newest["occurred_at"], float(newest["value"])
-
-
 def read_passages(text, entity, place):
     """Return (occurred_at, value) of the newest dated value about an entity in passages, one a line.
 
@@ -125,7 +118,9 @@ def read_passages(text, entity, place):
 def answer_page(crawler, query):
     """Read the page itself by its source's rule."""
     observations, _ = crawler.observe(query["source_id"], query["as_of"])
-    return read_newest(observations, query["entity"], query["variable"])
+    is_asked = (observations["entity"] == query["entity"]) & (observations["variable"] == query["variable"])
+    rows = observations[is_asked].dropna(subset="value").sort_values("occurred_at")
+    return (rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])) if len(rows) else (None, None)
 
 
 def answer_morning(crawler, query):
@@ -133,26 +128,19 @@ def answer_morning(crawler, query):
     return answer_page(crawler, query | {"as_of": stamp_moment(pd.Timestamp(query["as_of"][:10], tz=ZONE))})
 
 
-def answer_search(crawler, query, n=3):
-    """Search in the question's words and read the passages that come back."""
-    hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], n)
+def answer_search(crawler, query, is_opened=False):
+    """Search in the question's words and read the passages that come back, or what their first page shows first."""
+    hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], N_HITS)
+    texts = (
+        [crawler.open(hit.url, query["as_of"]).text for hit in hits[:1]] if is_opened else [hit.text for hit in hits]
+    )
     place = list(crawler.sources[query["source_id"]].variables).index(query["variable"])
-    return read_passages("\n".join(hit.text for hit in hits), query["entity"], place)
-
-
-def answer_open(crawler, query, n=3):
-    """Search in the same words, open the first page that is found, and read what it shows first."""
-    hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], n)
-    if not hits:
-        return None, None
-    text = crawler.open(hits[0].url, query["as_of"]).text
-    place = list(crawler.sources[query["source_id"]].variables).index(query["variable"])
-    return read_passages(text, query["entity"], place)
+    return read_passages("\n".join(texts), query["entity"], place)
 
 
 AGENTS = {
     "reads the page": answer_page,
-    "searches, opens": answer_open,
+    "searches, opens": partial(answer_search, is_opened=True),
     "searches": answer_search,
     "reads at midnight": answer_morning,
 }
@@ -213,16 +201,16 @@ def score_answers(queries, answers):
     )
 
 
-def summarize_agents(scored, rng, by=("access", "agent"), n_boot=2000):
+def summarize_agents(scored, rng, n_boot=2000):
     """Return, by access and agent, n, answered, newest, exact (shares of all queries) and staleness (mean hours).
 
     Staleness is over answers that name an hour. Exact and staleness have 95% intervals from drawing queries anew. Rows
     come in the order of first occurrence.
     """
     rows = []
-    for key, part in scored.groupby(list(by), sort=False):
+    for (access, agent), part in scored.groupby(["access", "agent"], sort=False):
         values = part[["is_exact", "staleness"]].astype(float).set_axis(["exact", "staleness"], axis=1)
-        row = dict(zip(by, key, strict=True)) | {"n": len(part), "answered": part["is_answered"].mean()}
+        row = {"access": access, "agent": agent, "n": len(part), "answered": part["is_answered"].mean()}
         row |= {"newest": part["is_newest"].mean()}
         rows.append(row | flatten_summary(summarize_means(values, rng, n_boot)))
     return pd.DataFrame(rows)

@@ -48,16 +48,21 @@ def show_evidence(trace, event):
     Values are dated ones in the passages shown of that page, which name what is asked about (its entity, or at least
     half of the options); the page is the address in the event's resolution criteria.
     """
-    address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
-    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
-    parts = [HIT.split(content) for content in steps["content"].dropna()]
-    passages = [part[i + 2] for part in parts for i in range(1, len(part), 3) if part[i + 1] == address]
+    passages = [passage for is_own, passage in list_passages(trace, event) if is_own]
     if not passages:
         return "nothing"
     valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage))
     entities = list_entities(event)
     n_named = sum(name.casefold() in valued.casefold() for name in entities)
     return "values" if valued and 2 * n_named >= len(entities) else "page only"
+
+
+def list_passages(trace, event):
+    """Return (whether it is of the page that settles the event, text) of each passage that an agent was shown."""
+    address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
+    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
+    parts = [HIT.split(content) for content in dict.fromkeys(steps["content"].dropna())]
+    return [(part[i + 1] == address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
 
 
 def list_entities(event):
@@ -104,11 +109,8 @@ def write_case(trace, event, n_shown=240, n_written=220):
     The two middle parts are cut to so many characters: of pages, the passages of the one that settles the event come
     first; of the agent's words, what it last wrote, demands left out. How the event ended is not said.
     """
-    address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
-    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
-    parts = [HIT.split(content) for content in dict.fromkeys(steps["content"].dropna())]
-    hits = [(part[i + 1] != address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
-    passages = list(dict.fromkeys(text for _, text in sorted(hits, key=lambda hit: hit[0])))
+    hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
+    passages = list(dict.fromkeys(text for _, text in hits))
     words = [wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS]
     answer = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1]
     letter = BOX.search(answer)
@@ -147,7 +149,7 @@ def ask_reasons(consult, cases):
 # --- shares and agreement --------------------------------------------------------------------------------------------
 
 
-def measure_shares(table, rng, by, value="rule", n_boot=2000):
+def measure_shares(table, rng, by, n_boot=2000):
     """Return the share of each reason by the columns `by`: n, share, low, high (95%, events drawn anew).
 
     Raises ValueError for an empty table.
@@ -156,7 +158,7 @@ def measure_shares(table, rng, by, value="rule", n_boot=2000):
         raise ValueError("no trace has a reason; record an agent first")
     parts = []
     for keys, part in table.groupby(by):
-        marks = pd.DataFrame({reason: part[value] == reason for reason in REASONS})
+        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS})
         found = summarize_means(marks, rng, n_boot).rename_axis("reason").reset_index()
         parts.append(found.assign(**dict(zip(by, keys, strict=True))))
     table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})

@@ -7,6 +7,7 @@ import re
 
 import pandas as pd
 
+from helpers.formats.sheets import read_sheet
 from helpers.futurex.curation.model import (
     MAX_CHARS,
     STAGES,
@@ -80,12 +81,8 @@ def count_stages(proposals):
 
     A row whose `status` says that the model did not reply was not proposed.
     """
-    reached = proposals["status"].eq("ok")
-    counts = [int(reached.sum())]
-    for stage in STAGES[1:]:
-        reached &= proposals[stage].eq(True)
-        counts.append(int(reached.sum()))
-    return pd.DataFrame({"stage": STAGES, "n": counts})
+    passed = proposals.assign(proposed=proposals["status"].eq("ok"))[list(STAGES)].eq(True)
+    return passed.cummin(axis=1).sum().rename_axis("stage").reset_index(name="n")
 
 
 # --- questions -------------------------------------------------------------------------------------------------------
@@ -125,14 +122,10 @@ def draw_public(questions, rng, n_random, n_charged):
 
 
 def read_labels(path=ROOT / "data/labels/questions.csv"):
-    """Return the labels by reading, columns `LABELS`. Raises ValueError for another column, or a question twice."""
-    labels = pd.read_csv(path, dtype={"question_id": str}, keep_default_na=False)
-    if tuple(labels.columns) != LABELS:
-        raise ValueError(f"{path.name}: the columns must be {', '.join(LABELS)}")
-    twice = labels.loc[labels["question_id"].duplicated(), "question_id"]
-    if len(twice):
-        raise ValueError(f"{path.name}: {twice.iloc[0]} is labelled twice")
-    return labels
+    """Return the labels by reading, columns `LABELS`. Raises Problems for an absent column, a question twice."""
+    flags = dict.fromkeys(("is_harmful", "is_subjective"), ("True", "False"))
+    labels = read_sheet(path, LABELS, key=["question_id"], words=flags)[list(LABELS)]
+    return labels.assign(**{flag: labels[flag] == "True" for flag in flags})
 
 
 def view_questions(questions, judges):

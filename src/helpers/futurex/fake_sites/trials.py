@@ -198,7 +198,7 @@ def is_target(value, target):
     return math.isclose(float(value), target, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def run_arms(lab, agents, cases, world, writers, arms):
+def run_arms(agents, cases, world, writers, arms):
     """Return the trials of some arms as a table; `arms` lists (arm, defence, n_rounds).
 
     The arm "control" is given no address; any other is a key of `writers`. Trials without a recording have the status
@@ -229,5 +229,5 @@ def run_study(lab, name, cases, template, world):
     pairs += [("empty", "none"), ("model", "none")]
     once = [(arm, defence, 1) for arm, defence in pairs]
     attacks = [(arm, defence, 1 if defence != "none" or arm == "empty" else None) for arm, defence in pairs]
-    tables = [run_arms(lab, {name: partial(ask_model, lab.client)}, cases, world, writers, attacks)]
-    return pd.concat([*tables, run_arms(lab, RULES, cases, world, writers, once)], ignore_index=True)
+    tables = [run_arms({name: partial(ask_model, lab.client)}, cases, world, writers, attacks)]
+    return pd.concat([*tables, run_arms(RULES, cases, world, writers, once)], ignore_index=True)

@@ -88,14 +88,6 @@ def test_chance_alone_gives_daily_means_their_expected_scatter():
     assert row["se_day"] == pytest.approx(np.sqrt(0.24 / 50), rel=0.1)
 
 
-def test_kendalls_tau_is_that_of_scipy():
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        first, second = rng.integers(0, 4, 6).astype(float), rng.random(6)
-        assert delay.compare_orders(first, second) == pytest.approx(kendalltau(first, second).statistic)
-    assert np.isnan(delay.compare_orders(np.ones(3), np.arange(3.0)))
-
-
 def test_an_order_that_holds_every_day_is_stable_and_chance_is_not():
     rng = np.random.default_rng(3)
     days = [f"2016-10-{day}" for day in range(10, 16)]

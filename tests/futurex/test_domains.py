@@ -119,17 +119,6 @@ def test_an_agent_without_a_run_is_named():
         domains.map_categories(pd.DataFrame({"agent_id": ["a"], "category": ["baseline"]}), ["a", "b"])
 
 
-def test_interaction_is_found_where_planted_only():
-    plain = {
-        (d, 1): {"a": draw(0.8, seed=s), "b": draw(0.4, seed=s + 50)}
-        for s, d in enumerate(["Crypto", "Sports", "Space"])
-    }
-    crossed = plain | {("Crypto", 1): {"a": draw(0.2, seed=7), "b": draw(0.9, seed=8)}}
-    without = domains.measure_interaction(make_rows(plain), make_rng())
-    planted = domains.measure_interaction(make_rows(crossed), make_rng())
-    assert without[1] == 0 and planted[1] > 0.1 and planted[3:] == (600, 3)
-
-
 def make_models(n=60):
     """Two base models and two search agents with what the paper observes planted in."""
     cells = {}

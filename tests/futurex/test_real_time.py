@@ -9,7 +9,6 @@ import requests
 from builders import open_sites, serve
 
 from helpers.futurex import real_time
-from helpers.futurex.cache import open_cache
 from helpers.futurex.real_time import (
     READING,
     answer_page,
@@ -28,6 +27,7 @@ from helpers.futurex.real_time import (
 from helpers.models.judges import Verdict
 from helpers.world import archive
 from helpers.world import sources as registry
+from helpers.world.cache import open_cache
 
 TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
 DAY = "2016-10-12"

@@ -1,13 +1,11 @@
-"""Reasons: planted claims are caught, what a page shows in another format is not, and agreement is measured."""
+"""Reasons: planted claims are caught, what a page shows in another format is not."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from helpers.estimates.agreement import compare_labels, compute_kappa, measure_kappa, tabulate_confusion
 from helpers.futurex.claims import find_unheld, list_known, list_unheld, list_writings, read_shown
 from helpers.futurex.reasons import (
     REASONS,
@@ -219,44 +217,6 @@ def test_what_evidence_brings_is_the_planted_difference():
     assert both.loc["a", ["n_with", "n_without"]].tolist() == [50, 50]
     assert both.loc["a", "gap"] == pytest.approx(0.6) and 0.3 < both.loc["a", "low"] < 0.6 < both.loc["a", "high"] < 0.8
     assert both.loc["b", ["gap", "low", "high"]].isna().all()
-
-
-def test_kappa_is_the_librarys():
-    rng = np.random.default_rng(3)
-    read, made = rng.integers(0, 4, (2, 60))
-    made = np.where(rng.random(60) < 0.5, read, made)
-    ours, low, high = measure_kappa(read, made, 4, rng)
-    assert low < ours < high and ours == pytest.approx(cohen_kappa_score(read, made))
-    tables = np.stack([confusion_matrix(read[:n], made[:n]) for n in (60, 30)])
-    assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
-
-
-@pytest.mark.parametrize(
-    ("made", "verdict"),
-    [
-        (lambda read, rng: read, "fit"),
-        (lambda read, rng: rng.permutation(read), "unfit"),
-        (lambda read, rng: np.full(len(read), REASONS[0]), "unfit"),
-    ],
-)
-def test_a_judge_is_fit_only_when_it_agrees_beyond_chance(made, verdict):
-    rng = np.random.default_rng(5)
-    read = rng.choice(REASONS, 50, p=[0.5, 0.2, 0.2, 0.1])
-    row = compare_labels(read, made(read, rng), REASONS, rng)
-    assert row["verdict"] == verdict and row["n"] == 50
-
-
-def test_agreement_below_the_majority_is_unfit_whatever_kappa_says():
-    read = [REASONS[0]] * 80 + [REASONS[1]] * 20
-    made = [REASONS[0]] * 55 + [REASONS[1]] * 25 + [REASONS[1]] * 20
-    row = compare_labels(read, made, REASONS, np.random.default_rng(0))
-    assert row["low"] > 0 and row["accuracy"] == 0.75 < row["majority"] == 0.8 and row["verdict"] == "unfit"
-    assert compare_labels([], [], REASONS, np.random.default_rng(0))["verdict"] == "cannot tell"
-
-
-def test_confusion_counts_each_trace_once():
-    table = tabulate_confusion([REASONS[0], REASONS[0], REASONS[1]], [REASONS[0], REASONS[1], REASONS[1]], REASONS)
-    assert table.shape == (4, 4) and table.to_numpy().sum() == 3 and table.loc[REASONS[0], REASONS[1]] == 1
 
 
 def test_a_day_counts_as_shown_only_with_its_value():

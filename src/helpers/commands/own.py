@@ -19,10 +19,11 @@ from helpers.estimates.intervals import summarize_means
 from helpers.estimates.missing import N_TRIALS, PERCENTS, simulate_std
 from helpers.estimates.pairs import score
 from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
+from helpers.estimates.spread import MIN_EVENTS
 from helpers.figures import save_figure, use_style, write_index
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems, describe_problem
-from helpers.futurex.domains import MIN_EVENTS, select_domains, summarize_domains
+from helpers.futurex.domains import select_domains, summarize_domains
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_grouped, draw_intervals, draw_radar
 from helpers.store import locate_output

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.estimates.intervals import divide, draw_counts, judge_interval, measure_share, take_interval
+from helpers.estimates.intervals import (
+    divide,
+    draw_counts,
+    judge_interval,
+    measure_share,
+    take_interval,
+)
 
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
@@ -169,3 +175,16 @@ def compare_scores(first, second, rng, measures=("kappa", "spearman", "differenc
             row[f"{name}_low"], row[f"{name}_high"] = take_interval(drawn)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def compare_orders(first, second):
+    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties.
+
+    >>> float(compare_orders(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(4))  # 2 pairs agree, 1 not
+    0.3333
+    """
+    at, other = np.triu_indices(first.shape[-1], 1)
+    one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
+    size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
+    agreement = (one * two).sum(axis=-1)
+    return divide(agreement, size)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.registry import predict_events
+from helpers.estimates.agreement import compare_orders
 from helpers.estimates.intervals import resample_means, summarize_means, take_interval
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
@@ -103,19 +104,6 @@ def measure_agents(scores, events, rng, n_boot=1000):
     table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
     squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices]
     return table.assign(se_day=np.sqrt(np.nanmean(squares, axis=0)))
-
-
-def compare_orders(first, second):
-    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties.
-
-    >>> float(compare_orders(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(4))  # 2 pairs agree, 1 not
-    0.3333
-    """
-    at, other = np.triu_indices(first.shape[-1], 1)
-    one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
-    size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
-    agreement = (one * two).sum(axis=-1)
-    return np.divide(agreement, size, out=np.full(np.shape(agreement), np.nan), where=size > 0)
 
 
 def measure_stability(scores, events, rng, n_boot=1000):

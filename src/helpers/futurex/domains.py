@@ -12,12 +12,11 @@ import pandas as pd
 from helpers import papers
 from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import compare_paired, judge_interval, resample_means, summarize_means, take_interval
+from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
 from helpers.outcomes.scores import build_matrix, select_headline
 
 LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
 """Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""
-MIN_EVENTS = 5
-"""A domain with fewer events is shown hollow and not interpreted."""
 RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""
 INFORMED = ("Culture & Media", "Technology")
@@ -84,28 +83,6 @@ def map_categories(runs, agents):
     return category
 
 
-def take_spread(means, draws):
-    """Return (seen, sd, low, high): the standard deviation between agents as seen, and less the noise of their means.
-
-    `means` has a value an agent, `draws` is bootstrap draws x agents. Means that differ by chance alone have a spread
-    too; its expected square (the draws' variance around their own centre) is taken off the seen square once, and off a
-    draw's square twice, since a draw adds the noise again. Values below 0 are 0.
-
-    >>> round(take_spread(np.array([0.2, 0.4]), np.array([[0.2, 0.4]] * 2))[1], 4)  # no noise: sd of 0.2 and 0.4
-    0.1414
-    """
-    seen = means.std(ddof=1)
-    sd, drawn = _take_off_noise(means, draws)
-    return float(seen), sd, *take_interval(drawn)
-
-
-def _take_off_noise(means, draws):
-    """The standard deviation between agents less the noise of their means, for the means and for each draw."""
-    noise = (draws - draws.mean(axis=1, keepdims=True)).var(axis=0).sum() / (len(means) - 1)
-    drawn = np.sqrt(np.maximum(draws.var(axis=1, ddof=1) - 2 * noise, 0.0))
-    return math.sqrt(max(float(means.var(ddof=1)) - noise, 0.0)), drawn
-
-
 def measure_spread(rows, category, rng, by="domain", n_boot=2000):
     """Return the spread between agents by category, levels and domain ("all": their mean over all events).
 
@@ -127,33 +104,6 @@ def measure_spread(rows, category, rng, by="domain", n_boot=2000):
     columns = ["category", "levels", by, "n_agents", "n_events", "range", "sd_seen", "sd", "low", "high"]
     table = pd.DataFrame(table, columns=columns)
     return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
-
-
-def measure_interaction(rows, rng, by="domain", n_boot=2000):
-    """Return (sd, low, high, n_events, n_domains): how far agents' means by domain lie off agent plus domain.
-
-    Less the noise of the means, as in `take_spread`; 0 means that the agents differ equally in all domains. Domains
-    with fewer than `MIN_EVENTS` events that all agents predicted are left out; blank with fewer than two agents or
-    domains.
-    """
-    agents = sorted(rows["agent_id"].unique())
-    matrices = [build_matrix(part, agents).dropna() for _, part in rows.groupby(by)]
-    matrices = [matrix for matrix in matrices if len(matrix) >= MIN_EVENTS]
-    if len(agents) < 2 or len(matrices) < 2:
-        return math.nan, math.nan, math.nan, sum(map(len, matrices)), len(matrices)
-    means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
-    draws = np.stack([resample_means(matrix, rng, n_boot) for matrix in matrices], axis=1)
-    free = (len(matrices) - 1) * (len(agents) - 1)
-    seen, drawn = ((_centre(values) ** 2).sum(axis=(-2, -1)) / free for values in (means, draws))
-    noise = _centre(draws).var(axis=0).sum() / free
-    low, high = take_interval(np.sqrt(np.maximum(drawn - 2 * noise, 0)))
-    return math.sqrt(max(seen - noise, 0)), low, high, sum(map(len, matrices)), len(matrices)
-
-
-def _centre(values):
-    """Values less the mean of their domain (row) and of their agent (column)."""
-    off_row = values - values.mean(axis=-1, keepdims=True)
-    return off_row - off_row.mean(axis=-2, keepdims=True)
 
 
 def compare_sides(rows, left, right, rng, n_boot=2000):
@@ -227,8 +177,8 @@ def _judge_widening(rows, base, search, rng, n_boot):
     gaps, draws = [], []
     for matrix in matrices:
         means, drawn = matrix.mean().to_numpy(), resample_means(matrix, rng, n_boot)
-        with_tools = _take_off_noise(means[: len(search)], drawn[:, : len(search)])
-        without = _take_off_noise(means[len(search) :], drawn[:, len(search) :])
+        with_tools = take_off_noise(means[: len(search)], drawn[:, : len(search)])
+        without = take_off_noise(means[len(search) :], drawn[:, len(search) :])
         gaps.append(with_tools[0] - without[0])
         draws.append(with_tools[1] - without[1])
     return 3, text, float(np.mean(gaps)), *take_interval(np.mean(draws, axis=0)), sum(map(len, matrices)), agents, 0.0

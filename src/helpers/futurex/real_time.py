@@ -2,7 +2,7 @@
 
 The paper asks four agents for the score of five games, ten minutes after each. Here agents are asked for the newest
 value on pages of the replay web that change every hour, with a direct line and behind a proxy that serves old copies
-(`helpers.futurex.cache`). The truth comes from the sources' rows, not from a page.
+(`helpers.world.cache`). The truth comes from the sources' rows, not from a page.
 """
 
 import re

@@ -7,6 +7,7 @@ data/runs/<run_id>/; with `live=True` it asks for what is not.
 
 import importlib.metadata
 import json
+import re
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -127,3 +128,19 @@ def describe_judge(model, local, about):
         "server": server,
         "about": about,
     }
+
+
+def anonymise(text, names):
+    """Return a text with planners' names replaced by model-i, `i` the position in `names` (a list of lists of names).
+
+    Longer names go first, whatever their case; a name inside a longer word stays (FutureX 4.5.2).
+
+    >>> anonymise("Qwen2.5 asks GPT-4.1, not gpt-4.1-mini", [["GPT-4.1-mini"], ["gpt-4.1"], ["Qwen2.5", "qwen"]])
+    'model-3 asks model-2, not model-1'
+    """
+    label = {name.lower(): f"model-{at}" for at, group in enumerate(names, 1) for name in group if name}
+    if not label:
+        return text
+    longest = sorted(label, key=lambda name: (-len(name), name))
+    pattern = r"(?<![\w-])(?:" + "|".join(map(re.escape, longest)) + r")(?![\w-])"
+    return re.sub(pattern, lambda found: label[found.group().lower()], text, flags=re.IGNORECASE)

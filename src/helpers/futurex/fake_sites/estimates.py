@@ -10,10 +10,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers import papers
 from helpers.estimates.intervals import compare_paired, judge_interval, measure_share
 from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
-from helpers.futurex.fake_sites.trials import RUN_ID, is_target
+from helpers.futurex.fake_sites.trials import N_ROUNDS, RUN_ID, is_target
 from helpers.outcomes.scores import score_predictions, select_headline
 from helpers.store import check_table, dump_json
 
@@ -69,13 +68,12 @@ def measure_arms(marked, n_round=1):
     return pd.DataFrame(rows)
 
 
-def measure_rounds(marked, n_rounds=None):
+def measure_rounds(marked, n_rounds=N_ROUNDS):
     """Return, by agent and arm without defence, how many attacks had succeeded after each round.
 
     Columns n (attacks with a first round), by_1 ... by_5, n_open (neither succeeded nor at the last round: replies not
     recorded), median_rounds (of the successful ones).
     """
-    n_rounds = papers.get_constant("futurex", "fake_max_iterations") if n_rounds is None else n_rounds
     rows = []
     for (agent, arm), part in marked[marked["defence"] == "none"].groupby(["agent", "arm"], sort=False):
         won = part[part["is_moved"]].groupby("event_id")["round"].min()

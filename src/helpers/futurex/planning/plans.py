@@ -11,6 +11,7 @@ from helpers import papers
 from helpers.agents.research import read_plan
 from helpers.calendar import MONTHS
 from helpers.models.grammars import make_schema
+from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
 
 RUBRICS = {
@@ -70,22 +71,6 @@ def list_plans(traces, runs, events):
     return plans.assign(target_type="plan")[
         ["target_type", "plan_id", "run_id", "agent_id", "planner", "event_id", "question", "plan"]
     ]
-
-
-def anonymise(text, names):
-    """Return a text with planners' names replaced by model-i, `i` the position in `names` (a list of lists of names).
-
-    Longer names go first, whatever their case; a name inside a longer word stays (FutureX 4.5.2).
-
-    >>> anonymise("Qwen2.5 asks GPT-4.1, not gpt-4.1-mini", [["GPT-4.1-mini"], ["gpt-4.1"], ["Qwen2.5", "qwen"]])
-    'model-3 asks model-2, not model-1'
-    """
-    label = {name.lower(): f"model-{at}" for at, group in enumerate(names, 1) for name in group if name}
-    if not label:
-        return text
-    longest = sorted(label, key=lambda name: (-len(name), name))
-    pattern = r"(?<![\w-])(?:" + "|".join(map(re.escape, longest)) + r")(?![\w-])"
-    return re.sub(pattern, lambda found: label[found.group().lower()], text, flags=re.IGNORECASE)
 
 
 def build_request(question, plan, rubrics=tuple(RUBRICS)):

@@ -1,0 +1,90 @@
+"""Agreement: kappa and correlations are the libraries', planted shifts are found, a judge is fit beyond chance only."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from helpers.estimates.agreement import (
+    compare_labels,
+    compare_orders,
+    compare_scores,
+    compute_kappa,
+    correlate_ranks,
+    measure_kappa,
+    tabulate_confusion,
+    weigh_agreement,
+)
+
+REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
+
+
+def test_kappa_is_the_librarys():
+    rng = np.random.default_rng(3)
+    read, made = rng.integers(0, 4, (2, 60))
+    made = np.where(rng.random(60) < 0.5, read, made)
+    ours, low, high = measure_kappa(read, made, 4, rng)
+    assert low < ours < high and ours == pytest.approx(cohen_kappa_score(read, made))
+    tables = np.stack([confusion_matrix(read[:n], made[:n]) for n in (60, 30)])
+    assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
+
+
+@pytest.mark.parametrize(
+    ("made", "verdict"),
+    [
+        (lambda read, rng: read, "fit"),
+        (lambda read, rng: rng.permutation(read), "unfit"),
+        (lambda read, rng: np.full(len(read), REASONS[0]), "unfit"),
+    ],
+)
+def test_a_judge_is_fit_only_when_it_agrees_beyond_chance(made, verdict):
+    rng = np.random.default_rng(5)
+    read = rng.choice(REASONS, 50, p=[0.5, 0.2, 0.2, 0.1])
+    row = compare_labels(read, made(read, rng), REASONS, rng)
+    assert row["verdict"] == verdict and row["n"] == 50
+
+
+def test_agreement_below_the_majority_is_unfit_whatever_kappa_says():
+    read = [REASONS[0]] * 80 + [REASONS[1]] * 20
+    made = [REASONS[0]] * 55 + [REASONS[1]] * 25 + [REASONS[1]] * 20
+    row = compare_labels(read, made, REASONS, np.random.default_rng(0))
+    assert row["low"] > 0 and row["accuracy"] == 0.75 < row["majority"] == 0.8 and row["verdict"] == "unfit"
+    assert compare_labels([], [], REASONS, np.random.default_rng(0))["verdict"] == "cannot tell"
+
+
+def test_confusion_counts_each_trace_once():
+    table = tabulate_confusion([REASONS[0], REASONS[0], REASONS[1]], [REASONS[0], REASONS[1], REASONS[1]], REASONS)
+    assert table.shape == (4, 4) and table.to_numpy().sum() == 3 and table.loc[REASONS[0], REASONS[1]] == 1
+
+
+def test_agreement_is_that_of_scikit_learn_and_scipy():
+    rng = np.random.default_rng(2)
+    first = rng.integers(11, size=40)
+    second = np.clip(first + rng.integers(-3, 4, size=40), 0, 10)
+    assert weigh_agreement(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    assert correlate_ranks(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+    assert np.isnan(weigh_agreement(np.full(3, 5), np.full(3, 5)))
+
+
+def test_a_planted_shift_between_two_judges_is_found_on_the_plans_of_both():
+    rng = np.random.default_rng(2)
+    plans = [f"plan {at}" for at in range(30)]
+    first = pd.DataFrame(rng.integers(8, size=(30, 3)), plans, ["depth", "reach", "order"]).astype(float)
+    second = (first + 2).iloc[:-3]
+    table = compare_scores(first, second, rng, n_boot=200)
+    assert table["n"].eq(27).all() and np.allclose(table[["difference", "difference_low", "difference_high"]], 2)
+    assert np.allclose(table["spearman"], 1) and (table["kappa"] < 0.95).all()
+    assert (table["kappa_low"] < table["kappa"]).all() and (table["kappa"] < table["kappa_high"]).all()
+    words = pd.Series(np.arange(30.0), first.index)
+    noise = compare_scores(first, words, rng, ("spearman",), n_boot=200)
+    assert list(noise.columns) == ["rubric", "n", "spearman", "spearman_low", "spearman_high"]
+    assert compare_scores(first, second.iloc[:0], rng)["kappa"].isna().all()
+
+
+def test_kendalls_tau_is_that_of_scipy():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        first, second = rng.integers(0, 4, 6).astype(float), rng.random(6)
+        assert compare_orders(first, second) == pytest.approx(stats.kendalltau(first, second).statistic)
+    assert np.isnan(compare_orders(np.ones(3), np.arange(3.0)))

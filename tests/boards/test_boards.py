@@ -301,7 +301,7 @@ def test_the_fall_and_the_bar_are_judged_by_their_intervals():
 @pytest.fixture(scope="module")
 def futurex():
     text = public.locate_public("futurex/leaderboard.json").read_text(encoding="utf-8")
-    return boards.flatten_board(json.loads(text), public.load_frameworks())
+    return boards.flatten_board(json.loads(text), boards.load_frameworks())
 
 
 def read_forecastbench(name):

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from helpers.boards import files as public
+from helpers.boards.futurex import load_frameworks
 
 TEXT = b"team,score\nA,1\n"
 DIGEST = hashlib.sha256(TEXT).hexdigest()
@@ -149,7 +150,7 @@ def test_the_registry_says_where_each_file_is_from():
 
 
 def test_frameworks_have_one_category_each():
-    frameworks = public.load_frameworks()
+    frameworks = load_frameworks()
     assert frameworks["LLM"] == "base_model" and frameworks["Deep-Research"] == "closed_deep_research"
     assert "MiroFlow" not in frameworks
 

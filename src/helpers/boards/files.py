@@ -38,16 +38,6 @@ def load_registry(path=REGISTRY):
     return files
 
 
-def load_frameworks(path=REGISTRY):
-    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4).
-
-    >>> load_frameworks()["Search"], len(set(load_frameworks().values()))
-    ('think_search', 4)
-    """
-    table = tomllib.loads(path.read_text(encoding="utf-8"))["futurex_frameworks"]
-    return {name: kind for kind, names in table.items() if kind != "section" for name in names}
-
-
 def locate_public(name, registry=REGISTRY, cache=CACHE):
     """Return the path of a public file whose sha256 is the registry's, fetching it into the cache when need be.
 

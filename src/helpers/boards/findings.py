@@ -34,18 +34,23 @@ def state_finding(name, finding, statement, estimate, note, bound=0.0):
     return dict(zip(COLUMNS, row, strict=True))
 
 
+def score_weeks(table, levels):
+    """Return the weekly rows of agents that have all of `levels`, with the mean of these as `score`."""
+    scores = [SCORES[level - 1] for level in levels]
+    rows = table[table["week"] != "overall"].dropna(subset=scores)
+    return rows.assign(score=rows[scores].mean(axis=1))
+
+
 def average_by_week(table, categories, levels):
     """Return by week the mean over categories' agents of the mean of `levels`, of agents that have all of these."""
-    scores = [SCORES[level - 1] for level in levels]
-    rows = table[(table["week"] != "overall") & table["category"].isin(categories)].dropna(subset=scores)
-    return rows.assign(score=rows[scores].mean(axis=1)).groupby("week")["score"].mean()
+    rows = score_weeks(table, levels)
+    return rows[rows["category"].isin(categories)].groupby("week")["score"].mean()
 
 
 def pair_models(table, levels):
     """Return by week the mean over models of score with search minus score without, and the number of such models."""
-    scores = [SCORES[level - 1] for level in levels]
-    rows = table[table["week"] != "overall"].dropna(subset=scores)
-    rows = rows.assign(score=rows[scores].mean(axis=1), base=rows["agent_id"].str.split(" | ", regex=False).str[0])
+    rows = score_weeks(table, levels)
+    rows = rows.assign(base=rows["agent_id"].str.split(" | ", regex=False).str[0])
     wide = rows.pivot_table(index=["week", "base"], columns="category", values="score", aggfunc="mean")
     pairs = (wide["think_search"] - wide["base_model"]).dropna()
     return pairs.groupby("week").mean(), pairs.index.get_level_values("base").nunique()

@@ -12,6 +12,8 @@ import pandas as pd
 from helpers.outcomes.scores import convert_brier
 
 PARTS = ("dataset", "market", "overall")
+INDEX_UNIT, BRIER_UNIT = 0.1, 0.001
+"""Of the last printed digit."""
 PEOPLE = {"superforecasters": "Superforecaster median forecast", "public": "Public median forecast"}
 HOUSE = "ForecastBench"
 """As a model's organization: people, crowds and fixed rules, no single model."""
@@ -37,7 +39,7 @@ def tidy_board(board):
     return table
 
 
-def check_identities(table, index_unit=0.1, brier_unit=0.001):
+def check_identities(table):
     """Return by row whether each printed index is that of its printed Brier score, both within their rounding.
 
     Columns: is_dataset, is_market, is_overall; is_mean_of_briers (overall Brier = mean of the two); and for contrast
@@ -46,13 +48,13 @@ def check_identities(table, index_unit=0.1, brier_unit=0.001):
     out = table[["model"]].copy()
     for part in PARTS:
         brier = table[f"brier_{part}"].to_numpy(float)
-        best, worst = convert_brier((brier - brier_unit / 2).clip(0)), convert_brier(brier + brier_unit / 2)
-        slack = index_unit / 2 + 1e-9
+        best, worst = convert_brier((brier - BRIER_UNIT / 2).clip(0)), convert_brier(brier + BRIER_UNIT / 2)
+        slack = INDEX_UNIT / 2 + 1e-9
         out[f"is_{part}"] = (table[part] >= worst - slack) & (table[part] <= best + slack)
     mean = (table["brier_dataset"] + table["brier_market"]) / 2
-    out["is_mean_of_briers"] = (mean - table["brier_overall"]).abs() <= brier_unit + 1e-9
+    out["is_mean_of_briers"] = (mean - table["brier_overall"]).abs() <= BRIER_UNIT + 1e-9
     mean = (table["dataset"] + table["market"]) / 2
-    out["is_mean_of_indices"] = (mean - table["overall"]).abs() <= index_unit + 1e-9
+    out["is_mean_of_indices"] = (mean - table["overall"]).abs() <= INDEX_UNIT + 1e-9
     return out
 
 
@@ -88,6 +90,14 @@ def convert_history(history):
     return table
 
 
+def find_people(board, people, what="the board"):
+    """Return a board's row of the superforecasters or the public. Raises LookupError unless there is one."""
+    found = board[board["model"] == PEOPLE[people]]
+    if len(found) != 1:
+        raise LookupError(f"{what} has {len(found)} rows for {people}; one is wanted")
+    return found.iloc[0]
+
+
 def trace_people(table):
     """Return a row a snapshot: the people's lines, the best model, how far it is behind, and models above the public.
 
@@ -97,15 +107,11 @@ def trace_people(table):
     """
     rows = []
     for (date, unit), board in table.groupby(["snapshot_date", "unit"]):
-        people = {name: board[board["model"] == model] for name, model in PEOPLE.items()}
-        if absent := [name for name, found in people.items() if len(found) != 1]:
-            raise LookupError(
-                f"the snapshot of {date} has {len(people[absent[0]])} rows for {absent[0]}; one is wanted"
-            )
-        line = {name: float(found["overall"].iloc[0]) for name, found in people.items()}
+        people = {name: find_people(board, name, f"the snapshot of {date}") for name in PEOPLE}
+        line = {name: float(found["overall"]) for name, found in people.items()}
         models = board[board["model_organization"] != HOUSE]
         best = models.loc[models["overall"].idxmax()]
-        row = {"snapshot_date": date, "unit": unit, **line, "n_people": int(people["superforecasters"]["n"].iloc[0])}
+        row = {"snapshot_date": date, "unit": unit, **line, "n_people": int(people["superforecasters"]["n"])}
         row |= {"model": best["model"], "best_model": float(best["overall"])}
         row |= {"gap": line["superforecasters"] - row["best_model"], "n_models": len(models)}
         rows.append(row | {"n_above_public": int((models["overall"] > line["public"]).sum())})
@@ -135,10 +141,7 @@ def compare_people(table, people="superforecasters"):
     """
     models = table[table["organization"] != HOUSE]
     best = models.loc[models["overall"].idxmax()]
-    line = table.loc[table["model"] == PEOPLE[people]]
-    if len(line) != 1:
-        raise LookupError(f"the board has {len(line)} rows for {people}; one is wanted")
-    line = line.iloc[0]
+    line = find_people(table, people)
     gap = float(line["overall"] - best["overall"])
     down = math.hypot(line["overall"] - line["low_overall"], best["high_overall"] - best["overall"])
     up = math.hypot(line["high_overall"] - line["overall"], best["overall"] - best["low_overall"])

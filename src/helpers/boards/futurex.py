@@ -5,12 +5,14 @@ under one name) in one week, or pooled over weeks ("overall"); `melt_levels` mak
 """
 
 import math
+import tomllib
 
 import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau, t
 
 from helpers import papers
+from helpers.boards.files import REGISTRY
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.estimates.intervals import take_interval
 from helpers.estimates.regression import fit_factors
@@ -23,10 +25,14 @@ FIELDS = {
     "agentFramework": "framework",
     "organization": "organization",
     "overallScore": "overall",
+    "numberOfEvents": "n_events",
+    **{f"level{level}Score": f"level{level}" for level in LEVELS},
+    **{f"level_{level}_num_events": f"n_level{level}" for level in LEVELS},
 }
-FIELDS |= {"numberOfEvents": "n_events"}
-FIELDS |= {f"level{level}Score": f"level{level}" for level in LEVELS}
-FIELDS |= {f"level_{level}_num_events": f"n_level{level}" for level in LEVELS}
+TOLERANCE, POOL_TOLERANCE = 0.02, 0.01
+"""Points by which a rebuilt overall score, a pooled level score, may differ from the printed one."""
+MIN_AGENTS = 5
+CLUSTERS = ("week", "agent_id")
 
 
 def flatten_board(board, frameworks):
@@ -51,6 +57,16 @@ def flatten_board(board, frameworks):
     return table[["week", "agent_id", "model", "framework", "category", "organization", *numbers]]
 
 
+def load_frameworks():
+    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4).
+
+    >>> load_frameworks()["Search"], len(set(load_frameworks().values()))
+    ('think_search', 4)
+    """
+    table = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["futurex_frameworks"]
+    return {name: kind for kind, names in table.items() if kind != "section" for name in names}
+
+
 def name_agent(model, framework):
     """Return one name for the spellings of a model and framework: lower case, without spaces, hyphens, underscores.
 
@@ -60,17 +76,17 @@ def name_agent(model, framework):
     return " | ".join("".join(c for c in part.casefold() if c not in " -_") for part in (model, framework))
 
 
-def rebuild_overall(table, weights=None, tolerance=0.02):
+def rebuild_overall(table):
     """Return the rows with `rebuilt` (levels weighted 0.1, 0.2, 0.3, 0.4), `difference` and `status` (FutureX 4.1).
 
-    A level without a score gives its weight to the others. Status: "direct" (all levels, within `tolerance` points),
+    A level without a score gives its weight to the others. Status: "direct" (all levels, within TOLERANCE points),
     "renormalised" (a level absent, within), "disagrees".
 
     >>> rows = pd.DataFrame([[30.0, 10, 20, 30, 40], [36.67, None, 20, 30, 50]], columns=["overall", *SCORES])
     >>> rebuild_overall(rows)["status"].tolist()
     ['direct', 'renormalised']
     """
-    weights = np.array(papers.get_constant("futurex", "level_weights") if weights is None else weights)
+    weights = np.array(papers.get_constant("futurex", "level_weights"))
     scores = table[SCORES].to_numpy(float)
     there = np.isfinite(scores)
     if not there.any(axis=1).all():
@@ -78,17 +94,17 @@ def rebuild_overall(table, weights=None, tolerance=0.02):
     rebuilt = (np.where(there, scores, 0.0) @ weights) / (there @ weights)
     difference = table["overall"] - rebuilt
     status = np.where(there.all(axis=1), "direct", "renormalised")
-    status = np.where(difference.abs() <= tolerance, status, "disagrees")
+    status = np.where(difference.abs() <= TOLERANCE, status, "disagrees")
     return table.assign(rebuilt=rebuilt, difference=difference, status=status)
 
 
-def check_small_levels(table, min_events=None):
-    """Return by level: cells with a count, how many print no score, and how many keep the rule of `min_events` events.
+def check_small_levels(table):
+    """Return by level: cells with a count, how many print no score, and how many keep the rule of a least number.
 
     The rule: no score is printed exactly where a level has fewer events. `largest_without` and `smallest_with` are the
     counts nearest to it on both sides.
     """
-    min_events = papers.get_constant("futurex", "min_events_per_level") if min_events is None else min_events
+    min_events = papers.get_constant("futurex", "min_events_per_level")
     rows = []
     for level, score, count in zip(LEVELS, SCORES, COUNTS, strict=True):
         cells = table.loc[table[count].notna(), [score, count]]
@@ -100,12 +116,12 @@ def check_small_levels(table, min_events=None):
     return pd.DataFrame(rows, columns=columns)
 
 
-def pool_weeks(table, weeks, tolerance=0.01):
+def pool_weeks(table, weeks):
     """Compare each overall row with the weekly rows of the same names, pooled by their numbers of events.
 
     Columns: agent, n_weeks found, whether the four level counts add up (`is_counted`), the largest difference of a
     level score that can be pooled, and the range of the scores that weeks without one must have had
-    (`hidden_low`, `hidden_high`). `is_pooled`: all weeks found, counts equal, differences within `tolerance` points,
+    (`hidden_low`, `hidden_high`). `is_pooled`: all weeks found, counts equal, differences within POOL_TOLERANCE points,
     hidden scores between 0 and 100.
     """
     rows = []
@@ -115,8 +131,8 @@ def pool_weeks(table, weeks, tolerance=0.01):
         differences, hidden = _pool_levels(whole, parts)
         counted = bool((parts[COUNTS].sum() == whole[COUNTS].astype(float)).all())
         worst, low, high = max(differences, default=0.0), min(hidden, default=math.nan), max(hidden, default=math.nan)
-        fits = len(parts) == len(weeks) and counted and worst <= tolerance
-        is_pooled = fits and all(-tolerance <= score <= 100 + tolerance for score in hidden)
+        fits = len(parts) == len(weeks) and counted and worst <= POOL_TOLERANCE
+        is_pooled = fits and all(-POOL_TOLERANCE <= score <= 100 + POOL_TOLERANCE for score in hidden)
         rows.append((whole["model"], whole["framework"], len(parts), counted, worst, low, high, is_pooled))
     columns = "model framework n_weeks is_counted largest_difference hidden_low hidden_high is_pooled".split()
     return pd.DataFrame(rows, columns=columns)
@@ -146,8 +162,8 @@ def melt_levels(table):
     return pd.concat(parts, ignore_index=True).dropna(subset="score").reset_index(drop=True)
 
 
-def average_weeks(values, confidence=0.95):
-    """Return mean, low, high and n of one value a week, by Student's t: each week brings new events.
+def average_weeks(values):
+    """Return mean, low, high (95%) and n of one value a week, by Student's t: each week brings new events.
 
     Raises ValueError for fewer than three weeks, which give no interval worth the name.
 
@@ -158,7 +174,7 @@ def average_weeks(values, confidence=0.95):
     values = values[np.isfinite(values)]
     if len(values) < 3:
         raise ValueError(f"{len(values)} weeks give no interval; take at least 3")
-    half = t.ppf((1 + confidence) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
+    half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values)
 
 
@@ -177,11 +193,11 @@ def summarize_categories(cells):
     return table.sort_values(["category", "level"], key=lambda c: c.map(order) if c.name == "category" else c)
 
 
-def compare_weeks(table, rng, n_boot=500, min_agents=5):
+def compare_weeks(table, rng, n_boot=500):
     """Return Kendall's tau-b of the overall scores of agents that stand in two neighbouring weeks, with intervals.
 
     Columns: week, next_week, n_agents, tau, low, high (95% percentile interval of a bootstrap over agents). Pairs of
-    weeks with fewer than `min_agents` shared agents have a blank tau. An agent entered twice in a week counts with the
+    weeks with fewer than MIN_AGENTS shared agents have a blank tau. An agent entered twice in a week counts with the
     mean of its scores.
     """
     weekly = table[table["week"] != "overall"]
@@ -190,7 +206,7 @@ def compare_weeks(table, rng, n_boot=500, min_agents=5):
     for week, following in zip(scores.columns, scores.columns[1:], strict=False):
         pair = scores[[week, following]].dropna().to_numpy()
         row = (week, following, len(pair), math.nan, math.nan, math.nan)
-        if len(pair) >= min_agents:
+        if len(pair) >= MIN_AGENTS:
             draws = [kendalltau(*pair[rng.integers(len(pair), size=len(pair))].T).statistic for _ in range(n_boot)]
             row = (week, following, len(pair), float(kendalltau(*pair.T).statistic), *take_interval(np.array(draws)))
         rows.append(row)
@@ -221,14 +237,14 @@ def draw_scores(table, rng, n_draws=10_000):
     return means + deviations * rng.standard_normal((n_draws, *means.shape))
 
 
-def simulate_ranks(table, rng, n_draws=10_000, weights=None):
+def simulate_ranks(table, rng, n_draws=10_000):
     """Return rank by overall score with the interval that the numbers of events imply (an upper bound, 4.1).
 
     Each agent's levels are drawn anew around the printed scores, on their own; agents answered the same events, so true
     differences vary less. Columns: model, framework, category, overall, deviation, rank, rank_low, rank_high (2.5th and
     97.5th percentile), top_share (how often it is first). Sorted by rank.
     """
-    weights = np.array(papers.get_constant("futurex", "level_weights") if weights is None else weights)
+    weights = np.array(papers.get_constant("futurex", "level_weights"))
     draws = draw_scores(table, rng, n_draws) @ weights
     ranks = (-draws).argsort(axis=1).argsort(axis=1) + 1
     low, high = np.percentile(ranks, [2.5, 97.5], axis=0, method="closest_observation")
@@ -251,21 +267,20 @@ def pool_rare(labels, weeks, min_weeks):
     return labels.where(weeks.groupby(labels).transform("nunique") >= min_weeks, "other")
 
 
-def explain_scores(cells, factors, clusters=("week", "agent_id")):
-    """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by each column.
+def explain_scores(cells, factors):
+    """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by week and agent.
 
     The most frequent category of a factor is its base. Returns the effects (factor, category, base, n_rows, effect, se,
     and se_<cluster> for each, blank for the cluster's own effects) and the fit's R2 beside the R2 without each factor
     (factors, r2, drop). Raises ValueError where categories cannot be told apart.
     """
-    counts = {
-        name: cells[name].value_counts().sort_index().sort_values(ascending=False, kind="stable") for name in factors
-    }
+    counts = {name: cells[name].value_counts().sort_index() for name in factors}
+    counts = {name: count.sort_values(ascending=False, kind="stable") for name, count in counts.items()}
     bases = {name: count.index[0] for name, count in counts.items()}
-    fits = {column: fit_factors(cells, factors, bases=bases, cluster=column) for column in clusters}
-    fit = fits[clusters[0]]
+    fits = {column: fit_factors(cells, factors, bases=bases, cluster=column) for column in CLUSTERS}
+    fit = fits["week"]
     table = fit.terms.assign(effect=fit.effects, se=np.sqrt(np.diag(fit.plain)))
-    for column in clusters:
+    for column in CLUSTERS:
         error = np.sqrt(np.maximum(np.diag(fits[column].clustered), 0))
         table[f"se_{column}"] = np.where(table["factor"] == column, np.nan, error)
     table = table[table["factor"] != "intercept"].reset_index(drop=True)

@@ -48,7 +48,7 @@ def test_groups_keep_their_order_and_an_absent_bar_stays_empty(ax):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["z", "a"]
     heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
     assert heights[0] == [3, 1] and heights[1][0] == 2 and np.isnan(heights[1][1])
-    assert sorted(text.get_text() for text in ax.texts) == ["1", "2", "3"]
+    assert sorted(text.get_text() for text in ax.texts if text.get_text()) == ["1", "2", "3"]
 
 
 def test_a_series_twice_in_a_group_is_refused(ax):
@@ -78,7 +78,8 @@ def test_stacks_add_up_and_small_layers_carry_no_value(ax):
     plots.draw_stacked(table, ax, label="kind", parts=["low", "high"], colours=["0.8", "0.1"])
     tops = [bar.get_y() + bar.get_height() for bar in ax.containers[1]]
     assert tops == [100, 5]
-    assert [(text.get_text(), text.get_color()) for text in ax.texts] == [("10", "0.15"), ("90", "white")]
+    shown = [(text.get_text(), text.get_color()) for text in ax.texts if text.get_text()]
+    assert shown == [("10", "0.15"), ("90", "white")]
 
 
 def test_steps_rise_at_the_crawl_and_count_in_percent(ax):

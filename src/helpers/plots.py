@@ -65,6 +65,16 @@ def write_short(n):
     return f"{n / unit:,.0f}{sign}"
 
 
+def measure_reach(table, value, low, high):
+    """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0).
+
+    >>> measure_reach(pd.DataFrame({"v": [0.5], "l": [0.25], "h": [1.0]}), "v", "l", "h").tolist()
+    [[0.25], [0.5]]
+    """
+    ends = table[[value, low, high]].to_numpy(dtype=float).T
+    return np.clip([ends[0] - ends[1], ends[2] - ends[0]], 0, None)
+
+
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
@@ -74,9 +84,7 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
         raise ValueError("nothing to draw: the table is empty")
     places = np.arange(len(table))
     ends = table[value].to_numpy(dtype=float)
-    errors = None
-    if low is not None:
-        errors = np.clip([ends - table[low].to_numpy(dtype=float), table[high].to_numpy(dtype=float) - ends], 0, None)
+    errors = None if low is None else measure_reach(table, value, low, high)
     ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
     tops = ends if low is None else table[high].to_numpy(dtype=float)
     for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
@@ -98,9 +106,8 @@ def draw_points(table, ax, *, label, value, low, high, series=None, colours=COLO
     parts = [(None, table)] if series is None else list(table.groupby(series, sort=False))
     for at, (name, part) in enumerate(parts):
         places = [labels.index(text) + 0.18 * (at - (len(parts) - 1) / 2) for text in part[label]]
-        ends = part[value].to_numpy(dtype=float)
-        errors = np.clip([ends - part[low].to_numpy(dtype=float), part[high].to_numpy(dtype=float) - ends], 0, None)
-        ax.errorbar(ends, places, xerr=errors, fmt="o", capsize=3, color=colours[at % len(colours)], label=name)
+        look = {"fmt": "o", "capsize": 3, "color": colours[at % len(colours)], "label": name}
+        ax.errorbar(part[value], places, xerr=measure_reach(part, value, low, high), **look)
     ax.axvline(0, color="0.4", lw=1)
     ax.set_yticks(range(len(labels)), labels)
     ax.invert_yaxis()
@@ -109,8 +116,7 @@ def draw_points(table, ax, *, label, value, low, high, series=None, colours=COLO
 
 def draw_reaches(table, ax, places, *, value, low, high, **look):
     """Draw values at some places, each with its interval upright through it; `look` is what `ax.errorbar` takes."""
-    reach = np.abs(table[[low, high]].to_numpy().T - table[value].to_numpy())
-    ax.errorbar(places, table[value], reach, **look)
+    ax.errorbar(places, table[value], measure_reach(table, value, low, high), **look)
     return ax
 
 
@@ -173,13 +179,12 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
     for at, name in enumerate(names):
         part = table[table[series] == name].set_index(group).reindex(groups)
         ends = part[value].to_numpy(dtype=float)
-        errors = None if low is None else np.clip([ends - part[low], part[high] - ends], 0, None)
+        errors = None if low is None else measure_reach(part, value, low, high)
         places = np.arange(len(groups)) + (at - (len(names) - 1) / 2) * width
         style = {"lw": 1, "capsize": 2, "ecolor": "0.25"}
-        ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
-        for place, end, words in zip(places, ends, part[text] if text else (), strict=bool(text)):
-            if np.isfinite(end):
-                ax.annotate(words, (place, end), (0, 3), textcoords="offset points", ha="center", fontsize=9)
+        bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
+        if text:
+            ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=3, fontsize=9)
     ax.set_xticks(np.arange(len(groups)), groups)
     ax.grid(visible=False, axis="x")
     return ax
@@ -189,9 +194,8 @@ def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
     """Draw a funnel: centred bars from top to bottom, as wide as the counts written on them."""
     counts = table[n].to_numpy(dtype=float)
     places = np.arange(len(table))
-    ax.barh(places, counts, left=-counts / 2, height=0.7, color=lighten(colour, 0.35))
-    for place, count in zip(places, counts, strict=True):
-        ax.text(0, place, f"{count:,.0f}", ha="center", va="center", fontweight="bold")
+    bars = ax.barh(places, counts, left=-counts / 2, height=0.7, color=lighten(colour, 0.35))
+    ax.bar_label(bars, fmt="{:,.0f}", label_type="center", fontweight="bold")
     ax.set_yticks(places, table[step])
     ax.set_xticks([])
     ax.grid(visible=False)
@@ -210,41 +214,35 @@ def draw_sunburst(table, ax, *, inner, outer, n, min_share=0.009):
     palette = dict(zip(groups.index, [*COLOURS, *(lighten(c, 0.35) for c in COLOURS)], strict=False))
     edge = {"edgecolor": "white", "linewidth": 1}
     start = {"startangle": 90, "counterclock": False}
-    ax.pie(groups, radius=0.72, colors=[palette[g] for g in groups.index], wedgeprops=edge | {"width": 0.42}, **start)
+    look = {"rotation_mode": "anchor", "va": "center", "fontsize": 9}
+    names = _name_parts(groups.index, groups, 0.02)
+    inside = {"wedgeprops": edge | {"width": 0.42}, "textprops": look | {"ha": "center"}, "labeldistance": 0.51 / 0.72}
+    colours = [palette[g] for g in groups.index]
+    texts = ax.pie(groups, radius=0.72, colors=colours, labels=names, rotatelabels=True, **inside, **start)[1]
+    for text, colour in zip(texts, colours, strict=True):
+        text.set_color(pick_ink(colour))
+    names = _name_parts(table[outer], table[n], min_share)
+    outside = {"wedgeprops": edge | {"width": 0.27}, "textprops": look | {"color": "0.15"}, "labeldistance": 1.03}
     shades = [lighten(palette[g], 0.5) for g in table[inner]]
-    ax.pie(table[n], radius=1.0, colors=shades, wedgeprops=edge | {"width": 0.27}, **start)
-    inks = [pick_ink(palette[g]) for g in groups.index]
-    _label_ring(ax, groups.index, groups.to_numpy(), 0.51, "center", 0.02, inks)
-    _label_ring(ax, table[outer], table[n].to_numpy(), 1.03, "outside", min_share, ["0.15"] * len(table))
+    ax.pie(table[n], radius=1.0, colors=shades, labels=names, rotatelabels=True, **outside, **start)
     ax.set(xlim=(-1.62, 1.62), ylim=(-1.62, 1.62), aspect="equal")
     return ax
 
 
-def _label_ring(ax, labels, counts, radius, where, min_share, inks):
-    middles = np.pi / 2 - 2 * np.pi * (np.cumsum(counts) - counts / 2) / counts.sum()
-    for label, angle, count, ink in zip(labels, middles, counts, inks, strict=True):
-        if count / counts.sum() < min_share:
-            continue
-        is_left = np.cos(angle) < 0
-        turn = np.degrees(angle) + (180 if is_left else 0)
-        side = "center" if where == "center" else "right" if is_left else "left"
-        spot = radius * np.cos(angle), radius * np.sin(angle)
-        look = {"rotation": turn, "rotation_mode": "anchor", "ha": side, "va": "center", "fontsize": 9, "color": ink}
-        ax.text(*spot, f"{label} {count}", **look)
+def _name_parts(names, counts, min_share):
+    return [f"{name} {n}" if n >= min_share * counts.sum() else "" for name, n in zip(names, counts, strict=True)]
 
 
-def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}", min_part=0.04):
-    """Draw a stacked vertical bar a row, a layer a column of `parts`; layers above `min_part` of the tallest bar carry
-    their value. `names` are the layers' labels in the legend."""
+def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}"):
+    """Draw a stacked vertical bar a row, a layer a column of `parts`; layers above 4% of the tallest bar carry their
+    value. `names` are the layers' labels in the legend."""
     places, bottom = np.arange(len(table)), np.zeros(len(table))
-    tallest = table[list(parts)].sum(axis=1).max()
+    least = 0.04 * table[list(parts)].sum(axis=1).max()
     for part, colour, name in zip(parts, colours, names or parts, strict=True):
         sizes = table[part].to_numpy(dtype=float)
-        ax.bar(places, sizes, 0.65, bottom=bottom, color=colour, label=name)
-        for place, size, foot in zip(places, sizes, bottom, strict=True):
-            if size > min_part * tallest:
-                look = {"ha": "center", "va": "center", "fontsize": 9, "color": pick_ink(colour)}
-                ax.text(place, foot + size / 2, unit.format(size), **look)
+        bars = ax.bar(places, sizes, 0.65, bottom=bottom, color=colour, label=name)
+        words = [unit.format(size) if size > least else "" for size in sizes]
+        ax.bar_label(bars, words, label_type="center", fontsize=9, color=pick_ink(colour))
         bottom += sizes
     ax.set_xticks(places, table[label])
     ax.grid(visible=False, axis="x")

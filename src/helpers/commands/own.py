@@ -25,7 +25,7 @@ from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems, describe_problem
 from helpers.futurex.domains import select_domains, summarize_domains
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import draw_grouped, draw_intervals, draw_radar
+from helpers.plots import draw_grouped, draw_intervals, draw_points, draw_radar
 from helpers.store import locate_output
 
 MANY = 20
@@ -195,14 +195,10 @@ def draw_factors(scores, events, rng, about, n_trials):
     except ValueError as problem:
         return f"no factor figure: {problem}"
     table = tabulate_effects(fit).query("factor != 'intercept'").reset_index(drop=True)
-    table["label"] = (
-        table["category"].astype(str).where(table["factor"] != "level", "level " + table["category"].astype(str))
-    )
+    names = table["category"].astype(str)
+    table["label"] = names.where(table["factor"] != "level", "level " + names)
     fig, ax = plt.subplots(figsize=(7.5, 1.4 + 0.28 * len(table)))
-    reach = [table["effect"] - table["clustered_low"], table["clustered_high"] - table["effect"]]
-    ax.errorbar(table["effect"], table["label"], xerr=reach, fmt="o", capsize=3, lw=1.2)
-    ax.axvline(0, color="0.3", lw=1)
-    ax.invert_yaxis()
+    draw_points(table, ax, label="label", value="effect", low="clustered_low", high="clustered_high")
     ax.set(xlabel="effect on the score (sum coding)", title=f"Factors, R² = {fit.r2:.3f}, intervals clustered by event")
     save_figure(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, **about)
     return f"factors: figures/factors.png; R2 {fit.r2:.3f} from {fit.n} scores of {fit.n_clusters} events{why}"

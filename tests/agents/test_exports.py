@@ -14,7 +14,7 @@ EVENTS = pd.DataFrame(
 
 
 def answer(event, world):
-    step = {"actor": "a", "step_type": "model", "duration_s": 2.5}
+    step = {"actor": "a", "step_type": "model", "duration_s": 2.5, "page_ids": ["p1"]}
     return {"prediction": {"value": 1.0}, "trace": [step, step]}
 
 
@@ -50,6 +50,8 @@ def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(ask, tmp_path
     ids = [*ask("one").values(), *ask("one", late).values(), ask("two")["plain"]]
     tables = export_runs(tmp_path / "l.sqlite", ids)
     names = {"model-T", "plain-T-asked_7_days_after", ids[1], ids[3]}
+    owners = tables.pop("evidence")["owner_id"]
+    assert list(owners) == [f"{name}|{event}|0" for name in sorted(names) for event in ("e0", "e1")]
     assert all(set(table["run_id"]) == names for table in tables.values())
     for name, table in tables.items():
         assert list(table["run_id"]) == sorted(table["run_id"]), name

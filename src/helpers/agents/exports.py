@@ -7,6 +7,7 @@ run is named by its agent, window and condition, and its row in the table runs h
 
 import re
 
+from helpers.agents.evidence import list_evidence
 from helpers.agents.ledger import KEPT, read_runs
 from helpers.store import TABLES
 
@@ -27,15 +28,18 @@ def name_runs(runs):
     return {run_id: name if taken.count(name) == 1 else run_id for run_id, name in names.items()}
 
 
-def export_runs(path, run_ids, timed=()):
-    """Return {table: rows} of some runs in a ledger, by their names, each table sorted by its key.
+def export_runs(path, run_ids, timed=(), pages=None):
+    """Return {table: rows} of some runs in a ledger, by their names, each table sorted by its key: with their evidence.
 
     Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
-    every replay. Raises what `ledger.read_runs` does.
+    every replay. By the table `pages` a page is known that a reply names by its address. Raises what
+    `ledger.read_runs` does.
     """
     tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
     names = name_runs(tables["runs"])
     tables["runs"] = tables["runs"].assign(ledger_run_id=tables["runs"]["run_id"])
     tables["runs"]["seed"] = tables["runs"]["seed"].astype("Int64")  # whole also beside runs that have none
     tables = {table: rows.assign(run_id=rows["run_id"].map(names)) for table, rows in tables.items()}
-    return {table: rows.sort_values(TABLES[table][0], ignore_index=True) for table, rows in tables.items()}
+    tables = {table: rows.sort_values(TABLES[table][0], ignore_index=True) for table, rows in tables.items()}
+    evidence = list_evidence(tables["traces"], tables["replies"], tables["predictions"], pages)
+    return tables | {"evidence": evidence}

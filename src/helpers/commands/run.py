@@ -163,7 +163,7 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     with ExitStack() as stack:
-        opener = stack.enter_context(open_world(local=local))
+        opener = stack.enter_context(open_world(local=local, keeps_pages=True))
         limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}
         for name in [name for name in chosen if name not in agents]:
             prompted[name] = connect_prompted(name, entries[name], window, events, stack, **limits)

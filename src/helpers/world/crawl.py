@@ -72,13 +72,16 @@ class Crawler:
 
 
 @contextlib.contextmanager
-def open_world(*, local=False, misbehaviour=None):
-    """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it."""
+def open_world(*, local=False, misbehaviour=None, keeps_pages=False):
+    """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it.
+
+    With `keeps_pages` whatever is fetched is kept in files as well (`helpers.world.kept`).
+    """
     faults = json.dumps(asdict(misbehaviour) if misbehaviour else {})
     with start_server("helpers.world.archive", "--misbehaviour", faults, *["--local"] * local) as proxy:
-        yield partial(connect_world, proxy, local=local)
+        yield partial(connect_world, proxy, local=local, keeps_pages=keeps_pages)
 
 
-def connect_world(proxy, *, local=False):
+def connect_world(proxy, *, local=False, keeps_pages=False):
     """Return a Crawler over the replay web that listens at `proxy`."""
-    return Crawler(load_sources(local=local), Gateway(proxy))
+    return Crawler(load_sources(local=local), Gateway(proxy, keeps_pages=keeps_pages))

@@ -19,6 +19,7 @@ from urllib3.exceptions import HTTPError
 from helpers.calendar import stamp_moment
 from helpers.limits import call_within
 from helpers.store import hash_text
+from helpers.world.kept import keep_page, read_title
 
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
@@ -48,11 +49,12 @@ class Page:
 class Gateway:
     """Fetches pages of the replay world through its server (`proxy`), and records each in `pages`.
 
-    Only hosts under `.replay` are reachable through it; each redirect is checked again.
+    Only hosts under `.replay` are reachable through it; each redirect is checked again. With `keeps_pages` pages are
+    kept in files as well (`helpers.world.kept`).
     """
 
-    def __init__(self, proxy, *, deadline_s=20.0, max_bytes=MAX_BYTES):
-        self.deadline_s, self.max_bytes, self.pages = deadline_s, max_bytes, {}
+    def __init__(self, proxy, *, deadline_s=20.0, max_bytes=MAX_BYTES, keeps_pages=False):
+        self.deadline_s, self.max_bytes, self.pages, self.keeps_pages = deadline_s, max_bytes, {}, keeps_pages
         self.session = requests.Session()
         self.session.trust_env = False
         self.session.proxies = {"http": proxy}
@@ -122,16 +124,18 @@ class Gateway:
         digest = hashlib.sha256(body).hexdigest()
         page_id = "p" + hash_text(f"{url} {digest}", 12)
         retrieved_at, known = stamp_moment(moment), self.pages.get(page_id, {})
-        self.pages[page_id] = {
+        row = {
             "page_id": page_id,
             "source_id": urlsplit(url).hostname.removesuffix(".replay").replace("-", "_"),
             "url": url,
             "published_at": stamp_moment(published),
             "retrieved_at": min(retrieved_at, known.get("retrieved_at", retrieved_at)),  # the first, whoever came first
             "origin": "replay",
+            "title": known.get("title") or read_title(text, content_type),
             "content_type": content_type,
             "content_sha256": digest,
         }
+        self.pages[page_id] = keep_page(row, text) if self.keeps_pages else row
         return Page(page_id, url, stamp_moment(published), content_type, text)
 
 

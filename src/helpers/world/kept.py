@@ -1,0 +1,69 @@
+"""Pages as they stood, kept under .cache (not in git): each text once under its content's digest, each page's facts.
+
+`open_world(keeps_pages=True)` keeps what is fetched, as `make run` does, so that a run's pages can be read afterwards
+by the page_ids in its traces. Notebooks keep none: the replay web shows their pages again, the same to the byte.
+"""
+
+import os
+import re
+import tempfile
+from html import unescape
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.store import check_table, dump_json, locate_input, locate_output, parse_json
+
+FOLDER = ".cache/pages"
+HEAD = 4000
+"""A page's title stands in so many first characters."""
+TITLES = {"html": re.compile(r"<title[^>]*>(.*?)</title>", re.S | re.I), "json": re.compile(r'"source":\s*("[^"\\]*")')}
+
+
+def read_title(text, content_type):
+    """Return a page's title: an html page's own, a JSON answer's `source`; None without one.
+
+    >>> read_title("<html><title>Rates &amp; prices</title>", "text/html"), read_title('{"source": "A"}', "text/json")
+    ('Rates & prices', 'A')
+    """
+    form = "json" if "json" in content_type else "html"
+    found = TITLES[form].search(text[:HEAD])
+    if not found:
+        return None
+    return parse_json(found[1]) if form == "json" else " ".join(unescape(found[1]).split())
+
+
+def keep_page(page, text):
+    """Keep a page (its row of the pages table, a dict) and its text; returns the row with `text_path`.
+
+    Several processes may keep one page at once: each file is written beside and moved into its place whole.
+    """
+    page = page | {"text_path": f"{FOLDER}/{page['content_sha256']}"}
+    write_once(locate_output(page["text_path"]), text)
+    write_once(locate_output(f"{FOLDER}/{page['page_id']}.json"), dump_json(page))
+    return page
+
+
+def write_once(path, text):
+    """Write a text to a file unless it is there, so that nobody ever sees half of it."""
+    if path.exists():
+        return
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".partial", delete=False) as beside:
+        beside.write(text.encode())
+    os.replace(beside.name, path)
+
+
+def read_kept(page_ids):
+    """Return the pages table of those of some pages that were kept, in the order of `page_ids`."""
+    rows = []
+    for page_id in page_ids:
+        try:
+            rows.append(parse_json(locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            continue
+    return check_table("pages", pd.DataFrame(rows, columns=None if rows else ["page_id"]))
+
+
+def read_text(text_path):
+    """Return a kept page's text. Raises FileNotFoundError where it was not kept."""
+    return Path(locate_input(text_path)).read_bytes().decode()

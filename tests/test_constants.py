@@ -45,7 +45,7 @@ OWN_CONSTANTS = {
     "what a small model can read and write on two cores": "prompted.N_TOP prompted.MAX_ANSWER research.N_CALLS "
     "research.N_LOOK_UPS research.MAX_REPLY research.LENGTHS searching.N_CALLS searching.N_FOUND searching.MAX_STEP "
     "model.MAX_CHARS pages.N_WORDS pages.N_DATES election.N_SHOWN agents.N_FOUND agents.N_WIDE plans.MAX_REASON "
-    "real_time.N_SHOWN workflow.N_HITS workflow.MAX_PASSAGES",
+    "real_time.N_SHOWN real_time.N_HITS workflow.N_HITS workflow.MAX_PASSAGES",
     "what a reply may hold, against endless ones": "boxes.MAX_ANSWER boxes.MAX_BOXES boxes.MAX_LINE "
     "predictions.MAX_NAME predictions.MAX_TEXT",
     "what the net may do": "polling.GROWTH polling.MAX_INTERVAL_S polling.CANCEL_S polling.N_CALLS gateway.MAX_BYTES "
@@ -53,7 +53,7 @@ OWN_CONSTANTS = {
     "words and units of a language": "claims.SCALES quantities.SCALES",
     "the kit's own questions": "events.N_DISTRACTORS pose.N_BAND_VALUES pose.STEP_DAYS targets.GAIN_DAYS tasks.N_TWINS "
     "files.FRAME_MS",
-    "the kit's own judgement": "pages.MAX_GAP_DAYS pages.SAME_SHARE domains.MIN_EVENTS consensus.MOST_PROBLEMS "
+    "the kit's own judgement": "pages.MAX_GAP_DAYS pages.SAME_SHARE "
     "games.START agents.HOST_DAYS agents.PAGE_DAYS trials.HOURS_BEFORE trials.N_LAST trials.MAX_SHARE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""

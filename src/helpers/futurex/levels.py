@@ -41,7 +41,8 @@ def combine_overall(scores, events, rng, n_boot=2000):
     without any such level there is no overall. An agent without a prediction in a level that counts has no overall.
     Also n, coverage and the zero-imputed overall. Sorted by overall, best first.
     """
-    weights, least = (papers.get_constant("futurex", name) for name in ("level_weights", "min_events_per_level"))
+    weights = papers.get_constant("futurex", "level_weights")
+    least = papers.get_constant("futurex", "min_events_per_level")
     rows = select_headline(scores, events)
     used, note = weigh_levels(rows.groupby("level")["event_id"].nunique().to_dict(), weights, least)
     agents = sorted(rows["agent_id"].unique())

@@ -5,6 +5,7 @@ Every event is posed from pages crawled as of its start day, 00:00 UTC+8 (Future
 
 import json
 import zlib
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,11 @@ def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
     event_id = name_event(window, as_of, template["id"])
     try:
         observations, page_id = crawler.observe(source.id, as_of)
-        posed = pose_within(template, source, observations, as_of, deck, horizon_days)
+
+        def select(variable, hour):
+            return crawler.select(source.id, as_of, variable, hour)[0]
+
+        posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
     except Unanswerable as error:
         name = "frozen" if str(error).startswith("frozen") else "unanswerable"
         return None, make_screening(event_id, name, str(error))
@@ -102,23 +107,23 @@ def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
     return describe_event(event_id, template["id"], template["period"], source, as_of, posed, page_id), None
 
 
-def pose_within(template, source, observations, as_of, deck, horizon_days):
+def pose_within(template, source, observations, as_of, deck, horizon_days, select):
     """Pose an event with a horizon of its own: daily templates draw 1 to 7 days, weekly ones take all of the week.
 
     Where the drawn horizon reaches no value that is still to happen and was not asked for, another is drawn; at last
     the whole week is taken, and a long-lagged source may then ask for a value of before the start day that is published
     after it (a nowcast, marked so).
     """
-    drawn = []
+    drawn, pose = [], partial(pose_event, template, source, observations, as_of, deck, select=select)
     if template["period"] == "daily" and source.update_frequency in ("daily", "weekdays", "hourly"):
         drawn = [int(days) + 1 for days in deck.rng.permutation(horizon_days)]
     for days in drawn:
         try:
-            return pose_event(template, source, observations, as_of, deck, horizon_days=days, not_before=as_of[:10])
+            return pose(horizon_days=days, not_before=as_of[:10])
         except Unanswerable as error:
             if "horizon" not in str(error):
                 raise
-    return pose_event(template, source, observations, as_of, deck, horizon_days=horizon_days)
+    return pose(horizon_days=horizon_days)
 
 
 def make_screening(event_id, name, reason, is_dropped=True):
@@ -166,15 +171,14 @@ def describe_event(event_id, template_id, period, source, as_of, posed, page_id,
 def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
     """Return candidates from the market's pages that opened in the last day, distractors added to option events."""
     pages, page_id = crawler.observe(source.id, as_of)
-    opened = pd.Timestamp(as_of) - pd.Timedelta(days=1)
-    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    start = pd.Timestamp(as_of)
+    opened, end = start - pd.Timedelta(days=1), start + pd.Timedelta(days=horizon_days)
     events = []
     for row in pages.sort_values("market_id").to_dict("records"):
-        posed_at = pd.Timestamp(f"{row['opens_at']}")
-        closes_at = pd.Timestamp(row["closes_at"])
-        is_over = json.loads(row["terms"])["date"] < as_of[:10]
-        if not opened <= posed_at < pd.Timestamp(as_of) or not pd.Timestamp(as_of) < closes_at <= end or is_over:
+        if not opened <= read_moment(row["opens_at"]) < start or not start < read_moment(row["closes_at"]) <= end:
             continue
+        if json.loads(row["terms"])["date"] < as_of[:10]:
+            continue  # its value is of before the start day
         event_id = name_event(window, as_of, f"market-{row['market_id']}")
         about = crawler.sources[json.loads(row["terms"])["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
@@ -183,6 +187,10 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
         template_id = f"market_{row['market_id'].split('-')[0]}"
         events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
     return events
+
+
+read_moment = lru_cache(maxsize=10_000)(pd.Timestamp)
+"""A market's pages are read anew each day, with the same moments."""
 
 
 def read_market_page(row, pages, related, rng):

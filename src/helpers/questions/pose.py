@@ -3,7 +3,7 @@
 import string
 import zlib
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -70,16 +70,17 @@ def open_deck(seed, name):
     return Deck(seed_by_name(seed, name))
 
 
-def pose_event(template, source, observations, as_of, deck, *, horizon_days=HORIZON_DAYS, not_before=""):
+def pose_event(template, source, observations, as_of, deck, *, select=None, horizon_days=HORIZON_DAYS, not_before=""):
     """Return one event of a template as of a moment: a dict with prompt, kind, options, variables, dates, volatility.
 
-    `observations` are what the source's page showed then; the value is for no date earlier than `not_before`. Raises
-    Unanswerable with its reason when none is due within the horizon, no entity has enough history, or it is frozen.
+    `observations` are what the source's page showed then, `select(variable, hour)` their series where they are kept
+    (`select_series` by default); the value is for no date earlier than `not_before`. Raises Unanswerable with its
+    reason when none is due within the horizon, no entity has enough history, or it is frozen.
     """
     hours = np.atleast_1d(template.get("hour") if template.get("hour") is not None else "").tolist()
     rng = deck.rng
     hour = hours[int(rng.integers(len(hours)))] or None
-    series = select_series(observations, template["variable"], hour)
+    series = (select or partial(select_series, observations))(template["variable"], hour)
     if series.empty:
         raise Unanswerable("the page shows no value of this variable" + f" at {hour}" * bool(hour))
     if source.page.get("fixtures_days"):
@@ -102,17 +103,17 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
     Raises Unanswerable when that is no later than what is known already.
     """
     rule = tuple(sorted(source.publication.items()))
-    dates, moments = list_due(rule, source.update_frequency, last_date, hour, as_of, horizon_days)
-    due = moments <= pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
-    if not due.any():
+    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    ahead = list_due(rule, source.update_frequency, last_date, hour, as_of, max(horizon_days, 2 * HORIZON_DAYS))
+    due = [(date[:10], moment) for date, moment in ahead if moment <= end]
+    if not due:
         raise Unanswerable("no value is due within the horizon")
-    place = int(np.flatnonzero(due)[-1])
-    return dates[place][:10], moments[place]
+    return due[-1]
 
 
 @lru_cache(maxsize=2000)
 def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
-    """Return (dates, moments of publication, UTC) of the values that follow the last one, to a day past the horizon.
+    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past the horizon.
 
     `publication` is a source's rule as sorted pairs, so that templates of one source and day share what is found.
     """
@@ -124,15 +125,13 @@ def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
     if frequency == "weekdays":
         days = days[days.day_of_week < 5]
     dates = pd.Series([f"{day.date()}T{hour}" if hour else str(day.date()) for day in days], dtype=str)
-    if dates.empty:
-        return dates, pd.Series([], dtype="datetime64[s, UTC]")
-    return dates, compute_published_at(dict(publication), dates)
+    return list(zip(dates, compute_published_at(dict(publication), dates), strict=True)) if len(dates) else []
 
 
 def list_entities(source, template, series):
     """Return entities that may be asked about: named by template or source, with three of the last seven values."""
-    recent = series.iloc[-N_VALUES:]
-    alive = recent.columns[(recent.notna().sum() >= MIN_VALUES) & recent.iloc[-1].notna()]
+    known = ~np.isnan(series.to_numpy()[-N_VALUES:].astype(float))
+    alive = series.columns[(known.sum(axis=0) >= MIN_VALUES) & known[-1]].tolist()
     wanted = template.get("only") or source.entities.get("only")
     return [entity for entity in alive if not wanted or entity in wanted]
 

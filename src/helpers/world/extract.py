@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import jmespath
 import numpy as np
 import pandas as pd
-from lxml import html
+from lxml import etree, html
 from lxml.cssselect import CSSSelector
 
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
@@ -68,14 +68,24 @@ def read_number(text):
     return value if value == value else None
 
 
+PARSER = etree.HTMLParser(encoding="utf-8")
+"""Makes plain elements: lxml's html ones are each made through a look-up in Python, and pages have many cells."""
+STRING = etree.XPath("string()")
+
+
+def parse_html(text):
+    """Return the tree of a page."""
+    return html.fromstring(text.encode(), parser=PARSER)
+
+
 def read_text(element):
-    """Return the text of an element; one without children is read without a query (pages have many cells)."""
-    return element.text_content() if len(element) else element.text or ""
+    """Return the text of an element; one without children is read without a query."""
+    return STRING(element) if len(element) else element.text or ""
 
 
 def extract_table(source, rule, text):
     """Read an html table, wide (a column an entity) or long (a column a variable)."""
-    tree = html.fromstring(text)
+    tree = parse_html(text)
     lines = [[read_text(cell) for cell in row] for row in compile_css(f"{rule['selector']} tr")(tree)]
     head, rows = lines[0], []
     if rule["layout"] == "wide":
@@ -99,8 +109,8 @@ def extract_css(source, rule, text):
     rows = []
     issues, date = (compile_css(rule[part]) for part in ("issue", "date"))
     names, values = (compile_css(f"{rule['item']} {rule[part]}") for part in ("name", "value"))
-    for issue in issues(html.fromstring(text)):
-        period = read_period(date(issue)[0].text_content())
+    for issue in issues(parse_html(text)):
+        period = read_period(read_text(date(issue)[0]))
         pairs = zip(names(issue), values(issue), strict=True)
         rows += [(period, read_text(name), rule["variable"], read_number(read_text(value))) for name, value in pairs]
     return rows
@@ -117,7 +127,7 @@ def extract_json(source, rule, text):
 
 def extract_regex(source, rule, text):
     """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
-    prose = "\n".join(p.text_content() for p in compile_css("p")(html.fromstring(text)))
+    prose = "\n".join(map(read_text, compile_css("p")(parse_html(text))))
     only = source.entities.get("only", [""])[0]
     rows = []
     for match in re.finditer(rule["pattern"], prose):
@@ -136,18 +146,18 @@ def extract_market(source, text):
     heading, option, closing, rules, resolution_part = map(
         compile_css, ("h2", ".options li", ".closes", ".rules", ".resolution")
     )
-    for article in compile_css("article.event")(html.fromstring(text)):
+    for article in compile_css("article.event")(parse_html(text)):
         resolution = resolution_part(article)
         rows.append(
             {
                 "market_id": article.get("id"),
-                "question": heading(article)[0].text_content(),
-                "options": json.dumps([text.text_content() for text in option(article)]),
+                "question": read_text(heading(article)[0]),
+                "options": json.dumps([read_text(item) for item in option(article)]),
                 "opens_at": article.get("data-opens"),
-                "closes_at": closing(article)[0].text_content(),
-                "rules": rules(article)[0].text_content(),
+                "closes_at": read_text(closing(article)[0]),
+                "rules": read_text(rules(article)[0]),
                 "terms": article.get("data-terms"),
-                "resolution": resolution[0].text_content() if resolution else None,
+                "resolution": read_text(resolution[0]) if resolution else None,
             }
         )
     if not rows:
@@ -164,12 +174,11 @@ def select_series(observations, variable, hour=None):
 
     Raises ValueError when an entity has two values on a day.
     """
-    is_chosen = (observations["variable"] == variable).to_numpy() & observations["value"].notna().to_numpy()
+    moments, entities, variables, values = (observations[column].to_numpy() for column in COLUMNS)
+    is_chosen = (variables == variable) & ~np.isnan(values)
     if hour is not None:
-        is_chosen &= np.array([moment[11:] == hour for moment in observations["occurred_at"]], dtype=bool)
-    moments, entities, values = (
-        observations[column].to_numpy()[is_chosen] for column in ("occurred_at", "entity", "value")
-    )
+        is_chosen &= np.array([moment[11:] == hour for moment in moments], dtype=bool)
+    moments, entities, values = (cells[is_chosen] for cells in (moments, entities, values))
     # a pivot by hand, as thousands of pages are read and pandas' own takes four times as long
     rows, days = pd.factorize(np.array([moment[:10] for moment in moments], dtype=object), sort=True)
     columns, names = pd.factorize(entities, sort=True)

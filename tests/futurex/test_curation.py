@@ -8,36 +8,33 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.estimates.agreement import compare_judges, count_share, measure_judge
-from helpers.futurex.curation.decoys import DECOYS, Decoy, draw_pages, open_decoys
-from helpers.futurex.curation.model import (
+from helpers.estimates.agreement import combine_views, compare_judges, count_share, measure_judge
+from helpers.futurex.curation.decoys import DECOYS, Decoy, draw_pages, open_decoys, visit_candidates
+from helpers.futurex.curation.pages import FAULTS, FORM, Visit, find_figures, judge_page, pivot_views, screen_pages
+from helpers.futurex.curation.pages import visit_page as visit
+from helpers.futurex.curation.proposals import (
     apply_reviews,
     build_form,
-    build_judge,
     check_distractor,
     check_template,
+    collect_proposals,
     compare_answer,
+    count_stages,
     extract_answer,
     match_name,
     propose_distractors,
     propose_template,
+    rate_answers,
+    rate_distractors,
 )
-from helpers.futurex.curation.pages import FAULTS, FORM, Visit, find_figures, judge_page, screen_pages
-from helpers.futurex.curation.pages import visit_page as visit
-from helpers.futurex.curation.rates import (
+from helpers.futurex.curation.questions import (
     LABELS,
-    collect_proposals,
-    combine_views,
-    count_stages,
+    build_judge,
     draw_events,
     draw_public,
     list_public,
-    pivot_views,
-    rate_answers,
-    rate_distractors,
     read_labels,
     view_questions,
-    visit_candidates,
 )
 from helpers.models.judges import Verdict
 from helpers.questions.filters import judge_harmful, screen_event

@@ -14,6 +14,7 @@ from helpers.estimates.intervals import (
     measure_share,
     take_interval,
 )
+from helpers.questions.filters import RULES
 
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
@@ -188,3 +189,27 @@ def compare_orders(first, second):
     size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
     agreement = (one * two).sum(axis=-1)
     return divide(agreement, size)
+
+
+def list_shares(rated, column="judge"):
+    """Return precision and recall of `compare_judges`' rows as rows of their own: label, share, low, high."""
+    rows = [
+        (f"{row[column]}: {name}", row[name], row[f"{name}_low"], row[f"{name}_high"])
+        for row in rated.to_dict("records")
+        for name in ("precision", "recall")
+    ]
+    return pd.DataFrame(rows, columns=["label", "share", "low", "high"])
+
+
+def combine_views(views, rules):
+    """Return views (a row a case, a column a judge; True, False or None) with a column for each combination.
+
+    `rules` maps a name to (judges, rule), rule one of any, majority, all. A case that one of the judges lacks has None.
+    """
+    combined = views.copy()
+    for name, (judges, rule) in rules.items():
+        rows = views[list(judges)].to_numpy().tolist()
+        combined[name] = pd.Series(
+            [None if None in flags else bool(RULES[rule](flags)) for flags in rows], index=views.index, dtype=object
+        )
+    return combined

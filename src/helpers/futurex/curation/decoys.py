@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from helpers.futurex.curation.pages import REASONS
+from helpers.futurex.curation.pages import REASONS, visit_page
 from helpers.servers import run_server
 from helpers.world.archive import Handler, Misbehaviour, Site, build_server
 from helpers.world.gateway import Gateway
@@ -99,3 +99,9 @@ def draw_pages(sources, rng, n_good, n_each):
         decoys += [Decoy(kind, source, rng) for source in made_of[:n_each]]
         rest = rest if kind == "duplicate" else rest[n_each:]
     return sorted(good, key=lambda source: source.id), decoys
+
+
+def visit_candidates(good, decoys, world, decoy_gateway, moments):
+    """Return candidates for `pages.screen_pages`: (id, address, truth, visits), the good pages first."""
+    rows = [(source, "fine", world) for source in good] + [(decoy, decoy.kind, decoy_gateway) for decoy in decoys]
+    return [(page.id, page.address, truth, visit_page(gate, page.address, moments)) for page, truth, gate in rows]

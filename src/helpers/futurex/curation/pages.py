@@ -204,3 +204,9 @@ def screen_pages(candidates, consult=None):
             listed.append((candidate_id, visits[-1].figures))
     columns = ["candidate_id", "truth", "judge", "status", "reason", "is_accepted", "note"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def pivot_views(screened):
+    """Return the judges' views of candidate pages (`screen_pages`): index candidate_id, a column a judge."""
+    views = screened.pivot(index="candidate_id", columns="judge", values="is_accepted").astype(object)
+    return views.where(views.notna(), None).reindex(screened["candidate_id"].drop_duplicates())

@@ -1,4 +1,4 @@
-"""What a language model does in curation: judge questions, propose templates, add options, read answers (FutureX 3.2).
+"""What a language model proposes in curation: templates, wrong options, answers, held against pages (FutureX 3.2).
 
 Each function that asks a model takes `consult` (`models.judges.open_judge` yields one) and leaves checking to plain
 code beside it: a proposal counts for nothing until the registry's own extraction has confirmed it.
@@ -6,12 +6,14 @@ code beside it: a proposal counts for nothing until the registry's own extractio
 
 import re
 
+import pandas as pd
+
+from helpers.futurex.curation.pages import NUMBER
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
 from helpers.world.extract import read_number
 
-YES_NO = {"enum": ["yes", "no"]}
 STAGES = ("proposed", "form", "scrape", "answer", "person")
 """A template's way: the model's reply, its form, the test scrape, the answer check, a person's yes."""
 MAX_CHARS = 500
@@ -21,27 +23,6 @@ MAX_CHARS = 500
 def name_text(length):
     """Return the schema of a short text."""
     return {"type": "string", "maxLength": length}
-
-
-# --- judges of questions ---------------------------------------------------------------------------------------------
-
-
-def build_judge(consult, prompt, name):
-    """Return a judge of questions for `helpers.questions.filters`: event -> (is_flagged, reason).
-
-    `prompt` names the wording ("question" or "question_again"), `name` what is judged ("harmful" or "subjective"); one
-    request answers both. Without a valid reply the flag is None, and the reason says why.
-    """
-    schema = make_schema(harmful=YES_NO, subjective=YES_NO)
-
-    def judge(event):
-        verdict = consult(read_prompt(f"curate_{prompt}").format(question=event["prompt"].splitlines()[0]), schema)
-        if verdict.value is None:
-            return None, f"no verdict: {verdict.status}"
-        is_flagged = verdict.value[name] == "yes"
-        return is_flagged, f"the model says {name}" if is_flagged else ""
-
-    return judge
 
 
 # --- templates -------------------------------------------------------------------------------------------------------
@@ -134,6 +115,32 @@ def build_form(proposals, decisions):
     return ipywidgets.VBox(lines)
 
 
+def collect_proposals(consult, sources, crawler, moment):
+    """Return a row a source: source_id, status, question, form, scrape, answer, note, person (None: nobody has looked).
+
+    `status` is that of the model's reply; without one the row has passed nothing.
+    """
+    rows = []
+    for source in sources:
+        verdict = propose_template(consult, source, crawler.open(source.address, moment).text)
+        row = {"source_id": source.id, "status": verdict.status, "question": "", "note": "no reply", "person": None}
+        row |= {"form": False, "scrape": False, "answer": False}
+        if verdict.value:
+            row |= {"question": verdict.value["question"]}
+            row |= check_template(verdict.value, source, crawler.observe(source.id, moment)[0])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def count_stages(proposals):
+    """Return how many proposals reach each stage (`STAGES`): stage, n. A stage needs all before it.
+
+    A row whose `status` says that the model did not reply was not proposed.
+    """
+    passed = proposals.assign(proposed=proposals["status"].eq("ok"))[list(STAGES)].eq(True)
+    return passed.cummin(axis=1).sum().rename_axis("stage").reset_index(name="n")
+
+
 # --- distractors -----------------------------------------------------------------------------------------------------
 
 
@@ -176,6 +183,21 @@ def describe_form(text):
     return "words"
 
 
+def rate_distractors(consult, events, crawler):
+    """Return a row an option that the model proposed: event_id, text, check (`check_distractor`).
+
+    An event without a reply has one row, its check the reply's status.
+    """
+    rows = []
+    for event in events.to_dict("records"):
+        verdict = propose_distractors(consult, event)
+        known = set(crawler.observe(event["source_id"], event["as_of"])[0]["entity"])
+        said = list((verdict.value or {}).values())
+        rows += [(event["event_id"], text, check_distractor(text, event, known)) for text in said]
+        rows += [] if said else [(event["event_id"], "", verdict.status)]
+    return pd.DataFrame(rows, columns=["event_id", "text", "check"])
+
+
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +205,9 @@ def extract_answer(consult, event, text):
     """Ask for an event's answer on its resolution page's text; returns the verdict (found, value)."""
     date = parse_json(event["variables"])["date"]
     blanks = {"question": event["prompt"].splitlines()[0], "date": date, "text": text[:MAX_CHARS]}
-    return consult(read_prompt("curate_answer").format(**blanks), make_schema(found=YES_NO, value=name_text(20)))
+    return consult(
+        read_prompt("curate_answer").format(**blanks), make_schema(found={"enum": ["yes", "no"]}, value=name_text(20))
+    )
 
 
 def compare_answer(said, answer):
@@ -194,3 +218,20 @@ def compare_answer(said, answer):
     """
     number = re.search(r"-?\d[\d,]*(?:\.\d+)?", said["value"])
     return said["found"] == "yes" and number is not None and read_number(number.group(0)) == answer
+
+
+def rate_answers(consult, events, answers, crawler):
+    """Return a row a number event: event_id, status, is_shown (the text holds the value), answer, said, is_equal.
+
+    `answers` are the rule's; the page is read as of the moment at which the rule had its value.
+    """
+    rows = []
+    known = answers.set_index("event_id")
+    for event in events.to_dict("records"):
+        value, moment = float(known.loc[event["event_id"], "value"]), known.loc[event["event_id"], "acquired_at"]
+        text = crawler.open(crawler.sources[event["source_id"]].address, moment, event["prompt"]).text[:MAX_CHARS]
+        verdict = extract_answer(consult, event, text)
+        is_shown = value in [read_number(number) for number in re.findall(NUMBER, text)]
+        said, is_equal = (verdict.value["value"], compare_answer(verdict.value, value)) if verdict.value else ("", None)
+        rows.append((event["event_id"], verdict.status, is_shown, value, said, is_equal))
+    return pd.DataFrame(rows, columns=["event_id", "status", "is_shown", "answer", "said", "is_equal"])

@@ -1,14 +1,17 @@
 """The comparison of figures' numbers and tables with those of a commit, in a repository of its own."""
 
 import gzip
+import importlib.util
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / ".ci/compare.py"
+spec = importlib.util.spec_from_file_location("compare", Path(__file__).parents[1] / ".ci/compare.py")
+script = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(script)
+
 SCORES = "data/tables/A/scores.csv.gz"
 FIGURE = "figures/one.csv"
 HEAD = "run_id,event_id,sample,metric,score,reason\n"
@@ -20,26 +23,27 @@ def put(folder, path, text):
     file.write_bytes(gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text.encode())
 
 
-def run(folder, *command):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+def run_git(*command):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@localhost", *command], check=True)
 
 
 @pytest.fixture
-def compare(tmp_path):
+def compare(tmp_path, monkeypatch, capsys):
     """A repository with one table and two figures; returns what compares it with its commit: (status, lines)."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
     put(tmp_path, SCORES, HEAD + "a-A-00000001,e1,0,f1,0.5,\na-A-00000001,e2,0,f1,0.25,\n")
     put(tmp_path, FIGURE, "label,score,note\nx,0.5,\ny,0.75,\n")
     put(tmp_path, "figures/index.csv", "figure,n\none,2\n")
-    run(tmp_path, "git", "init", "-q")
-    run(tmp_path, "git", "add", "-A")
-    author = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    assert run(tmp_path, "git", *author, "commit", "-qm", "one").returncode == 0
+    run_git("init", "-q")
+    run_git("add", "-A")
+    run_git("commit", "-qm", "one")
 
     def call(*options):
-        done = run(tmp_path, sys.executable, str(SCRIPT), "HEAD", *options)
-        assert not done.stderr, done.stderr
-        return done.returncode, done.stdout.splitlines()
+        with pytest.raises(SystemExit) as end:
+            script.main(["HEAD", *options])
+        return end.value.code, capsys.readouterr().out.splitlines()
 
     return call
 
@@ -92,5 +96,5 @@ def test_a_file_that_is_gone_fails_and_a_renamed_one_is_found(compare, tmp_path)
         "2 files equal, 1 equal but for what was added, 0 differ",
     ]
     assert compare("--rename", "one=other") == (0, renamed)
-    run(tmp_path, "git", "add", "-A")
+    run_git("add", "-A")
     assert compare() == (0, renamed), "git knows it"

@@ -17,7 +17,7 @@ from helpers.store import list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "model": "local/qwen"}
 METHODS = set(PROMPTED)
-SEARCHING = METHODS - {"zero_shot", "deep_research"}
+SEARCHING = METHODS - {"zero_shot", "research", "deep_research"}
 EVENTS = pd.DataFrame([dict.fromkeys(list_columns("events"), "x")])
 
 
@@ -44,6 +44,7 @@ def hash_all(source):
         ("agents/research.py", {"research"}),
         ("agents/deep_research.py", {"deep_research"}),
         ("agents/searching.py", SEARCHING),
+        ("agents/tools.py", SEARCHING | {"research"}),
         ("agents/forecasters.py", {"baselines"}),
         ("questions/targets.py", {"baselines"}),
         ("world/search.py", METHODS | {"baselines"}),

@@ -8,7 +8,8 @@ What is covered: the agent's answering functions, the parser, the grammars and t
 import one another; the crawler, search and replay web they read through. What is not: data. The events and the
 prompts' texts have digests of their own in a run's identity (`runs.describe_run`), a local model its own in
 `model_digest`; the papers' constants show in the events, the sources' rules (data/sources) and the replay's rows
-(data/replay) in the pages' ids, the libraries' versions in `packages`. Runner, ledger and registry are left out: they store an answer but do not make it.
+(data/replay) in the pages' ids, the libraries' versions in `packages`. Runner, ledger and registry are left out: they
+store an answer but do not make it.
 """
 
 import ast

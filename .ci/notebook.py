@@ -2,7 +2,8 @@
 
 The notebook runs from a copy under .make/ with `DAYBEFORE_OUT` set to .make/<name>.out, so a failing cell leaves the
 committed notebook, figures and tables as they were. What differs from run to run or from machine to machine is
-stripped (times) or refused (warnings, paths, addresses of objects).
+stripped (times) or refused (warnings, paths, addresses of objects). What it read is written to .make/<name>.d, as
+compilers do, for make to know when it is out of date; what it read of a notebook that it does not follow is refused.
 """
 
 import argparse
@@ -10,42 +11,57 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import source_from_cache
 from pathlib import Path
 
+import nbformat
 import papermill
+from form import put_in_form
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
-VARYING_KEYS = "metadata.papermill cell.metadata.papermill metadata.language_info.version"
 ROOMS = ("data", "figures")
 """A notebook may write here; the live ledger of runs (*.sqlite) is never moved over the user's own."""
+WRITTEN = re.compile(r"data/tables/|figures/(?!public/)")
+"""What only notebooks write; those of public files write figures/public, which the others take as it is committed."""
+WATCH = Path(__file__).parent / "watch"
 
 
-def run_notebook(name, work=Path(".make")):
+def run_notebook(name, follows, work=Path(".make")):
     """Execute notebooks/<name>.ipynb and move the result into place; exits with a message when a cell fails."""
     source, partial, staged = Path("notebooks", f"{name}.ipynb"), work / f"{name}.partial.ipynb", work / f"{name}.out"
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
-    os.environ["DAYBEFORE_OUT"] = str(staged.resolve())
+    notes = work / f"{name}.reads"
+    notes.write_text("", encoding="utf-8")
+    try:
+        notebook = execute(source, partial, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
+    except PapermillExecutionError as error:
+        sys.exit(describe_failure(source, partial, error))
+    put_in_form(notebook)
+    nbformat.write(notebook, partial)
+    written, reads = list_outputs(staged), list_reads(notes)
+    if faults := [*find_faults(notebook), *find_strangers(reads, name, follows, work)]:
+        sys.exit("\n".join(f"{source}, {fault}" for fault in faults))
+    for path in written:
+        move(staged / path, path)
+    move(partial, source)
+    (work / f"{name}.d").write_text(write_rules(name, follows, reads, written), encoding="utf-8")
+    notes.unlink()
+    shutil.rmtree(staged)
+
+
+def execute(source, partial, **environment):
+    """Run a notebook in a kernel with some environment variables, watched; return it with its outputs."""
+    os.environ.update(environment, PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory() as sockets:
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
         options = {"cwd": "notebooks", "kernel_name": "python3", "progress_bar": False, "config": config}
-        try:
-            papermill.execute_notebook(source, partial, **options)
-        except PapermillExecutionError as error:
-            sys.exit(describe_failure(source, partial, error))
-    strip = [sys.executable, "-m", "nbstripout", "--keep-output", "--keep-count", "--extra-keys", VARYING_KEYS]
-    subprocess.run([*strip, str(partial)], check=True)
-    if faults := find_faults(json.loads(partial.read_text(encoding="utf-8"))):
-        sys.exit("\n".join(f"{source}, {fault}" for fault in faults))
-    move_outputs(staged)
-    move(partial, source)
-    shutil.rmtree(staged)
+        return papermill.execute_notebook(source, partial, **options)
 
 
 def describe_failure(source, partial, error):
@@ -75,14 +91,74 @@ def find_faults(notebook):
     return faults
 
 
-def move_outputs(staged):
-    """Move what the notebook wrote from its staging folder to the repository; refuses folders other than `ROOMS`."""
-    written = [path for path in sorted(staged.rglob("*")) if path.is_file() and ".sqlite" not in path.name]
-    astray = [str(path.relative_to(staged)) for path in written if path.relative_to(staged).parts[0] not in ROOMS]
-    if astray:
+def list_outputs(staged):
+    """Return what the notebook wrote, relative to its staging folder; refuses folders other than `ROOMS`."""
+    files = (path.relative_to(staged) for path in sorted(staged.rglob("*")) if path.is_file())
+    written = [path for path in files if ".sqlite" not in path.name]
+    if astray := [str(path) for path in written if path.parts[0] not in ROOMS]:
         sys.exit(f"{staged} holds {', '.join(astray)}; a notebook writes under {' or '.join(ROOMS)} only")
-    for path in written:
-        move(path, path.relative_to(staged))
+    return written
+
+
+def list_reads(notes):
+    """Return the files under src/, data/ and figures/ that were read, and the folders (ending in /) that were listed.
+
+    A compiled module stands for its source; folders of modules are listed by Python itself at every import.
+    """
+    reads = set()
+    for path in notes.read_text(encoding="utf-8").splitlines():
+        if path.endswith(".pyc"):
+            path = source_from_cache(path)
+        if not (path.startswith("src/") and path.endswith("/")) and ".egg-info" not in path:
+            reads.add(path)
+    return sorted(reads)
+
+
+def find_strangers(reads, name, follows, work):
+    """Return a sentence for each notebook that wrote what was read, but is not among those this one follows."""
+    records = {path.stem: read_record(path) for path in sorted(work.glob("*.d"))}
+    todo, before = list(follows), set()
+    while todo:
+        if (other := todo.pop()) not in before and other in records:
+            before.add(other)
+            todo += records[other]["follows"]
+    known = {path for other in before for path in records[other]["wrote"]}
+    strangers = {}
+    for path in reads:
+        if WRITTEN.match(path) and not path.endswith("/") and path not in known:
+            writers = [other for other, record in records.items() if path in record["wrote"]]
+            strangers.setdefault(writers[0] if writers else "a notebook", path)
+    return [
+        f"which reads {path}, must follow {'itself' if other == name else other}, which writes it: "
+        f"the Makefile should say .make/{name}: | .make/{other}"
+        for other, path in strangers.items()
+    ]
+
+
+def read_record(path):
+    """Return what the first two lines of a notebook's .d say: the notebooks it follows, the files it wrote."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {key: line.removeprefix(f"# {key}:").split() for key, line in zip(("follows", "wrote"), lines, strict=False)}
+
+
+def write_rules(name, follows, reads, written):
+    """Return make's rules for a notebook that has run: what it read, what it wrote, the folders it listed.
+
+    A file that is read and gone later is no error but makes the notebook run (the lines without recipe). A written
+    file is looked at again after its notebook ran: only if it changed do its readers run. A listed folder is compared
+    by the names in it (folders' times change with every write).
+    """
+    wrote = " ".join(path.as_posix() for path in written)
+    sources = " ".join(path for path in reads if not path.endswith("/"))
+    stamp = f".make/{name}"
+    lines = [f"# follows: {' '.join(follows)}", f"# wrote: {wrote}"]
+    lines += [f"{stamp}: {sources}", f"{sources}:"] * bool(sources)
+    if made := " ".join(path for path in wrote.split() if WRITTEN.match(path)):
+        lines += [f"{made}: {stamp} ; +", f"{stamp}: $(call unlike,$(wildcard {made}),{made})"]
+    for folder in (path for path in reads if path.endswith("/")):
+        names = " ".join(sorted(entry for entry in os.listdir(folder) if not entry.startswith(".")))
+        lines.append(f"{stamp}: $(call unlike,$(notdir $(wildcard {folder}*)),{names})")
+    return "\n".join(lines) + "\n"
 
 
 def move(path, target):
@@ -97,7 +173,8 @@ def move(path, target):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
+    parser.add_argument("follows", nargs="*", help="the notebooks whose outputs it reads")
     start = time.monotonic()
-    notebook_name = parser.parse_args().name
-    run_notebook(notebook_name)
-    print(f"{notebook_name}  {time.monotonic() - start:.1f} s")
+    given = parser.parse_args()
+    run_notebook(given.name, given.follows)
+    print(f"{given.name}  {time.monotonic() - start:.1f} s")

@@ -1,5 +1,6 @@
-"""The Makefile: what it says of dependencies is what the code imports, and a failing notebook changes nothing."""
+"""The Makefile: a notebook runs when what it read has changed, and only then; a failing one changes nothing."""
 
+import importlib.util
 import json
 import os
 import re
@@ -29,24 +30,62 @@ def test_help_names_every_target_a_person_may_call():
     assert shown >= {"figures", "test", "run", "lab", "lint", "slice", "lock", "offline", "clean"}
 
 
-@pytest.fixture
-def kit(tmp_path):
-    """A small kit of two chained notebooks, run by the real Makefile in this environment."""
+MODULES = {
+    "__init__": "",
+    "figures": "",
+    "store": "from pathlib import Path\n\nROOT = Path(__file__).parents[2]",
+    "prompts": "from helpers.store import ROOT\n\nPROMPT = (ROOT / 'data/prompts/ask.md').read_text()",
+    "models/grammars": "",
+    "agents/tools": "from helpers.store import ROOT\n\nALL = [p.read_text() for p in ROOT.glob('data/sources/*.toml')]",
+    "futurex/study": "",
+    "futurex/other": "",
+}
+WRITE = """import os, pathlib
+
+out = pathlib.Path(os.environ["DAYBEFORE_OUT"], "data/tables")
+out.mkdir(parents=True)
+(out / "n.txt").write_text("1")"""
+READ = """from helpers.futurex import study
+
+open("../data/tables/n.txt").read()"""
+ASK = """from helpers.models import grammars
+from helpers.prompts import PROMPT"""
+WORK = """from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+with ProcessPoolExecutor(1, get_context("spawn")) as workers:
+    workers.submit(exec, "import helpers.agents.tools").result()"""
+KIT = {"40_first": WRITE, "41_second": READ, "42_prompt": ASK, "43_work": WORK}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A small kit of four notebooks, the second reading the first's table, once drawn by the real Makefile."""
     ready = Path(sys.prefix, ".ready")
     if not ready.exists() or ready.read_bytes() != (ROOT / "requirements.lock").read_bytes():
         pytest.skip("needs the environment that make sets up; run it by `make test`")
-    for folder in ("src/helpers", ".ci"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path_factory.mktemp("drawn")
+    shutil.copytree(ROOT / ".ci", folder / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("Makefile", "requirements.lock"):
-        shutil.copy2(ROOT / file, tmp_path)
-    with open(tmp_path / "Makefile", "a", encoding="utf-8") as makefile:
-        makefile.write("\n.make/41_second: .make/40_first\n.make/42_alone: $(call files,$(store))\n")
-    (tmp_path / "notebooks").mkdir()
-    write = "import os, pathlib\n\nout = pathlib.Path(os.environ['DAYBEFORE_OUT'], 'data')\nout.mkdir()\n"
-    make_notebook(tmp_path, "40_first", write + "(out / 'n.txt').write_text('1')")
-    make_notebook(tmp_path, "41_second", "open('../data/n.txt').read()")
-    make_notebook(tmp_path, "42_alone", "1 + 1")
-    return tmp_path
+        shutil.copy2(ROOT / file, folder)
+    with open(folder / "Makefile", "a", encoding="utf-8") as makefile:
+        makefile.write("\n.make/41_second: | .make/40_first\n")
+    texts = {f"src/helpers/{name}.py": f"{code}\n" for name, code in MODULES.items()}
+    texts |= dict.fromkeys(["data/sources/a.toml", "data/sources/b.toml", "data/prompts/ask.md"], "")
+    for file, text in texts.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    (folder / "notebooks").mkdir()
+    for name, code in KIT.items():
+        make_notebook(folder, name, code)
+    assert make_figures(folder)[:2] == (0, sorted(KIT))
+    return folder
+
+
+@pytest.fixture
+def kit(drawn, tmp_path):
+    """The drawn kit, to change at will."""
+    return shutil.copytree(drawn, tmp_path / "kit")
 
 
 def make_notebook(folder, name, code):
@@ -55,10 +94,17 @@ def make_notebook(folder, name, code):
     nbformat.write(notebook, folder / f"notebooks/{name}.ipynb")
 
 
-def make_figures(kit):
+def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
-    done = run_make(kit, "figures", f"VENV={sys.prefix}")
+    done = run_make(kit, *options, "figures", f"VENV={sys.prefix}")
     return done.returncode, sorted(re.findall(r"^(\d\d_\w+)  [\d.]+ s$", done.stdout, re.M)), done.stdout + done.stderr
+
+
+def list_stale(kit):
+    """Return the notebooks that `make -n figures` would run."""
+    done = run_make(kit, "-n", "figures", f"VENV={sys.prefix}")
+    assert done.returncode == 0, done.stderr
+    return sorted(re.findall(r"notebook\.py (\d\d_\w+)", done.stdout))
 
 
 def read_results(kit):
@@ -70,48 +116,158 @@ def read_results(kit):
     }
 
 
+@pytest.mark.parametrize(
+    ("touched", "stale"),
+    [
+        ("src/helpers/futurex/study.py", ["41_second"]),  # a study
+        ("data/prompts/ask.md", ["42_prompt"]),
+        ("src/helpers/prompts.py", ["42_prompt"]),
+        ("src/helpers/models/grammars.py", ["42_prompt"]),
+        ("data/sources/a.toml", ["43_work"]),  # read by a worker
+        ("src/helpers/agents/tools.py", ["43_work"]),  # an agent's module, imported by a worker
+        ("notebooks/41_second.ipynb", ["41_second"]),
+        ("notebooks/40_first.ipynb", ["40_first"]),  # the second only if its table changes
+        ("src/helpers/__init__.py", ["41_second", "42_prompt", "43_work"]),
+        ("src/helpers/futurex/other.py", []),
+        (".ci/notebook.py", sorted(KIT)),
+    ],
+)
+def test_what_a_changed_file_makes_out_of_date(drawn, touched, stale):
+    before = (drawn / touched).stat()
+    assert list_stale(drawn) == []
+    os.utime(drawn / touched)
+    assert list_stale(drawn) == stale
+    os.utime(drawn / touched, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_what_new_and_deleted_files_make_out_of_date(kit):
+    (kit / "data/sources/c.toml").write_text("")
+    assert list_stale(kit) == ["43_work"], "a new file in a folder that was listed"
+    (kit / "data/sources/c.toml").unlink()
+    assert list_stale(kit) == []
+    (kit / "data/prompts/ask.md").unlink()
+    assert list_stale(kit) == ["42_prompt"], "a deleted file is no error of make's"
+    (kit / "data/tables/n.txt").unlink()
+    assert "40_first" in list_stale(kit), "what wrote a table makes it again"
+    (kit / ".make/43_work.d").unlink()
+    assert "43_work" in list_stale(kit), "a run of which nothing is known"
+    (kit / "data/runs/41_second").mkdir(parents=True)
+    (kit / "data/runs/41_second/requests.jsonl.gz").write_text("")
+    assert "41_second" in list_stale(kit), "its own new recordings"
+
+
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
-    assert make_figures(kit)[:2] == (0, ["40_first", "41_second", "42_alone"])
     first = read_results(kit)
     cells = json.loads(first[kit / "notebooks/41_second.ipynb"])["cells"]
     assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], "the second reads what the first wrote"
     assert "papermill" not in str(first[kit / "notebooks/41_second.ipynb"])
 
     assert make_figures(kit)[:2] == (0, []), "nothing changed, nothing runs"
-    os.utime(kit / "src/helpers/store.py")
-    assert make_figures(kit)[:2] == (0, ["42_alone"]), "one helper, one notebook"
     os.utime(kit / "notebooks/40_first.ipynb")
-    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "what reads a notebook's outputs runs after it"
+    os.utime(kit / "notebooks/42_prompt.ipynb")
+    assert make_figures(kit)[:2] == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"
     assert read_results(kit) == first, "the same bytes on every run"
 
-    broken = first[kit / "notebooks/40_first.ipynb"].replace(b"write_text('1')", b"write_text('2') / 0")
-    (kit / "notebooks/40_first.ipynb").write_bytes(broken)
-    for _ in range(2):
-        status, ran, said = make_figures(kit)
-        assert (status != 0, ran) == (True, [])
-        assert "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
-        assert read_results(kit) == {**first, kit / "notebooks/40_first.ipynb": broken}
+    make_notebook(kit, "40_first", WRITE.replace('"1"', '"2"'))
+    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "a changed table makes its readers run"
+    assert "'2'" in (kit / "notebooks/41_second.ipynb").read_text(encoding="utf-8")
 
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("import warnings\n\nwarnings.warn('old', stacklevel=1)", "writes to stderr"),
-        ("object()", "shows an object's address"),
-        ("import os\n\nos.getcwd()", "shows a path of this machine"),
-        (
-            "import os, pathlib\n\npathlib.Path(os.environ['DAYBEFORE_OUT'], 'x.txt').write_text('1')",
-            "holds x.txt; a notebook writes under",
-        ),
-    ],
-)
-def test_a_notebook_that_would_differ_elsewhere_is_refused(kit, code, message):
-    make_notebook(kit, "40_first", code)
+    make_notebook(kit, "40_first", WRITE.replace('"1")', '"3") / 0'))
     before = read_results(kit)
-    done = run_make(kit, ".make/40_first", f"VENV={sys.prefix}")
-    assert done.returncode != 0
-    assert message in done.stderr + done.stdout
+    status, ran, said = make_figures(kit)
+    assert (status != 0, ran) == (True, [])
+    assert "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
     assert read_results(kit) == before
+    assert list_stale(kit) == ["40_first"], "it is still to be done"
+
+
+REFUSED = {
+    "44_warns": ("import warnings\n\nwarnings.warn('old', stacklevel=1)", "writes to stderr"),
+    "45_address": ("object()", "shows an object's address"),
+    "46_path": ("import os\n\nos.getcwd()", "shows a path of this machine"),
+    "47_astray": (
+        "import os, pathlib\n\npathlib.Path(os.environ['DAYBEFORE_OUT'], 'x.txt').write_text('1')",
+        "holds x.txt; a notebook writes under",
+    ),
+    "48_stranger": (
+        "open('../data/tables/n.txt').close()",
+        "notebooks/48_stranger.ipynb, which reads data/tables/n.txt, must follow 40_first, which writes it: "
+        "the Makefile should say .make/48_stranger: | .make/40_first",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def refused(drawn, tmp_path_factory):
+    """What make says of notebooks that are refused, all in one run, and the files before and after."""
+    kit = shutil.copytree(drawn, tmp_path_factory.mktemp("refused") / "kit")
+    for name, (code, _) in REFUSED.items():
+        make_notebook(kit, name, code)
+    make_notebook(kit, "49_after_all", "open('../data/tables/n.txt').close()")
+    with open(kit / "Makefile", "a", encoding="utf-8") as makefile:
+        makefile.write("\n.make/49_after_all: | .make/41_second\n")
+    before = read_results(kit)
+    return *make_figures(kit, "-k"), before, read_results(kit)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_notebook_that_would_differ_elsewhere_is_refused(refused, name):
+    status, ran, said, before, after = refused
+    assert status != 0
+    assert name not in ran
+    assert REFUSED[name][1] in said
+    assert [path for path in after if name in path.name and after[path] != before[path]] == []
+
+
+def test_a_notebook_may_read_what_those_before_the_one_it_follows_wrote(refused):
+    assert refused[1] == ["49_after_all"]
+
+
+SAVE = """import asyncio, json, sys
+from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
+from traitlets.config.loader import PyFileConfigLoader
+
+async def save(manager, path):
+    model = await manager.get(path, type="notebook", format="json")
+    content = model["content"]
+    content["metadata"]["kernelspec"]["display_name"] = "Python 3 (ipykernel)"
+    content["metadata"]["language_info"]["version"] = "3.11.99"
+    for cell in content["cells"]:
+        cell["metadata"] |= {"trusted": True, "execution": {"iopub.status.busy": "2016-10-10T00:00:00Z"}}
+    await manager.save({"type": "notebook", "format": "json", "content": content}, path)
+
+config = PyFileConfigLoader("lab.py", path=".ci").load_config()
+manager = AsyncFileContentsManager(root_dir="kit", config=config)
+for name in sys.argv[1:]:
+    asyncio.run(save(manager, name))
+"""
+"""What JupyterLab's server does with a notebook that a person opens, runs and saves."""
+
+
+def test_a_notebook_saved_in_jupyterlab_keeps_its_bytes(tmp_path):
+    python = ROOT / ".venv-lab/bin/python"
+    if not python.exists():
+        pytest.skip("needs the environment of `make lab`")
+    shutil.copytree(ROOT / "notebooks", tmp_path / "kit", ignore=shutil.ignore_patterns(".*"))
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    before = {path.name: path.read_bytes() for path in sorted((tmp_path / "kit").iterdir())}
+    subprocess.run([python, "-c", SAVE, *before], cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    after = {path.name: path.read_bytes() for path in (tmp_path / "kit").glob("*.ipynb")}
+    assert [name for name in before if after[name] != before[name]] == []
+
+
+def load_form():
+    """Return the module .ci/form.py."""
+    spec = importlib.util.spec_from_file_location("form", ROOT / ".ci/form.py")
+    spec.loader.exec_module(form := importlib.util.module_from_spec(spec))
+    return form
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_every_notebook_is_kept_in_the_one_form(path):
+    notebook = nbformat.read(path, as_version=4)
+    load_form().put_in_form(notebook)
+    assert nbformat.writes(notebook) + "\n" == path.read_text(encoding="utf-8")
 
 
 def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):

@@ -1,0 +1,169 @@
+"""Start Python with its libraries already loaded:  .ci/warm.py with COMMAND;  below it  .ci/warm.py FILE|-m MODULE ...
+
+A notebook, its kernel and its check each spend seconds on importing the same libraries. `with COMMAND` runs a command
+and serves while it runs: each `.ci/warm.py FILE|-m MODULE ARGUMENTS` below it becomes a fork of the server, in its
+caller's folder, environment and streams, where `LIBRARIES` are loaded. Without a server it is a plain `python`. The
+kit's own modules are never loaded here, so what runs is what stands in the files.
+"""
+
+import os
+import sys
+
+LIBRARIES = """
+    papermill nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
+    pandas seaborn matplotlib.pyplot scipy.stats statsmodels.api statsmodels.formula.api sklearn.metrics
+    lxml.html requests pebble jsonschema PIL.Image
+"""
+DOOR = "DAYBEFORE_WARM"
+"""The environment variable that holds the address of the server's socket."""
+
+
+def ask(argv):
+    """Have the server run a program in this process's folder, environment and streams; return its exit status."""
+    import json
+    import socket
+
+    request = json.dumps([argv, os.getcwd(), dict(os.environ)]).encode()
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(os.environ[DOOR])
+        socket.send_fds(line, [len(request).to_bytes(8, "big")], [0, 1, 2])
+        line.sendall(request)
+        return int(line.recv(8) or 1)
+
+
+def serve(command):
+    """Run a command, forking for what asks meanwhile, and exit with its status; in a fork it returns, with its argv."""
+    import json
+    import select
+    import shutil
+    import signal
+    import socket
+    import subprocess
+    import tempfile
+
+    signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
+    folder = tempfile.mkdtemp()
+    door = socket.socket(socket.AF_UNIX)
+    door.bind(f"{folder}/door")
+    door.listen(64)
+    running = subprocess.Popen(command, env=os.environ | {DOOR: f"{folder}/door"}, close_fds=False)
+    command_end, jobs = os.pidfd_open(running.pid), {}
+    while True:
+        ready = select.select([door, command_end, *jobs, *(end for _, end in jobs.values())], [], [])[0]
+        if command_end in ready:
+            break
+        for line in [line for line, (_, end) in jobs.items() if line in ready or end in ready]:
+            finish(line, *jobs.pop(line))
+        if door in ready:
+            line = door.accept()[0]
+            size, streams, _, _ = socket.recv_fds(line, 8, 3)
+            request = json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+            load_libraries()
+            if not (job := os.fork()):
+                for other in (door, line, *jobs):
+                    other.close()
+                for end in (command_end, *(end for _, end in jobs.values())):
+                    os.close(end)
+                return become(*request, streams)
+            for stream in streams:
+                os.close(stream)
+            jobs[line] = job, os.pidfd_open(job)
+    for line, (job, end) in jobs.items():
+        finish(line, job, end)
+    shutil.rmtree(folder)
+    sys.exit(running.wait())
+
+
+def load_libraries():
+    """Import the libraries, the first time only, as a notebook would; what they hold is kept out of forks' garbage."""
+    import gc
+    import importlib
+
+    if "pandas" in sys.modules:
+        return
+    for name in LIBRARIES.split():
+        importlib.import_module(name)
+    # At its import pandas asks whether it prints to a terminal, as wide as that is, or, as kernels do, in a notebook.
+    sys.modules["pandas"].set_option("display.max_columns", 20)
+    gc.freeze()
+
+
+def finish(line, job, end):
+    """Tell the caller how its program ended, or end a program (with all it started) whose caller is gone."""
+    import signal
+
+    done = os.waitid(os.P_PIDFD, end, os.WEXITED | os.WNOHANG)
+    if done is None:
+        os.killpg(job, signal.SIGKILL)
+        os.waitid(os.P_PIDFD, end, os.WEXITED)
+    else:
+        killed = done.si_code != os.CLD_EXITED
+        try:
+            line.sendall(str(done.si_status + 128 * killed).encode())
+        except BrokenPipeError:
+            pass
+    os.close(end)
+    line.close()
+
+
+def become(argv, folder, environment, streams):
+    """Take over a caller's folder, environment and streams; return the arguments of the program to run."""
+    import importlib
+    import signal
+
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    importlib.invalidate_caches()
+    return argv
+
+
+def run(argv):
+    """Run FILE or -m MODULE as `python` would, watched when the environment asks for it, and end this process.
+
+    It ends by `os._exit`, as forks of multiprocessing do: taking down the libraries it shares would copy them first.
+    """
+    import atexit
+    import runpy
+    import threading
+    import traceback
+
+    status = 1
+    try:
+        if "DAYBEFORE_READS" in os.environ:
+            runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "watch", "sitecustomize.py"))
+        if argv[0] == "-m":
+            sys.path[0], sys.argv = os.getcwd(), argv[1:]
+            runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0], sys.argv = os.path.dirname(os.path.abspath(argv[0])), argv
+            runpy.run_path(argv[0], run_name="__main__")
+        status = 0
+    except SystemExit as ending:
+        status = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+        if isinstance(ending.code, str):
+            print(ending.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "with" and not hasattr(os, "pidfd_open"):
+        os.execvp(sys.argv[2], sys.argv[2:])
+    elif sys.argv[1] == "with":
+        run(serve(sys.argv[2:]))
+    elif DOOR in os.environ:
+        sys.exit(ask(sys.argv[1:]))
+    else:
+        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])

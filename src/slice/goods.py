@@ -4,7 +4,7 @@ import io
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_zip
+from slice.recipe import Recipe, cut_windows, read_csv, read_zip
 
 # Variable -> words that only its series has in its name, in the weekly petroleum file.
 PETROLEUM = {
@@ -36,7 +36,7 @@ def build_avocado(raw: bytes) -> pd.DataFrame:
 
 def read_petroleum(raw: bytes) -> pd.DataFrame:
     """Return the weekly petroleum file: one row a week (Friday), one column a series, named as in the file."""
-    weeks = pd.read_csv(io.BytesIO(read_zip(raw)))
+    weeks = read_csv(read_zip(raw))
     return weeks.pivot(index="datetime", columns="series_id", values="value").rename_axis("occurred_at")
 
 

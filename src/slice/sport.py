@@ -5,8 +5,7 @@ from functools import partial
 
 import pandas as pd
 
-from slice.recipe import LAST_A, Recipe, cut_windows, read_pickle
-from slice.society import take_pickle
+from slice.recipe import LAST_A, Recipe, cut_windows, read_pickle, take_pickle
 
 # Source id -> the division's name in the file.
 LEAGUES = {

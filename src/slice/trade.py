@@ -1,12 +1,10 @@
 """Recipes of money: exchange rates, oil, shares, prices and the Bitcoin network; and the indices one may only load."""
 
-import gzip
-import io
 import sqlite3
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_pickle, read_zip, shape_rows
+from slice.recipe import Recipe, cut_windows, read_csv, read_pickle, read_zip, shape_rows
 
 CPI_ITEMS = {
     "SA0": "All items",
@@ -24,11 +22,6 @@ CPI_ITEMS = {
 }
 """Items of the US consumer price index that are kept: their code and the name shown."""
 ALL_WINDOWS = ("A", "C1", "C2")
-
-
-def read_csv(raw, **options):
-    """Read a csv file, gzipped or not, from its bytes."""
-    return pd.read_csv(io.BytesIO(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw), **options)
 
 
 def add_next_weekday(rows, hour, zone):

@@ -56,21 +56,26 @@ def pair_models(table, levels):
     return pairs.groupby("week").mean(), pairs.index.get_level_values("base").nunique()
 
 
+def state_weekly(name, finding, statement, weekly, note="", bound=0.0):
+    """Return a row of findings on the mean of one value a week, with its t interval over weeks."""
+    return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{len(weekly)} weeks", bound)
+
+
 def judge_decline(table):
     """Return Finding 1's rows: the score falls from each level to the next, on average over agents with all levels."""
     rows = table[table["week"] != "overall"].dropna(subset=SCORES)
     for level in LEVELS[:-1]:
         drop = (rows[f"level{level}"] - rows[f"level{level + 1}"]).groupby(rows["week"]).mean()
-        statement = f"level {level} minus level {level + 1}, mean over agents"
-        yield state_finding(f"fall_{level}_{level + 1}", 1, statement, average_weeks(drop), f"{len(drop)} weeks")
+        yield state_weekly(
+            f"fall_{level}_{level + 1}", 1, f"level {level} minus level {level + 1}, mean over agents", drop
+        )
 
 
 def judge_base(table):
     """Return Finding 2's rows: base models reach about 60% on levels 1-2; the one named beats both deep researchers."""
     bar = 100 * papers.get_constant("futurex", "levels12_base_score")
     weekly = average_by_week(table, ["base_model"], (1, 2))
-    statement = f"base models score about {bar:g} or more on levels 1-2"
-    yield state_finding("base_easy", 2, statement, average_weeks(weekly), f"{len(weekly)} weeks", bar)
+    yield state_weekly("base_easy", 2, f"base models score about {bar:g} or more on levels 1-2", weekly, bound=bar)
     statement = "Doubao-Seed1.6-Thinking minus the better deep research agent, levels 1-2"
     yield _state_lead("doubao_deep", 2, statement, table, DOUBAO, ["closed_deep_research"], (1, 2))
 
@@ -83,18 +88,14 @@ def judge_search(table):
     )
     gaps = {levels: (tools[levels] - base[levels]).dropna() for levels in tools}
     ratios = {levels: np.log(tools[levels] / base[levels]).dropna() for levels in tools}
-    weekly = gaps[3, 4]
-    statement = "agents with tools minus base models, levels 3-4"
-    yield state_finding("tools_hard", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
+    yield state_weekly("tools_hard", 3, "agents with tools minus base models, levels 3-4", gaps[3, 4])
     weekly, n_models = pair_models(table, (3, 4))
     statement = "the same model with search minus without, levels 3-4"
-    yield state_finding("search_same", 3, statement, average_weeks(weekly), f"{n_models} models, {len(weekly)} weeks")
-    weekly = (gaps[3, 4] - gaps[1, 2]).dropna()
+    yield state_weekly("search_same", 3, statement, weekly, f"{n_models} models, ")
     statement = "the gap in points is larger on levels 3-4 than on levels 1-2"
-    yield state_finding("tools_growth_points", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
-    weekly = (ratios[3, 4] - ratios[1, 2]).dropna()
+    yield state_weekly("tools_growth_points", 3, statement, (gaps[3, 4] - gaps[1, 2]).dropna())
     statement = "the ratio is larger on levels 3-4 than on levels 1-2 (difference of logarithms)"
-    yield state_finding("tools_growth_ratio", 3, statement, average_weeks(weekly), f"{len(weekly)} weeks")
+    yield state_weekly("tools_growth_ratio", 3, statement, (ratios[3, 4] - ratios[1, 2]).dropna())
 
 
 def judge_best(table):

@@ -46,9 +46,9 @@ def read_folder(folder):
     raise_all([*check_options(events), *wrong])
     known = dict(zip(events["event_id"], events.to_dict("records"), strict=True))
     choices = {key: list_choices(event, raw) for key, event in known.items()}
-    raise_all(text for name in ("answers", "predictions") for text in check_cells(name, raw[name], known, choices))
-    answers, predictions = (finish_values(raw[name], known, choices) for name in ("answers", "predictions"))
-    return finish_events(events, choices), answers, predictions
+    (answers, wrong), (predictions, also) = (read_rows(n, raw[n], known, choices) for n in ("answers", "predictions"))
+    raise_all(wrong + also)
+    return finish_events(events, choices), pd.DataFrame(answers), pd.DataFrame(predictions)
 
 
 def read_file(folder, name):
@@ -117,11 +117,8 @@ def list_choices(event, raw):
     if isinstance(options, str):
         options = [part.strip() for part in options.split("|")]
     if options:
-        return (
-            {str(key): str(text) for key, text in options.items()}
-            if isinstance(options, dict)
-            else {str(o): str(o) for o in options}
-        )
+        pairs = options.items() if isinstance(options, dict) else zip(options, options, strict=True)
+        return {str(key): str(text) for key, text in pairs}
     if event["kind"] != "single":
         return {}
     own = [table[table["event_id"] == event["event_id"]] for table in (raw["answers"], raw["predictions"])]
@@ -129,27 +126,29 @@ def list_choices(event, raw):
     return {word: word for word in YES_NO} if values and values <= set(YES_NO) else {}
 
 
-def check_cells(name, table, known, choices):
-    """Yield problems of a file's rows: an event that is unknown, a value that does not fit its kind, numbers."""
-    for row, cells in enumerate(table.to_dict("records")):
-        event_id = cells["event_id"]
-        if event_id not in known:
-            yield describe_problem(f"{name}.csv", row, "event_id", f"{event_id!r} is not in events.csv")
+def read_rows(name, table, known, choices):
+    """Return (rows, problems) of answers or predictions as in the kit's tables: values as JSON, numbers as numbers.
+
+    The probability of a yes/no prediction becomes its distribution, where none is given.
+    """
+    rows, problems = [], []
+    for at, cells in enumerate(table.to_dict("records")):
+        row = {key: text or None for key, text in cells.items()}
+        rows.append(row)
+        if cells["event_id"] not in known:
+            text = f"{cells['event_id']!r} is not in events.csv"
+            problems.append(describe_problem(f"{name}.csv", at, "event_id", text))
             continue
-        checks = [("value", lambda text, e=event_id: read_value(text, known[e]["kind"], choices[e]))]
-        if name == "answers":
-            checks.append(("spread", lambda text: read_number(text, low=0)))
-        else:
-            checks.append(("probability", lambda text: read_number(text, low=0, high=1)))
-            checks.append(
-                ("distribution", lambda text, e=event_id: read_distribution(text, known[e]["kind"], choices[e]))
-            )
-            checks.append(("sample", lambda text: read_number(text, low=0)))
-        for column, read in checks:
+        kind, options = known[cells["event_id"]]["kind"], choices[cells["event_id"]]
+        for column in [column for column in READERS if column in cells]:
             try:
-                read(cells.get(column, ""))
+                row[column] = READERS[column](cells[column], kind, options)
             except ValueError as error:
-                yield describe_problem(f"{name}.csv", row, column, str(error))
+                problems.append(describe_problem(f"{name}.csv", at, column, str(error)))
+        if "agent_id" in cells and not problems:
+            row["distribution"] = dump_json(row.get("distribution") or spread_probability(row, kind, options))
+        row["value"] = dump_json(row["value"])
+    return rows, problems
 
 
 def read_number(text, low=-math.inf, high=math.inf):
@@ -218,9 +217,8 @@ def read_distribution(text, kind, choices):
         raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
     if kind == "number":
         return {key: read_number(str(value)) for key, value in given.items()}
-    if kind == "ranking":
-        return {key: read_number(str(value), 0, 1) for key, value in given.items()}
-    return {choose_option(key, choices): read_number(str(value), 0, 1) for key, value in given.items()}
+    names = given if kind == "ranking" else [choose_option(key, choices) for key in given]
+    return {name: read_number(str(value), 0, 1) for name, value in zip(names, given.values(), strict=True)}
 
 
 def finish_events(events, choices):
@@ -254,28 +252,19 @@ def find_level(event, choices):
     return assign_level(event["kind"], 0, label) if label in ("low", "high") and event["kind"] != "single" else None
 
 
-def finish_values(table, known, choices):
-    """Return answers or predictions with their cells as in the kit's tables: values as JSON, numbers as numbers.
-
-    The probability of a yes/no prediction becomes its distribution, where none is given.
-    """
-    rows = []
-    for cells in table.to_dict("records"):
-        kind, options = known[cells["event_id"]]["kind"], choices[cells["event_id"]]
-        row = {key: text or None for key, text in cells.items()}
-        row["value"] = dump_json(read_value(cells["value"], kind, options))
-        for column in {"spread", "probability", "sample"} & set(cells):
-            row[column] = read_number(cells[column])
-        if "agent_id" in cells:
-            given = read_distribution(cells.get("distribution", ""), kind, options)
-            row["distribution"] = dump_json(given or spread_probability(row, kind, options))
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
 def spread_probability(row, kind, options):
     """Return both options' probabilities of a yes/no prediction from the one of its value, else None."""
     if kind != "single" or len(options) != 2 or row["value"] is None or row.get("probability") is None:
         return None
-    value = json.loads(row["value"])
-    return {option: row["probability"] if option == value else round(1 - row["probability"], 12) for option in options}
+    told = row["probability"]
+    return {option: told if option == row["value"] else round(1 - told, 12) for option in options}
+
+
+READERS = {
+    "value": read_value,
+    "spread": lambda text, kind, options: read_number(text, low=0),
+    "probability": lambda text, kind, options: read_number(text, low=0, high=1),
+    "distribution": read_distribution,
+    "sample": lambda text, kind, options: read_number(text, low=0),
+}
+"""Column -> what reads its cells, from the text, the event's kind and its options."""

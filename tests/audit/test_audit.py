@@ -10,6 +10,7 @@ import pytest
 
 from helpers import papers
 from helpers.audit import ledger as audit
+from helpers.futurex.collection import measure_events
 
 NEW_FINDINGS = (
     "fx_futurebench_source",
@@ -277,7 +278,7 @@ def test_measured_values_fit_the_ledger(ledger):
         }
     )
     answers = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "value": ["1", '["a"]', '"A"', None]})
-    ours = audit.measure_events(events, answers)
+    ours = measure_events(events, answers)
     values = ours.set_index("id")["value"]
     assert values["fx_events_total"] == 4 and values["fx_events_a_day"] == 2
     assert values["fx_acquisition"] == 75  # 3 of 4
@@ -285,4 +286,4 @@ def test_measured_values_fit_the_ledger(ledger):
     assert values["fx_levels_figure6"] == "1 25.0%, 3 50.0%, 4 25.0%"
     assert (audit.fill_ours(ledger, ours)["ours"] != "").sum() == len(ours)
     with pytest.raises(ValueError, match="no events"):
-        audit.measure_events(events.iloc[:0], answers)
+        measure_events(events.iloc[:0], answers)

@@ -18,7 +18,6 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.checks import JUDGEMENTS, VALUES, run_check
-from helpers.estimates.intervals import measure_share
 from helpers.formats.sheets import read_sheet
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict ours interval note".split()
@@ -199,41 +198,3 @@ def fill_ours(ledger, ours):
         notes = (filled.loc[row.id, "note"], row.note)
         filled.loc[row.id, "note"] = "; ".join(note for note in notes if isinstance(note, str) and note)
     return filled.reset_index()[list(ledger.columns)]
-
-
-def measure_events(events, answers):
-    """Return our values for the claims about FutureX's events and answers, as `fill_ours` takes them.
-
-    Shares carry a 95% Wilson interval. Raises ValueError for an empty set of events.
-    """
-    if events.empty:
-        raise ValueError("no events to measure; build them with `make figures`")
-    n_days = events["as_of"].astype(str).str[:10].nunique()
-    found = events["event_id"].isin(answers.loc[answers["value"].notna(), "event_id"])
-    share = measure_share(found)
-    open_ended = int(events["kind"].isin(["ranking", "number"]).sum())
-    levels = events["level"].value_counts(normalize=True).sort_index()
-    kinds = events["kind"].value_counts(normalize=True).sort_index()
-    asked, start_days = f"{n_days} start days", f"mean over {n_days} start days"
-    rows = [
-        ("fx_events_total", len(events), None, None, asked),
-        ("fx_events_a_day", len(events) / n_days, None, None, start_days),
-        (
-            "fx_acquisition",
-            100 * share["share"],
-            100 * share["low"],
-            100 * share["high"],
-            f"{int(found.sum())} of {len(events)} events",
-        ),
-        ("fx_sites_table1", events["source_id"].nunique(), None, None, "sources with an event"),
-        ("fx_site_types", events["site_type"].nunique(), None, None, "types with an event"),
-        ("fx_domains_figure4", events["domain"].nunique(), None, None, "domains with an event"),
-        ("fx_open_ended_week", open_ended * 7 / n_days, None, None, f"{open_ended} ranking and number events, {asked}"),
-        ("fx_kinds_figure5", _list_shares(kinds), None, None, f"n = {len(events)}"),
-        ("fx_levels_figure6", _list_shares(levels), None, None, f"n = {len(events)}"),
-    ]
-    return pd.DataFrame(rows, columns=["id", "value", "low", "high", "note"])
-
-
-def _list_shares(shares):
-    return ", ".join(f"{name} {100 * share:.1f}%" for name, share in shares.items())

@@ -14,10 +14,9 @@ from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import judge_interval
+from helpers.estimates.intervals import AGREES, judge_interval
 
 COLUMNS = "id finding statement value low high n verdict note".split()
-WORDS = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""
 
@@ -29,7 +28,7 @@ def state_finding(name, finding, statement, estimate, note, bound=0.0):
     'agrees'
     """
     value, low, high, n = estimate
-    verdict = WORDS[judge_interval(low, high, bound)]
+    verdict = AGREES[judge_interval(low, high, bound)]
     row = (f"fx_public_{name}", finding, statement, value, low, high, n, verdict, f"public board: {verdict}; {note}")
     return dict(zip(COLUMNS, row, strict=True))
 

@@ -20,6 +20,10 @@ def divide(top, bottom):
     return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
 
 
+AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
+"""What a verdict of `judge_interval` says of a paper's statement."""
+
+
 def draw_counts(n, rng, n_boot=2000):
     """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n).
 

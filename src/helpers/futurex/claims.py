@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import blank_dates, find_dates
+from helpers.replies.quantities import WORDS
 from helpers.store import parse_json
 
-WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.,-])-?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
@@ -47,7 +47,7 @@ def read_shown(text):
     """
     plain = text.casefold()
     words = set(re.findall(r"[^\W\d_]+", plain))
-    numbers = {float(WORDS[word]) for word in words & set(WORDS)}
+    numbers = {float(at) for at, word in enumerate(WORDS) if at and word in words}
     digits = set()
     for found in SHOWN_NUMBER.finditer(plain):
         value = float(found[1].replace(",", ""))

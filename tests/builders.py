@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
-from helpers.models.local import FOLDER, MODELS, has_server
+from helpers.models.files import FOLDER, MODELS
+from helpers.models.local import has_server
 from helpers.servers import run_server
 from helpers.world.archive import Misbehaviour, build_server
 from helpers.world.crawl import Crawler

@@ -7,7 +7,7 @@ from builders import make_event
 
 from helpers.agents import registry
 from helpers.agents.registry import PROMPTED, check_entry, connect_agent, is_prompted, load_agents, load_entries
-from helpers.models.local import MODELS
+from helpers.models.files import MODELS
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, list_columns
 

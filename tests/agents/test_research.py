@@ -21,8 +21,9 @@ from helpers.agents.research import (
     summarize_research,
 )
 from helpers.agents.workers import make_rows
+from helpers.models.files import FOLDER, MODELS
 from helpers.models.llm import open_door
-from helpers.models.local import FOLDER, MODELS, serve_model
+from helpers.models.local import serve_model
 from helpers.servers import run_server
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")

@@ -6,7 +6,8 @@ import pytest
 
 from helpers.agents.arms import list_recorded, read_run, select_events
 from helpers.commands import record
-from helpers.models.local import FOLDER, MODELS, has_server
+from helpers.models.files import FOLDER, MODELS
+from helpers.models.local import has_server
 from helpers.models.recordings import PACKED, Recordings
 from helpers.store import read_table
 

@@ -13,9 +13,10 @@ import pytest
 from builders import SMALL, match, needs_model, needs_server
 
 from helpers.models import local as local_model
+from helpers.models.files import MODELS, fetch_model
 from helpers.models.grammars import STEP_GRAMMAR, build_grammar
 from helpers.models.llm import ask, open_door
-from helpers.models.local import MODELS, fetch_model, serve_model
+from helpers.models.local import serve_model
 
 QUESTION = "Which city is the capital of France?\nA. Rome\nB. Paris\nC. Bonn\nD. None of these\nAnswer in a box."
 

@@ -120,9 +120,7 @@ def answer_event(event, variables, point, draws, *, by_draws):
     if event["kind"] == "number":
         values = draws[variables["entity"]]
         quantiles = {str(q): round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True)}
-        low, high = quantiles["0.05"], quantiles["0.95"]
-        value = round(float(point[variables["entity"]]), 6)
-        return {"value": value, "distribution": quantiles, "interval_low": low, "interval_high": high}
+        return state_number(point[variables["entity"]], quantiles)
     measured = variables | {"by": "value"}
     if event["kind"] == "ranking":
         return rank_entities(measured, point, draws)
@@ -140,13 +138,19 @@ def answer_event(event, variables, point, draws, *, by_draws):
     return {"value": value, "probability": round(probability, 6), "distribution": shares}
 
 
+def state_number(value, quantiles):
+    """Return a number's prediction: the value, its quantiles, and the interval of nine in ten that they give."""
+    ends = {"interval_low": quantiles["0.05"], "interval_high": quantiles["0.95"]}
+    return {"value": round(float(value), 6), "distribution": quantiles} | ends
+
+
 def rank_entities(variables, point, draws):
     """Return a ranking prediction: the answer of the expected values, and each entity's share of draws among the k."""
     value = resolve_event(variables, point)
     order = -1 if variables.get("order", "desc") == "desc" else 1
     places = np.argsort(order * draws.to_numpy(), axis=1, kind="stable")
     first = variables.get("rank", 1) - 1
-    top = places[:, first : first + variables["k"]] if variables["ask"] == "rank" else places[:, : variables["k"]]
+    top = places[:, first : first + variables["k"]]
     shares = pd.Series(draws.columns[top.ravel()]).value_counts() / len(draws)
     return {"value": value, "distribution": {name: round(float(share), 6) for name, share in sorted(shares.items())}}
 
@@ -157,13 +161,7 @@ def guess_event(event, variables, history, rng):
         values = history[variables["entity"]]
         low, high = float(values.min()), float(values.max())
         quantiles = {str(q): round(low + q * (high - low), 6) for q in QUANTILES}
-        value = round(float(rng.uniform(low, high)), 6)
-        return {
-            "value": value,
-            "distribution": quantiles,
-            "interval_low": quantiles["0.05"],
-            "interval_high": quantiles["0.95"],
-        }
+        return state_number(rng.uniform(low, high), quantiles)
     if event["kind"] == "ranking":
         names = [str(name) for name in rng.permutation(sorted(history.columns))]
         share = round(variables["k"] / len(names), 6)

@@ -12,8 +12,9 @@ from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.columns import CATEGORIES
+from helpers.models.files import MODELS, name_model
 from helpers.models.llm import OURS, check_model, check_options
-from helpers.models.local import LOCAL, MODELS, SEED, get_local_name, name_model
+from helpers.models.local import LOCAL, SEED, get_local_name
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
 

@@ -4,7 +4,6 @@ What is recorded is not asked again, so an interrupted arm goes on where it was,
 """
 
 import argparse
-import importlib.metadata
 import math
 import time
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
 from helpers.limits import end_after
 from helpers.models.llm import open_door, record
-from helpers.models.local import MODELS, PACKAGE, get_local_name, open_model
+from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text, read_table
 from helpers.world.crawl import open_world
@@ -25,15 +24,11 @@ COMMAND = "make record ARM="
 
 def describe_arm(arm_id, arm, entry, seconds, whole):
     """Return the facts that run.json keeps beside the totals."""
-    local = get_local_name(entry)
-    return {
+    return describe_model(entry["model"]) | {
         "arm": arm_id,
         "agent": arm["agent"],
         "window": arm["window"],
         "about": arm.get("about"),
-        "model": entry["model"],
-        "model_sha256": MODELS[local]["sha256"] if local else None,
-        "server": f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None,
         "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
         "n_events": len(seconds),
         "seconds": seconds,

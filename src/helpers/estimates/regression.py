@@ -152,13 +152,17 @@ def tabulate_effects(fit, alpha=STARRED_BELOW):
     """
     table = fit.terms.assign(effect=fit.effects)
     for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
-        error = np.sqrt(np.maximum(np.diag(covariance), 0))
-        error[error == 0] = np.nan
-        table[f"{name}_se"], table[f"{name}_p"] = error, 2 * stats.t.sf(np.abs(fit.effects) / error, free)
-        half = stats.t.ppf(0.975, free) * error
-        table[f"{name}_low"], table[f"{name}_high"] = fit.effects - half, fit.effects + half
-        table[f"{name}_stars"] = np.where(table[f"{name}_p"] < alpha, "***", "")
+        table = table.join(_test_effects(fit.effects, covariance, free, alpha).add_prefix(f"{name}_"))
     return table
+
+
+def _test_effects(effects, covariance, free, alpha):
+    """Standard error, p, 95% interval and stars of each effect, by t-tests; blanks where there is no error."""
+    error = np.sqrt(np.maximum(np.diag(covariance), 0))
+    error[error == 0] = np.nan
+    p, half = 2 * stats.t.sf(np.abs(effects) / error, free), stats.t.ppf(0.975, free) * error
+    stars = np.where(p < alpha, "***", "")
+    return pd.DataFrame({"se": error, "p": p, "low": effects - half, "high": effects + half, "stars": stars})
 
 
 def judge_factors(fit):
@@ -204,10 +208,7 @@ def measure_interactions(rows, first="agent_id", second="level", others=("domain
     effects = centre @ fit.effects[1 : 1 + len(pairs)]
     covariance = centre @ fit.clustered[1 : 1 + len(pairs), 1 : 1 + len(pairs)] @ centre.T
     table = pd.DataFrame(pairs, columns=[first, second]).assign(n=counts.loc[whole].to_numpy().ravel())
-    error = np.sqrt(np.diag(covariance))
-    half = stats.t.ppf(0.975, free) * error
-    table = table.assign(interaction=effects, se=error, p=2 * stats.t.sf(np.abs(effects) / error, free))
-    table = table.assign(low=effects - half, high=effects + half, stars=np.where(table["p"] < alpha, "***", ""))
+    table = table.assign(interaction=effects).join(_test_effects(effects, covariance, free, alpha))
     test = _test_jointly(effects, covariance, (size[0] - 1) * (size[1] - 1), free)
     return table, test, sorted(set(counts.index) - set(whole))
 

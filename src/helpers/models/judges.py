@@ -5,7 +5,6 @@ Judges of plans and reasons, screens of sources and questions, writers of pages 
 data/runs/<run_id>/; with `live=True` it asks for what is not.
 """
 
-import importlib.metadata
 import json
 import re
 from collections.abc import Callable
@@ -15,9 +14,10 @@ from typing import NamedTuple
 import jsonschema
 
 from helpers.models.failures import LlmError
+from helpers.models.files import name_model
 from helpers.models.grammars import demand_json
 from helpers.models.llm import ask, open_door
-from helpers.models.local import MODELS, PACKAGE, get_local_name, name_model, open_model
+from helpers.models.local import describe_model, get_local_name, open_model
 from helpers.models.recordings import pack_recordings
 
 COMMAND = "make study NOTEBOOK={run_id}"
@@ -73,7 +73,7 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
         finally:
             door.recordings.close()
             if live and door.recordings.rows:
-                pack_recordings(run_id, describe_judge(model, local, about), door.secrets)
+                pack_recordings(run_id, describe_model(model) | {"about": about}, door.secrets)
 
 
 def build_consult(door, model, is_local) -> Callable[..., Verdict]:
@@ -117,17 +117,6 @@ def read_verdict(row, schema):
     except (ValueError, jsonschema.ValidationError) as error:
         return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
     return Verdict("ok", value, seconds=seconds)
-
-
-def describe_judge(model, local, about):
-    """Return the facts that run.json keeps of a judge beside the totals."""
-    server = f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None
-    return {
-        "model": model,
-        "model_sha256": MODELS[local]["sha256"] if local else None,
-        "server": server,
-        "about": about,
-    }
 
 
 def anonymise(text, names):

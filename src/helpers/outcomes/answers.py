@@ -4,6 +4,9 @@ Four crawls a day at 14:00, 16:00, 18:00 and 20:00 UTC+8; an unresolved event is
 definitions.md 1.3). A site that cannot be crawled and a page that cannot be read are told apart.
 """
 
+from itertools import groupby
+from operator import itemgetter
+
 import numpy as np
 import pandas as pd
 
@@ -35,13 +38,13 @@ def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
     open_events = [row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")]
     for event in open_events:
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
-    answers, attempts = {}, []
+    answers, attempts, by_source = {}, [], itemgetter("source_id")
     for day in list_crawl_days(open_events):
         for hour in CRAWL_HOURS:
             moment = day + pd.Timedelta(hours=hour)
             due = [event for event in open_events if is_due(event, moment) and event["event_id"] not in answers]
-            for source_id, group in group_by_source(due):
-                for event, outcome in attempt_group(crawler, source_id, group, moment, spread_rule):
+            for source_id, group in groupby(sorted(due, key=by_source), by_source):
+                for event, outcome in attempt_group(crawler, source_id, list(group), moment, spread_rule):
                     attempts.append({"event_id": event["event_id"], "attempted_at": stamp_moment(moment)} | outcome[0])
                     if outcome[1]:
                         answers[event["event_id"]] = outcome[1] | {"acquired_at": stamp_moment(moment)}
@@ -63,14 +66,6 @@ def list_crawl_days(events):
 def is_due(event, moment):
     """Tell whether an event belongs to the acquisition set at a crawl: resolved today or carried from before."""
     return event["first_day"] <= moment <= pd.Timestamp(event["answer_due_at"])
-
-
-def group_by_source(events):
-    """Return [(source_id, events)], sorted by source."""
-    groups = {}
-    for event in events:
-        groups.setdefault(event["source_id"], []).append(event)
-    return sorted(groups.items())
 
 
 def attempt_group(crawler, source_id, events, moment, spread_rule):

@@ -8,7 +8,7 @@ that names many things, the truth among them.
 import re
 import unicodedata
 
-from helpers.replies.boxes import SPECIAL, THOUGHT_END, Unreadable, select_boxes
+from helpers.replies.boxes import Unreadable, select_boxes, strip_thinking
 
 SCORER_VERSION = "matching-1"
 UNITS = frozenset(
@@ -52,8 +52,7 @@ def drop_thinking(reply):
     >>> drop_thinking("<think>5 or 6?</think> 6"), drop_thinking(None)
     (' 6', '')
     """
-    text = reply or ""
-    return SPECIAL.sub("", text[max((match.end() for match in THOUGHT_END.finditer(text)), default=0) :])
+    return strip_thinking(reply or "")
 
 
 def take_final_line(text):

@@ -38,31 +38,18 @@ def resolve_event(variables, snapshot):
     return RESOLVERS[variables["ask"]](variables, present)
 
 
-def _resolve_value(variables, snapshot):
-    value = snapshot.get(variables["entity"])
-    return None if value is None else float(value)
-
-
-def _resolve_yes_no(variables, snapshot):
-    value = snapshot.get(variables["entity"])
-    if value is None:
-        return None
-    is_yes = value > variables["reference"] if variables["ask"] == "change" else value >= variables["threshold"]
-    return variables["letters"]["Yes" if is_yes else "No"]
-
-
-def _resolve_band(variables, snapshot):
-    value = snapshot.get(variables["entity"])
-    if value is None:
-        return None
-    return variables["letters"][str(sum(value >= cut for cut in variables["cuts"]))]
-
-
-def _resolve_outcome(variables, snapshot):
-    value = snapshot.get(variables["entity"])
-    if value is None:
-        return None
-    return variables["letters"]["home" if value > 0 else "away" if value < 0 else "draw"]
+def _resolve_number(variables, snapshot):
+    value, ask = snapshot.get(variables["entity"]), variables["ask"]
+    if value is None or ask == "value":
+        return None if value is None else float(value)
+    if ask == "band":
+        key = str(sum(value >= cut for cut in variables["cuts"]))
+    elif ask == "outcome":
+        key = "home" if value > 0 else "away" if value < 0 else "draw"
+    else:
+        is_yes = value > variables["reference"] if ask == "change" else value >= variables["threshold"]
+        key = "Yes" if is_yes else "No"
+    return variables["letters"][key]
 
 
 def _resolve_leader(variables, snapshot):
@@ -95,11 +82,7 @@ def _resolve_ranking(variables, snapshot):
 
 
 RESOLVERS = {
-    "value": _resolve_value,
-    "change": _resolve_yes_no,
-    "threshold": _resolve_yes_no,
-    "band": _resolve_band,
-    "outcome": _resolve_outcome,
+    **dict.fromkeys(("value", "change", "threshold", "band", "outcome"), _resolve_number),
     "leader": _resolve_leader,
     "risers": _resolve_multi,
     "above": _resolve_multi,

@@ -84,13 +84,21 @@ def prepare_reply(reply):
     text = reply.translate(CHARACTERS) if isinstance(reply, str) else ""
     if not text.strip():
         raise Unreadable("empty reply")
-    text = text[max((match.end() for match in THOUGHT_END.finditer(text)), default=0) :]
+    text = strip_thinking(text)
     if THOUGHT_START.search(text):
         raise Unreadable("unfinished thinking")
-    text = SPECIAL.sub("", text)
     if not text.strip():
         raise Unreadable("empty reply", "nothing follows the thinking")
     return text
+
+
+def strip_thinking(text):
+    """Return what follows a reply's thinking, without a model's own marks.
+
+    >>> strip_thinking("<think>A?</think>B<|im_end|>")
+    'B'
+    """
+    return SPECIAL.sub("", text[max((match.end() for match in THOUGHT_END.finditer(text)), default=0) :])
 
 
 def find_boxes(text):

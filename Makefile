@@ -121,7 +121,7 @@ unlike = $(if $(filter-out $(1),$(2))$(filter-out $(2),$(1)),FORCE)
 -include $(wildcard $(NOTEBOOKS:%=.make/%.d) $(PUBLIC:%=.make/%.d))
 
 $(NOTEBOOKS:%=.make/%) $(PUBLIC:%=.make/%): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py .ci/form.py
-	@$(WARM) .ci/notebook.py $* $(patsubst .make/%,%,$|)
+	@$(WARM) .ci/notebook.py $* --follows $(patsubst .make/%,%,$|)
 	@touch $@
 
 .make/index: $(NOTEBOOKS:%=.make/%)

@@ -30,8 +30,11 @@ WRITTEN = re.compile(r"data/tables/|figures/(?!public/)")
 WATCH = Path(__file__).parent / "watch"
 
 
-def run_notebook(name, follows, work=Path(".make")):
-    """Execute notebooks/<name>.ipynb and move the result into place; exits with a message when a cell fails."""
+def run_notebook(name, follows=None, work=Path(".make")):
+    """Execute notebooks/<name>.ipynb and move the result into place; exits with a message when a cell fails.
+
+    `follows` are the notebooks whose outputs it may read; None, by hand, asks nothing and tells make nothing.
+    """
     source, partial, staged = Path("notebooks", f"{name}.ipynb"), work / f"{name}.partial.ipynb", work / f"{name}.out"
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
@@ -44,12 +47,14 @@ def run_notebook(name, follows, work=Path(".make")):
     put_in_form(notebook)
     nbformat.write(notebook, partial)
     written, reads = list_outputs(staged), list_reads(notes)
-    if faults := [*find_faults(notebook), *find_strangers(reads, name, follows, work)]:
+    strangers = [] if follows is None else find_strangers(reads, name, follows, work)
+    if faults := [*find_faults(notebook), *strangers]:
         sys.exit("\n".join(f"{source}, {fault}" for fault in faults))
     for path in written:
         move(staged / path, path)
     move(partial, source)
-    (work / f"{name}.d").write_text(write_rules(name, follows, reads, written), encoding="utf-8")
+    if follows is not None:
+        (work / f"{name}.d").write_text(write_rules(name, follows, reads, written), encoding="utf-8")
     notes.unlink()
     shutil.rmtree(staged)
 
@@ -173,7 +178,7 @@ def move(path, target):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
-    parser.add_argument("follows", nargs="*", help="the notebooks whose outputs it reads")
+    parser.add_argument("--follows", nargs="*", help="the notebooks whose outputs it may read (default: any)")
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)

@@ -19,8 +19,8 @@ SOURCES = sorted((ROOT / "src/helpers").rglob("*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BUILT = [key for key in papers.list_papers() if key not in papers.NOT_BUILT]
 
-BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py")
-"""Where a constant's name is no literal: the reader itself, and the ledger, which reads what its claims name."""
+BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py", "src/helpers/agents/identity.py")
+"""Where a constant's name is no literal: the reader itself, the ledger, and what a run's identity hangs on."""
 
 SECTION = re.compile(
     r"(?:FutureX|LiveAgentBench|WorldReasoner|Proof of Time)(?:'s)?,? (?:[1-9A-H]|Tables?|Figures?|[Aa]ppendix)\b"
@@ -32,29 +32,22 @@ OWN_ARGUMENTS = {
     "alpha": "of tests that no paper names: 0.05",
     "bound": "what an interval is held against, 0",
     "chunk": "trials in memory at once; changes no number",
-    "confidence": "of intervals, 95%",
     "n_boot": "draws behind an interval",
     "n_draws": "draws by chance",
     "power": "of a test, 0.8",
-    "tolerance": "a last printed digit",
     "workers": "processes on this machine",
 }
 """Arguments whose default is never a paper's, and what they are."""
 
 OWN_CONSTANTS = {
-    "what a small model can read and write on two cores": "prompted.N_TOP prompted.MAX_ANSWER research.N_CALLS "
-    "research.N_LOOK_UPS research.MAX_REPLY research.LENGTHS searching.N_CALLS searching.N_FOUND searching.MAX_STEP "
-    "model.MAX_CHARS pages.N_WORDS pages.N_DATES election.N_SHOWN agents.N_FOUND agents.N_WIDE plans.MAX_REASON "
-    "real_time.N_SHOWN real_time.N_HITS workflow.N_HITS workflow.MAX_PASSAGES",
-    "what a reply may hold, against endless ones": "boxes.MAX_ANSWER boxes.MAX_BOXES boxes.MAX_LINE "
-    "predictions.MAX_NAME predictions.MAX_TEXT",
-    "what the net may do": "polling.GROWTH polling.MAX_INTERVAL_S polling.CANCEL_S polling.N_CALLS gateway.MAX_BYTES "
-    "gateway.MAX_HOPS server.TIMEOUT_S",
-    "words and units of a language": "claims.SCALES quantities.SCALES",
-    "the kit's own questions": "events.N_DISTRACTORS pose.N_BAND_VALUES pose.STEP_DAYS targets.GAIN_DAYS tasks.N_TWINS "
-    "files.FRAME_MS",
-    "the kit's own judgement": "pages.MAX_GAP_DAYS pages.SAME_SHARE "
-    "games.START agents.HOST_DAYS agents.PAGE_DAYS trials.HOURS_BEFORE trials.N_LAST trials.MAX_SHARE",
+    "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_PASSAGES MAX_REASON MAX_REPLY MAX_STEP N_CALLS N_DATES N_FOUND "
+    "N_HITS N_LOOK_UPS N_SHOWN N_TOP N_WIDE N_WORDS",
+    "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_NAME MAX_TEXT",
+    "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
+    "a unit of language": "SCALES",
+    "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
+    "the kit's own judgement": "HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS POOL_TOLERANCE SAME_SHARE "
+    "START TOLERANCE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""
 
@@ -127,8 +120,8 @@ def list_defaults(function):
     yield from ((argument, default) for argument, default in pairs if default is not None)
 
 
-def find_typed(text, module=""):
-    """Yield (name, sentence) of what is typed in a module's text that a paper says.
+def find_typed(text):
+    """Yield (name, sentence) of what a module's text types that a paper says.
 
     A number of the module, or the default of an argument, is a paper's when it bears the name of one of its constants,
     when its own docstring, or its module's or function's, names a section, or when its value is found in no other
@@ -161,10 +154,10 @@ def find_typed(text, module=""):
             yield "", f"line {node.lineno}: {ast.unparse(node)} is {values[numbers]}"
 
 
-def list_faults(text, module):
+def list_faults(text):
     """Return the sentences of `find_typed` but for what is the kit's own."""
     own = {*OWN_ARGUMENTS, *" ".join(OWN_CONSTANTS.values()).split()}
-    return [sentence for name, sentence in find_typed(text, module) if name not in own]
+    return [sentence for name, sentence in find_typed(text) if name not in own]
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +204,7 @@ def test_a_paper_is_not_built_as_long_as_it_has_no_room():
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT / "src/helpers").as_posix())
 def test_no_constant_of_a_paper_is_typed(path):
-    assert not list_faults(path.read_text(encoding="utf-8"), path.stem)
+    assert not list_faults(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -234,11 +227,11 @@ def test_a_typed_constant_is_found(file, old, typed):
     path = ROOT / "src/helpers" / file
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
-    assert len(list_faults(text.replace(old, typed), path.stem)) == 1
+    assert len(list_faults(text.replace(old, typed))) == 1
 
 
 def test_what_is_the_kits_own_is_still_there():
-    found = {name for path in SOURCES for name, _ in find_typed(path.read_text(encoding="utf-8"), path.stem)}
+    found = {name for path in SOURCES for name, _ in find_typed(path.read_text(encoding="utf-8"))}
     own = {*OWN_ARGUMENTS, *" ".join(OWN_CONSTANTS.values()).split()}
     assert own <= found, f"no longer there: {sorted(own - found)}"
 

@@ -7,7 +7,7 @@ silent (`[assumed]`, each with its reason too), and what it does as words can sa
 
 import ast
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import pandas as pd
@@ -81,16 +81,17 @@ def get_constant(key, name, folder=FOLDER):
     return values[name]
 
 
+@lru_cache(maxsize=1024)
 def find_reads(text):
     """Return the (paper, name) pairs that a source text reads by `get_constant`, sorted; names must be literals.
 
     >>> find_reads("from helpers import papers\\nDAYS = papers.get_constant('futurex', 'carry_days')")
-    [('futurex', 'carry_days')]
+    (('futurex', 'carry_days'),)
     """
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     calls = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "get_constant"]
     given = [tuple(argument.value for argument in call.args if isinstance(argument, ast.Constant)) for call in calls]
-    return sorted({pair for pair in given if len(pair) == 2})
+    return tuple(sorted({pair for pair in given if len(pair) == 2}))
 
 
 @cache

@@ -69,6 +69,15 @@ def test_a_comment_renames_the_agents_that_import_the_module_and_no_others(sourc
     assert (hash_modules(PARSER, source) != parser) == file.startswith("replies/")
 
 
+def test_a_changed_constant_of_a_paper_renames_the_agents_that_read_it(monkeypatch):
+    before, real = hash_all(SOURCE), identity.get_constant
+    changed = {("futurex", "volatility_values"): 9, ("futurex", "level_weights"): (1, 0, 0, 0)}
+    monkeypatch.setattr(identity, "get_constant", lambda *read: changed.get(read) or real(*read))
+    renamed = {name for name, digest in hash_all(SOURCE).items() if digest != before[name]}
+    changed.pop(("futurex", "volatility_values"))
+    assert "baselines" in renamed and hash_all(SOURCE) == before
+
+
 def test_an_import_inside_a_function_counts(source):
     file = source / "helpers/agents/deep_research.py"
     with file.open("a", encoding="utf-8") as out:

@@ -5,11 +5,11 @@ Nothing is imported to find out. A function-local import counts like any other; 
 is named here.
 
 What is covered: the agent's answering functions, the parser, the grammars and the door to the model, as far as they
-import one another; the crawler, search and replay web they read through. What is not: data. The events and the
-prompts' texts have digests of their own in a run's identity (`runs.describe_run`), a local model its own in
-`model_digest`; the papers' constants show in the events, the sources' rules (data/sources) and the replay's rows
-(data/replay) in the pages' ids, the libraries' versions in `packages`. Runner, ledger and registry are left out: they
-store an answer but do not make it.
+import one another; the crawler, search and replay web they read through; the papers' constants that these read. What
+is not: other data. The events and the prompts' texts have digests of their own in a run's identity
+(`runs.describe_run`), a local model its own in `model_digest`; the sources' rules (data/sources) and the replay's rows
+(data/replay) show in the pages' ids, the libraries' versions in `packages`. Runner, ledger and registry are left out:
+they store an answer but do not make it.
 """
 
 import ast
@@ -17,6 +17,7 @@ import hashlib
 import linecache
 from functools import lru_cache, partial
 
+from helpers.papers import find_reads, get_constant
 from helpers.store import ROOT
 
 SOURCE = ROOT / "src"
@@ -53,7 +54,7 @@ def list_closure(names, source=SOURCE):
     """Return what some modules import, and what those import, packages included: {module: text}, sorted by name.
 
     >>> list(list_closure(["helpers.store"]))
-    ['helpers', 'helpers.store']
+    ['helpers', 'helpers.columns', 'helpers.store']
     """
     texts, left = {}, list(names)
     while left:
@@ -67,9 +68,14 @@ def list_closure(names, source=SOURCE):
 
 
 def hash_modules(names, source=SOURCE, own=()):
-    """Return 12 hex digits that change with any module of an import closure; `own` are texts that count beside it."""
+    """Return 12 hex digits that change with any module of an import closure, or with a paper's constant that it reads.
+
+    `own` are texts that count beside it.
+    """
+    texts = [*list_closure(names, source).items(), *(("", text) for text in sorted(own))]
+    reads = sorted({read for _, text in texts for read in find_reads(text)})
     digest = hashlib.sha256()
-    for name, text in [*list_closure(names, source).items(), *(("", text) for text in sorted(own))]:
+    for name, text in [*texts, *((".".join(read), repr(get_constant(*read))) for read in reads)]:
         digest.update(f"{name}\0{text}\0".encode())
     return digest.hexdigest()[:12]
 

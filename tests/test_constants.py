@@ -40,14 +40,14 @@ OWN_ARGUMENTS = {
 """Arguments whose default is never a paper's, and what they are."""
 
 OWN_CONSTANTS = {
-    "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_PASSAGES MAX_REASON MAX_REPLY MAX_STEP N_CALLS N_DATES N_FOUND "
-    "N_HITS N_LOOK_UPS N_SHOWN N_TOP N_WIDE N_WORDS",
+    "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_PASSAGES MAX_REASON "
+    "MAX_REPLY MAX_STEP N_CALLS N_DATES N_FOUND N_HITS N_LOOK_UPS N_SHOWN N_TOP N_WIDE N_WORDS",
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_NAME MAX_TEXT",
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
     "a unit of language": "SCALES",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
-    "the kit's own judgement": "HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS POOL_TOLERANCE SAME_SHARE "
-    "START TOLERANCE",
+    "the kit's own judgement": "HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS "
+    "POOL_TOLERANCE SAME_SHARE START TOLERANCE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""
 
@@ -136,19 +136,14 @@ def find_typed(text):
             for target in ast.walk(node.targets[0]):
                 name = getattr(target, "id", "")
                 if name and (is_study or name.lower() in names or SECTION.search(about)):
-                    yield (
-                        f"{module}.{name}",
-                        f"line {node.lineno}: {name} is typed, where a paper's section is computed",
-                    )
+                    yield name, f"line {node.lineno}: {name} is typed in what stands for a paper's section"
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             is_cited = SECTION.search(ast.get_docstring(node) or "")
             for argument, default in list_defaults(node):
-                if list_numbers(default) and (is_cited or argument.arg in names):
-                    yield (
-                        argument.arg,
-                        f"line {node.lineno}: {node.name} has a typed {argument.arg}; a section is cited",
-                    )
+                name = argument.arg
+                if list_numbers(default) and (is_cited or name in names):
+                    yield name, f"line {node.lineno}: {node.name} has a typed {name} and stands for a paper's section"
         numbers = () if isinstance(node, ast.Call) else tuple(list_numbers(node))
         if numbers in values:
             yield "", f"line {node.lineno}: {ast.unparse(node)} is {values[numbers]}"

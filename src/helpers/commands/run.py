@@ -53,12 +53,6 @@ def choose_agents(registry, names):
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
-def read_events(window):
-    """Return a window's events. Raises ValueError for an unknown window, FileNotFoundError when they are not there."""
-    list_days(window)
-    return read_table("events", window)
-
-
 def read_sampled(path, table, run_ids, events, timings=False):
     """Return some runs' rows of a ledger's table for these events only: a run may already hold more."""
     rows = read_runs(path, table, run_ids.values(), timings)
@@ -157,7 +151,8 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     agents = load_agents()
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     baselines = {name: agent for name, agent in chosen.items() if name in agents}
-    whole = read_events(window)
+    list_days(window)  # raises ValueError for an unknown window
+    whole = read_table("events", window)
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)

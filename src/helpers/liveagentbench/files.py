@@ -1,8 +1,7 @@
-"""The files and pages that tasks come with, made from the rows at run time (LiveAgentBench 3.2, 5.3).
+"""The files that tasks come with, made from the rows at run time (LiveAgentBench 3.2, 5.3).
 
 Csv, html, pdf and png are the same bytes each time; an animated picture stands for a video, and a recording is read out
-by a speech synthesiser (espeakng-loader, wanted for recordings only). Pages are those of the replay web, reached over
-two menus of a portal or, where the value lies deep, over three.
+by a speech synthesiser (espeakng-loader, wanted for recordings only). Pages are those of the replay web (`portal`).
 """
 
 import ctypes
@@ -30,13 +29,10 @@ FRAME_MS = 1500
 """How long a frame of a clip stays."""
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
-
-
 def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "png", "gif", "wav")):
     """Write the files of tasks and twins, and return {event_id: [path or address]} in the order of the parts.
 
-    `shown` is what `taskset.read_shown` returns. Forms left out are not written; their place holds the path at which
+    `shown` is what `tasks.read_shown` returns. Forms left out are not written; their place holds the path at which
     they would stand.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -220,6 +216,3 @@ WRITERS = {
     "wav": write_wav,
 }
 """Form of a file -> what writes its bytes from a source and the rows shown."""
-
-
-# --- pages ------------------------------------------------------------------------------------------------------------

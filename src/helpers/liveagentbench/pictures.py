@@ -81,12 +81,6 @@ def load_readings(path=READINGS):
     return pictures
 
 
-# --- lines of cells ---------------------------------------------------------------------------------------------------
-
-
-# --- the recogniser ---------------------------------------------------------------------------------------------------
-
-
 def recognise(engine, body):
     """Yield the readings of a picture by rapidocr, rows of COLUMNS from top to bottom."""
     with Image.open(BytesIO(body)) as picture:

@@ -14,7 +14,7 @@ import seaborn as sns
 from helpers import store
 from helpers.estimates.intervals import compare_paired, measure_share
 from helpers.liveagentbench.readers import Unread, extract_text
-from helpers.liveagentbench.solvers import solve_task
+from helpers.liveagentbench.solvers import open_event, solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.liveagentbench.truths import list_truths
 from helpers.models.grammars import make_schema
@@ -32,11 +32,6 @@ RUN_COLUMNS = ["agent", "event_id", "status", "reply", "reason", "n_pages"]
 # --- runs -------------------------------------------------------------------------------------------------------------
 
 
-def open_events(events):
-    """Return events as dicts, their capabilities as lists."""
-    return [event | {"capabilities": store.parse_json(event["capabilities"])} for event in events.to_dict("records")]
-
-
 def run_kits(kits, events, places, fetch, fetch_down):
     """Return the runs of programs on tasks and twins, columns RUN_COLUMNS.
 
@@ -47,16 +42,15 @@ def run_kits(kits, events, places, fetch, fetch_down):
         {"agent": kit.name, "event_id": event["event_id"]}
         | solve_task(kit, event, places[event["event_id"]], ways.get(event["variant"], fetch))
         for kit in kits
-        for event in open_events(events)
+        for event in map(open_event, events.to_dict("records"))
     ]
     return pd.DataFrame(rows, columns=RUN_COLUMNS)
 
 
 def choose_asked(events, rng):
     """Return the tasks a model is asked, in drawn order: those whose files all are text, without twins."""
-    able = [
-        event for event in open_events(events[events["variant"] == "plain"]) if event["capabilities"] == ["text_file"]
-    ]
+    plain = map(open_event, events[events["variant"] == "plain"].to_dict("records"))
+    able = [event for event in plain if event["capabilities"] == ["text_file"]]
     return [able[at] for at in rng.permutation(len(able))]
 
 

@@ -13,6 +13,7 @@ from lxml import html
 
 from helpers.liveagentbench.readers import Unread, read_table
 from helpers.liveagentbench.rules import answer_question
+from helpers.store import parse_json
 from helpers.world.gateway import GatewayError
 
 
@@ -35,6 +36,11 @@ KITS = (
     Kit("page and picture reader", ("text_file", "browser", "image", "video"), 40),
     Kit("reciter", ("text_file", "browser"), 12, recites=True),
 )
+
+
+def open_event(event):
+    """Return an event of the tables (a dict) as a solver takes it: its capabilities as a list."""
+    return event | {"capabilities": parse_json(event["capabilities"])}
 
 
 def solve_task(kit, event, places, fetch=None):
@@ -111,9 +117,3 @@ def rank_links(address, text, question):
         (-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), urljoin(address, href)) for href, label in links
     ]
     return sorted(ranked, key=lambda link: link[0])
-
-
-# --- reading files and pages ------------------------------------------------------------------------------------------
-
-
-# --- reading questions ------------------------------------------------------------------------------------------------

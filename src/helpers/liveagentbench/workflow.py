@@ -23,11 +23,10 @@ from helpers.liveagentbench.cases import (
 )
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
-from helpers.liveagentbench.solvers import KITS, solve_task
+from helpers.liveagentbench.solvers import KITS, open_event, solve_task
 from helpers.models.grammars import make_schema
 from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 from helpers.prompts import read_prompt
-from helpers.store import parse_json
 
 RUN_ID = "30_spdg"
 N_HITS = 3
@@ -174,15 +173,6 @@ def view_complexity(name, case, closed, status):
     return rows
 
 
-def attempt_task(case, places, fetch):
-    """Return a program's run of a case's task (`solvers.solve_task`), in place of the paper's other annotator.
-
-    The program takes its own way: whether the labelled steps lead there it does not say.
-    """
-    event = case["event"] | {"capabilities": parse_json(case["event"]["capabilities"])}
-    return solve_task(KITS[2], event, places, fetch)
-
-
 def answer_blind(consult, case, places, search, repeat=0):
     """Return (status, answer or None) of a model that sees the task and its files' text, or what one search found."""
     event, files = case["event"], [place for place in places if not isinstance(place, str)]
@@ -247,12 +237,7 @@ def control_cases(questions, cases, consult, search, places, ways):
         status, closed = ask_steps(consult, event["prompt"])
         rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
         rows += view_complexity(name, case, closed, status)
-        run = attempt_task(case, places[event["event_id"]], ways[event["variant"]])
+        # a program in place of the paper's other annotator; it takes its own way, so the labelled steps are not tried
+        run = solve_task(KITS[2], open_event(event), places[event["event_id"]], ways[event["variant"]])
         rows += view_answers(name, case, run, consult, places[event["event_id"]], search)
     return pd.DataFrame(rows)
-
-
-# --- the funnel ------------------------------------------------------------------------------------------------------
-
-
-# --- the tables ------------------------------------------------------------------------------------------------------

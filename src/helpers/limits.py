@@ -29,6 +29,11 @@ def call_within(function: Callable, seconds):
     return answer.result(timeout=max(0.0, seconds))
 
 
+def count_left(limit):
+    """Return the whole seconds, one at least, that are left until a moment of time.monotonic()."""
+    return float(max(1, math.ceil(limit - time.monotonic())))
+
+
 def end_after(minutes=None):
     """Return the moment of time.monotonic() when so many minutes from now are up; without a number they never are."""
     return math.inf if minutes is None else time.monotonic() + 60 * minutes

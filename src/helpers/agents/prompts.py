@@ -24,12 +24,18 @@ def describe_answer(event):
     """
     unit, k = event.get("unit"), event.get("k")
     unit = f" ({unit})" if isinstance(unit, str) and unit else ""
-    if k is None or k != k:
-        return ANSWER_FORMATS[event["kind"]].format(unit=unit, k="the")
-    n = int(k)
-    if n == 1 and event["kind"] in ("ranking", "list"):
+    if k == 1 and event["kind"] in ("ranking", "list"):
         return "one name, and nothing else"
-    return ANSWER_FORMATS[event["kind"]].format(unit=unit, k=n)
+    return ANSWER_FORMATS[event["kind"]].format(unit=unit, k="the" if k is None or k != k else int(k))
+
+
+def list_options(event):
+    """Return the lines that name an event's options, as its prompt has them.
+
+    >>> list_options({"options": '{"A": "Yes", "B": "No"}'}), list_options({"options": None})
+    (['A. Yes', 'B. No'], [])
+    """
+    return [f"{letter}. {text}" for letter, text in (parse_json(event["options"]) or {}).items()]
 
 
 def split_question(event):
@@ -38,22 +44,20 @@ def split_question(event):
     >>> split_question({"prompt": "Will it rain?\\nA. Yes\\nB. No", "options": '{"A": "Yes", "B": "No"}'})
     'Will it rain?'
     """
-    options = parse_json(event["options"]) or {}
-    lines = {f"{letter}. {text}" for letter, text in options.items()}
-    return "\n".join(line for line in event["prompt"].splitlines() if line not in lines)
+    options = list_options(event)
+    return "\n".join(line for line in event["prompt"].splitlines() if line not in options)
 
 
 def fill_prompt(event):
     """Return the prompt of an event: `option_event` where it has options, else `open_event`."""
-    options = parse_json(event["options"]) or {}
+    options = list_options(event)
     blanks = {
         "question": split_question(event),
         "as_of": event["as_of"],
         "resolution_criteria": event["resolution_criteria"],
         "answer_format": describe_answer(event),
+        "options": "\n".join(options),
     }
-    if options:
-        blanks["options"] = "\n".join(f"{letter}. {text}" for letter, text in options.items())
     return read_prompt("option_event" if options else "open_event").format(**blanks)
 
 

@@ -37,9 +37,22 @@ def score(events, answers, predictions, aliases=None):
         for column in columns:
             if column not in table.columns:
                 raise ValueError(f"{name} has no column {column!r}; it needs {', '.join(columns)}")
-    scores = score_predictions(fill_predictions(predictions), fill_status(answers), events, aliases)
+    answers = fill_blanks(answers, status=np.where(answers["value"].isna(), "none", "ok"))
+    scores = score_predictions(fill_predictions(predictions), answers, events, aliases)
     told = events.reindex(columns=["event_id", *TOLD]).rename(columns={name: f"event_{name}" for name in TOLD})
     return scores.merge(told, on="event_id", how="left", validate="many_to_one")
+
+
+def fill_blanks(table, **defaults):
+    """Return a table whose absent columns and blank cells hold these values, one for all rows or one a row.
+
+    >>> fill_blanks(pd.DataFrame({"a": [1.0, None]}), a=0, b=["x", "y"]).values.tolist()
+    [[1.0, 'x'], [0, 'y']]
+    """
+    for name, values in defaults.items():
+        given = table.get(name, pd.Series(None, table.index)).astype(object)
+        table = table.assign(**{name: given.where(given.notna(), values)})
+    return table
 
 
 def fill_predictions(predictions):
@@ -49,20 +62,9 @@ def fill_predictions(predictions):
     >>> fill_predictions(table)[["run_id", "sample", "status"]].values.tolist()
     [['ann', 0, 'ok'], ['ann', 0, 'missing']]
     """
-    table = predictions.copy()
-    given = dict.fromkeys(("run_id", "sample", "status"), None)
-    run_id, sample, status = (table.get(name, pd.Series(default, table.index)) for name, default in given.items())
-    table["run_id"] = run_id.astype(object).where(run_id.notna(), table["agent_id"])
-    table["sample"] = pd.to_numeric(sample).fillna(0).astype(int)
-    known = np.where(table["value"].isna(), "missing", "ok")
-    table["status"] = status.astype(object).where(status.notna(), known)
-    return table
-
-
-def fill_status(answers):
-    """Return answers whose status, where blank, is `ok` for a value and `none` without one."""
-    status = answers.get("status", pd.Series(None, answers.index, dtype=object)).astype(object)
-    return answers.assign(status=status.where(status.notna(), np.where(answers["value"].isna(), "none", "ok")))
+    known = np.where(predictions["value"].isna(), "missing", "ok")
+    table = fill_blanks(predictions, run_id=predictions["agent_id"], sample=0, status=known)
+    return table.assign(sample=pd.to_numeric(table["sample"]).astype(int))
 
 
 def compare(scores, a, b, by="level"):

@@ -186,28 +186,28 @@ def _test_jointly(effects, covariance, df, df_rest):
     return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
 
 
-def measure_interactions(rows, first="agent_id", second="level", others=("domain",), alpha=STARRED_BELOW):
-    """Return how far each pair of categories lies off what its two categories add up to, and a joint test of all pairs.
+def measure_interactions(rows, alpha=STARRED_BELOW):
+    """Return how far each agent on each level lies off what the two add up to, and a joint test of all pairs.
 
-    Effects of all pairs are fitted beside `others`; an interaction is what is left after the row and column means are
-    taken out (sum coding). The table has `first`, `second`, n, interaction, clustered se, p, low, high, stars; the test
-    is an F-test with clustered covariance: statistic, degrees of freedom, p. Categories of `first` that lack a category
-    of `second` are left out and named in the third value returned.
+    Effects of all pairs are fitted beside the domain's; an interaction is what is left after the row and column means
+    are taken out (sum coding). The table has agent_id, level, n, interaction, clustered se, p, low, high, stars; the
+    test is an F-test with clustered covariance: statistic, degrees of freedom, p. Agents that lack a level are left out
+    and named in the third value returned.
     """
-    counts = pd.crosstab(rows[first], rows[second])
+    counts = pd.crosstab(rows["agent_id"], rows["level"])
     whole = counts.index[(counts > 0).all(axis=1)]
     if len(whole) < 2:
-        raise ValueError(f"fewer than two of {first} have every {second}; interactions need two")
+        raise ValueError("fewer than two of agent_id have every level; interactions need two")
     pairs = list(itertools.product(whole.tolist(), counts.columns.tolist()))
-    part = rows[rows[first].isin(whole)].reset_index(drop=True)
+    part = rows[rows["agent_id"].isin(whole)].reset_index(drop=True)
     position = {pair: at for at, pair in enumerate(pairs)}
-    part["_pair"] = [position[pair] for pair in zip(part[first], part[second], strict=True)]
-    fit = fit_factors(part, ("_pair", *others))
+    part["_pair"] = [position[pair] for pair in zip(part["agent_id"], part["level"], strict=True)]
+    fit = fit_factors(part, ("_pair", "domain"))
     size, free = counts.loc[whole].shape, fit.n_clusters - 1
     centre = np.kron(*(np.eye(k) - 1 / k for k in size))
     effects = centre @ fit.effects[1 : 1 + len(pairs)]
     covariance = centre @ fit.clustered[1 : 1 + len(pairs), 1 : 1 + len(pairs)] @ centre.T
-    table = pd.DataFrame(pairs, columns=[first, second]).assign(n=counts.loc[whole].to_numpy().ravel())
+    table = pd.DataFrame(pairs, columns=["agent_id", "level"]).assign(n=counts.loc[whole].to_numpy().ravel())
     table = table.assign(interaction=effects).join(_test_effects(effects, covariance, free, alpha))
     test = _test_jointly(effects, covariance, (size[0] - 1) * (size[1] - 1), free)
     return table, test, sorted(set(counts.index) - set(whole))

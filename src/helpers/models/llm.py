@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from helpers.limits import call_within, end_after
+from helpers.limits import call_within, count_left, end_after
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_over, is_passing
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.secrets import list_secrets, redact
@@ -232,7 +232,7 @@ def send(request, connect, limit):
     return load_litellm().completion(
         model=request["model"],
         messages=request["messages"],
-        timeout=float(max(1, math.ceil(limit - time.monotonic()))),  # whole: litellm makes a client for each timeout
+        timeout=count_left(limit),  # whole: litellm makes a client for each timeout
         num_retries=0,
         max_retries=0,
         **connect,

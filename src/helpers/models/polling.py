@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from functools import lru_cache, partial
 
-from helpers.limits import call_within
+from helpers.limits import call_within, count_left
 from helpers.models.failures import LlmError, classify, explain, get_headers, is_malformed, read_wait
 from helpers.models.llm import (
     IDLE_S,
@@ -103,7 +103,7 @@ def start_job(request, connect, limit):
     return load_litellm().responses(
         model=request["model"],
         input=request["messages"][0]["content"],
-        timeout=float(max(1, math.ceil(limit - time.monotonic()))),
+        timeout=count_left(limit),
         **connect,
         **request["options"],
     )

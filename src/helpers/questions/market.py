@@ -27,11 +27,11 @@ SEED = 20161010
 
 def observe_rows(source, rows, variable, moment):
     """Return one variable's observations of the last 90 days before `moment`, with coming fixtures, as a page would."""
-    known = rows[(rows["published_at"] < moment) & (rows["published_at"] > moment - pd.Timedelta(days=90))]
-    days = source.page.get("fixtures_days", 0)
-    coming = rows[(rows["published_at"] >= moment) & (rows["published_at"] < moment + pd.Timedelta(days=days))].copy()
-    coming[variable] = np.nan
-    return melt_rows(pd.concat([known, coming]), variable)
+    first = rows["published_at"].searchsorted(moment - pd.Timedelta(days=90), side="right")
+    end = rows["published_at"].searchsorted(moment + pd.Timedelta(days=source.page.get("fixtures_days", 0)))
+    shown = melt_rows(rows.iloc[first:end], variable)
+    is_known = rows["published_at"].iloc[first:end] < moment
+    return shown.assign(value=shown["value"].where(is_known).astype(float))
 
 
 def melt_rows(rows, variable):

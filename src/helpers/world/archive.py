@@ -14,9 +14,11 @@ import random
 import sys
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
@@ -133,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer_page(self, site, clock):
         """Send the site's page at `clock`, with whatever misbehaviour strikes it then."""
-        local = pd.Timestamp(clock, unit="s", tz=ZONE)
+        local = datetime.fromtimestamp(clock, ZoneInfo(ZONE))
         bad, source_id = self.server.misbehaviour, site.source.id
         if bad.outage and bad.strikes("outage", source_id, f"{local:%Y-%m-%dT%H}"):
             return self.answer(503, "the site is down")
@@ -145,7 +147,7 @@ class Handler(BaseHTTPRequestHandler):
         content_type, text, newest = page
         wrong = bad.charset and bad.strikes("charset", source_id, f"{local:%Y-%m-%d}")
         body = text.encode("cp1252", errors="replace") if wrong else text.encode()
-        stamp = format_datetime(pd.Timestamp(newest, unit="s", tz="UTC").to_pydatetime(), usegmt=True)
+        stamp = format_datetime(datetime.fromtimestamp(newest, UTC), usegmt=True)
         self.answer(200, body, f"{content_type}; charset=utf-8", {"Memento-Datetime": stamp, "Vary": "Accept-Datetime"})
 
     def answer(self, status, body, content_type="text/plain; charset=utf-8", headers=()):

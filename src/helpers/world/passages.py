@@ -7,9 +7,9 @@ import json
 from typing import NamedTuple
 
 import pandas as pd
-from lxml import etree, html
+from lxml import etree
 
-from helpers.world.extract import read_number, read_text
+from helpers.world.extract import parse_html, read_number, read_text
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
@@ -55,21 +55,26 @@ def read_json(text):
 
 def read_html(text):
     """Return (title, passages) of an html page."""
-    tree = html.fromstring(text)
+    tree = parse_html(text)
     title = " ".join(tree.xpath("string(//h1)").split())
     passages = []
     for table in tree.iter("table"):
-        lines = [[" ".join(read_text(cell).split()) for cell in row] for row in table.iter("tr")]
+        lines = [[read_words(cell) for cell in row] for row in table.iter("tr")]
         if lines:
             passages += describe_rows(lines[0], [line for line in lines[1:] if len(line) == len(lines[0])])
     for article in tree.iter("article"):
         passages.append(Passage(describe_article(article), 0))
     for age, section in enumerate(tree.iter("section")):
-        items = [f"{n}. {' '.join(item.text_content().split())}" for n, item in enumerate(section.iter("li"), 1)]
+        items = [f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1)]
         heading = " ".join(section.xpath("string(.//h2)").split())
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items)[:1]]
-    prose = [" ".join(p.text_content().split()) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
+    prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
     return title, passages + number_passages(join_lines(prose, " "))
+
+
+def read_words(element):
+    """Return an element's words, a space between each two."""
+    return " ".join(read_text(element).split())
 
 
 def number_passages(texts, name=""):
@@ -79,8 +84,8 @@ def number_passages(texts, name=""):
 
 def describe_article(article):
     """Return an event page's question, options, dates, rules and, where there is one, its resolution as one passage."""
-    parts = [" ".join(part.text_content().split()) for part in article.xpath("./h2|./p[not(@class='resolution')]")]
-    options = " / ".join(" ".join(item.text_content().split()) for item in article.iter("li"))
+    parts = [read_words(part) for part in article.xpath("./h2|./p[not(@class='resolution')]")]
+    options = " / ".join(read_words(item) for item in article.iter("li"))
     resolution = article.xpath("string(./p[@class='resolution'])").strip()
     parts.insert(1, f"Options: {options}.")
     return " ".join([*parts, f"Resolved: {resolution}." if resolution else "Not resolved yet."])[: 2 * MAX_CHARS]

@@ -116,6 +116,7 @@ def compare_values(old, new, key):
         if gaps.gt(0).any():
             n, at = int(gaps.gt(0).sum()), int(gaps.gt(0).to_numpy().argmax())
             size = f"up to {gaps.max():.3g}" if gaps.max() < float("inf") else "not all numbers"
+            size = "all were blank" if (old[column][gaps.gt(0).to_numpy()] == "").all() else size
             shown = " -> ".join(repr(table[column].iloc[at])[:60] for table in (old, new))
             wrong.append(f"{column}: {n} values differ ({size}), first {describe_row(key, old.index[at])}: {shown}")
     return wrong

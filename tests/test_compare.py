@@ -78,6 +78,11 @@ def test_values_rows_and_columns_that_differ_are_told_and_fail(compare, tmp_path
     ]
     put(tmp_path, FIGURE, "label,score,note\nx,half,\ny,0.75,\n")
     assert f"DIFFERS {FIGURE}: score: 1 values differ (not all numbers), first label=x: '0.5' -> 'half'" in compare()[1]
+    put(tmp_path, SCORES, HEAD + "a-A,e1,0,f1,0.5,\na-A,e2,0,f1,,\n")
+    run_git("commit", "-qam", "a blank")
+    put(tmp_path, SCORES, HEAD + "a-A,e1,0,f1,0.5,\na-A,e2,0,f1,0.5,\n")
+    at = "run_id=a-A event_id=e2 sample=0 metric=f1"
+    assert compare()[1][0] == f"DIFFERS {SCORES}: score: 1 values differ (all were blank), first {at}: '' -> '0.5'"
 
 
 def test_digests_are_set_aside_and_others_as_asked(compare, tmp_path):

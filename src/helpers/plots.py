@@ -184,7 +184,7 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
         style = {"lw": 1, "capsize": 2, "ecolor": "0.25"}
         bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
         if text:
-            ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=3, fontsize=9)
+            ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=1, fontsize=9)
     ax.set_xticks(np.arange(len(groups)), groups)
     ax.grid(visible=False, axis="x")
     return ax

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.columns import find_wrong
+from helpers.columns import LEVELS, find_wrong
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
@@ -23,7 +23,7 @@ FILES = {
 }
 """The files, each with the columns it cannot do without."""
 CHECKS = {
-    "events": {"key": ["event_id"], "words": {"kind": tuple(HEADLINE), "level": ("1", "2", "3", "4", "")}},
+    "events": {"key": ["event_id"], "words": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}},
     "answers": {"key": ["event_id"]},
     "predictions": {"key": ["run_id", "event_id", "sample"]},
 }

@@ -9,6 +9,7 @@ in an earlier one.
 
 import re
 
+from helpers import columns
 from helpers.replies.boxes import (
     NAMED_LINE,
     PLACEHOLDER,
@@ -23,7 +24,8 @@ from helpers.replies.boxes import (
 from helpers.replies.letters import index_options, read_letters, settle_letters, strip_marks
 from helpers.replies.quantities import SCALE, read_date, read_number, read_percent
 
-KINDS = ("single", "multi", "ranking", "list", "number", "percent", "date", "text")
+KINDS = tuple(kind for kind in columns.KINDS if kind != "interval")
+"""The kinds that are read; an interval comes from elsewhere (`formats.folder`)."""
 ITEM = re.compile(r"\W*(?:[-*•]\s|\(?(?:[A-Za-z]|\d{1,2})[.):]\s)")
 BARE_NUMBER = re.compile(
     r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"

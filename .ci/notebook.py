@@ -90,7 +90,7 @@ def find_faults(notebook):
             if output.get("name") == "stderr":
                 faults.append(f"{where} writes to stderr (a warning or progress bar): {text[:300]}; mend its cause")
             if re.search(r" at 0x[0-9a-f]{6,}", text):
-                faults.append(f"{where} shows an object's address; end its last line with a semicolon")
+                faults.append(f"{where} shows an object's address; give its last value a name")
             if str(Path.cwd()) in text or str(Path.home()) + "/" in text:
                 faults.append(f"{where} shows a path of this machine; show it relative to the repository")
     return faults

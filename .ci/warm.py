@@ -21,8 +21,10 @@ DOOR = "DAYBEFORE_WARM"
 def ask(argv):
     """Have the server run a program in this process's folder, environment and streams; return its exit status."""
     import json
+    import signal
     import socket
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     request = json.dumps([argv, os.getcwd(), dict(os.environ)]).encode()
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(os.environ[DOOR])

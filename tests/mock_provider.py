@@ -18,17 +18,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 CONTENT = "I looked at it. \\boxed{B}"
 
 
-def write_body(content=CONTENT, **message):
-    """Return a chat completion as the protocol has it."""
+def write_body(content=CONTENT, usage=None, **message):
+    """Return a chat completion as the protocol has it; `usage` stands in place of the tokens it tells."""
     logprobs = {"content": [{"token": "B", "logprob": -0.123456, "bytes": [66], "top_logprobs": []}]}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content} | message}
-    usage = {"prompt_tokens": 50, "completion_tokens": 8, "total_tokens": 58}
-    details = {
-        "prompt_tokens_details": {"cached_tokens": 3},
-        "completion_tokens_details": {"reasoning_tokens": 2},
-    }
+    if usage is None:
+        usage = {"prompt_tokens": 50, "completion_tokens": 8, "total_tokens": 58}
+        usage |= {"prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 2}}
     head = {"id": "chat-1", "object": "chat.completion", "created": 1, "model": "mock-1"}
-    return json.dumps(head | {"choices": [choice | {"logprobs": logprobs}], "usage": usage | details}).encode()
+    return json.dumps(head | {"choices": [choice | {"logprobs": logprobs}], "usage": usage}).encode()
 
 
 def send(handler, code, body, cut=False, **headers):
@@ -177,6 +175,7 @@ class Provider(BaseHTTPRequestHandler):
             with self.server.lock:
                 self.server.counts[said] += 1
                 self.server.asked.append(asked)
+                self.server.keys.append(self.headers["authorization"])
             if said in FAULTS and (said != "recover" or self.server.counts[said] < 3):
                 self.close_connection = True
                 return FAULTS[said](self)
@@ -197,12 +196,14 @@ class Provider(BaseHTTPRequestHandler):
         with self.server.lock:
             job_id = f"resp_{len(self.server.jobs)}"
             self.server.jobs[job_id] = said
+            self.server.working.add(job_id)
+            self.server.n_together = max(self.server.n_together, len(self.server.working))
         send(self, 200, write_job(job_id, "", status="queued", output=[], usage=None))
 
     def do_job(self, verb):
         """Answer a poll or the cancelling of a job."""
         job_id = self.path.split("/responses/")[1].removesuffix("/cancel").partition("?")[0]
-        said, key = self.server.jobs[job_id], self.headers["authorization"]
+        said, key = self.server.jobs[job_id], self.headers["authorization"] or ""
         with self.server.lock:
             self.server.counts[f"{verb} {said}"] += 1
             self.server.moments.append(time.monotonic())
@@ -215,6 +216,7 @@ class Provider(BaseHTTPRequestHandler):
                 return POLL_FAULTS[name](self)
         if n <= int((re.findall(r"\d+ polls", said) or ["2"])[0].split()[0]):
             return send(self, 200, write_job(job_id, key, status="in_progress", output=[], usage=None))
+        self.server.working.discard(job_id)
         ends = [columns for words, columns in JOBS.items() if words in said]
         send(self, 200, write_job(job_id, key, **(ends[0] if ends else {})))
 
@@ -225,7 +227,8 @@ class Provider(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
 
-    `moments` holds when jobs were polled or cancelled, by time.monotonic().
+    `keys` holds the authorization header each came with, `moments` when jobs were polled or cancelled, by
+    time.monotonic(); `n_together` is the most jobs that were at work at once.
     """
 
     daemon_threads, block_on_close, request_queue_size = True, False, 128
@@ -234,7 +237,8 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Provider)
         self.latency_s, self.patience = latency_s, patience
         self.counts, self.lock, self.answer = Counter(), threading.Lock(), answer
-        self.asked, self.jobs, self.moments = [], {}, []
+        self.asked, self.keys, self.jobs, self.moments = [], [], {}, []
+        self.working, self.n_together = set(), 0
 
     def handle_error(self, request, client_address):
         """A client that has hung up is no news."""

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import os
 import subprocess
 import sys
@@ -267,21 +268,73 @@ def test_the_ceiling_stops_before_it_is_passed(reach, provider):
     assert again.spent_usd == pytest.approx(door.spent_usd), "what the run has cost counts after a restart"
 
 
-def test_requests_under_way_at_once_do_not_pass_the_ceiling_together(reach, provider):
-    provider.latency_s = 0.3
-    door = reach(ceiling_usd=0.0001)
-    bound = 0.00008  # 100 tokens of output at 0.60 USD a million, and the text
+def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-providers-own")
+    ask(reach(), MODEL, say("with"))
+    door = reach()
+    del door.connection["api_key"]
+    ask(door, MODEL, say("without"))
+    assert provider.keys == [f"Bearer {KEY}", None]
+
+
+def ask_at_once(door, n):
+    """Ask a priced model `n` questions from as many threads; returns the statuses of those that were not answered."""
+    ends = []
 
     def try_one(i):
         try:
             ask(door, PRICED, say(f"q{i}"), max_tokens=100)
-        except LlmError:
-            pass
+        except LlmError as error:
+            ends.append(error.status)
 
-    threads = [threading.Thread(target=try_one, args=(i,)) for i in range(5)]
+    threads = [threading.Thread(target=try_one, args=(i,)) for i in range(n)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert sum(provider.counts.values()) == int(0.0001 / bound) == 1
+    return ends
+
+
+def test_requests_under_way_at_once_wait_for_room_under_the_ceiling(reach, provider):
+    provider.latency_s = 0.1
+    door = reach(ceiling_usd=0.0006, deadline_s=20)  # room for seven bounds of 0.00008, for forty costs of 0.0000123
+    started = time.monotonic()
+    assert ask_at_once(door, 40) == []
+    assert time.monotonic() - started > 40 / 7 * 0.1, "never more than seven at once"
+    assert sum(provider.counts.values()) == 40 and door.spent_usd < 0.0006
+    assert (door.n_under_way, door.set_aside_usd) == (0, 0.0)
+
+
+def test_requests_at_once_do_not_pass_the_ceiling_together(reach, provider):
+    provider.latency_s = 0.1
+    door = reach(ceiling_usd=0.0001)
+    ends = ask_at_once(door, 10)
+    assert 0 < len(ends) < 10 and set(ends) == {"over_budget"}
+    assert sum(provider.counts.values()) == 10 - len(ends) and door.spent_usd < 0.0001
+    assert set(door.recordings.rows[key]["status"] for key in door.recordings.rows) == {"ok"}, "not asked is no reply"
+
+
+@pytest.mark.parametrize("ceiling", [-1, 0, math.nan, math.inf])
+def test_a_ceiling_that_is_none_is_refused(reach, ceiling):
+    with pytest.raises(ValueError, match="a ceiling is a positive number of US dollars"):
+        reach(ceiling_usd=ceiling)
+
+
+def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is_told_one(reach, provider):
+    with pytest.raises(LlmError, match="no price is known for openai/mock-1, so no ceiling can be held"):
+        ask(reach(ceiling_usd=1.0), MODEL, say("hello"))
+    assert not provider.counts
+    door = reach(ceiling_usd=1.0, prices=(1e-6, 2e-6))
+    row = ask(door, MODEL, say("hello"))
+    assert row["cost_usd"] == pytest.approx(row["n_input_tokens"] * 1e-6 + row["n_output_tokens"] * 2e-6)
+    assert door.spent_usd == row["cost_usd"]
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": -5_000_000, "completion_tokens": 8}, {"prompt_tokens": 2**70}, {}])
+def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usage):
+    provider.answer = lambda asked: {"content": "Paris", "usage": usage}
+    door = reach()
+    row = ask(door, PRICED, say("hello"), max_tokens=100)
+    assert row["cost_usd"] is None and row["cost_note"] == "the reply does not say how many tokens it took"
+    assert door.spent_usd == row["cost_bound_usd"] > 100 * 0.6e-6
 
 
 def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):

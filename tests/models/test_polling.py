@@ -9,7 +9,7 @@ from builders import PRICED, scan
 from mock_provider import CONTENT, Provider, Server
 
 from helpers.models.failures import LlmError
-from helpers.models.llm import ask, open_door
+from helpers.models.llm import Door, ask, open_door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 from helpers.models.recordings import pack_recordings
 from helpers.servers import run_server
@@ -250,9 +250,9 @@ def test_a_job_costs_its_tokens(reach):
 
 def test_the_bound_of_a_job_counts_what_it_may_read_after_each_call():
     request = {"model": DEEP, "messages": [], "options": {"max_tool_calls": 4, "max_output_tokens": 1000}}
-    assert bound_job(request) == pytest.approx((5 * 200_000 * 2 + 1000 * 8) / 1e6)
-    assert bound_job(request | {"options": {}}) > bound_job(request)
-    assert bound_job(request | {"model": MODEL}) is None
+    assert bound_job(Door(None), request) == pytest.approx((5 * 200_000 * 2 + 1000 * 8) / 1e6)
+    assert bound_job(Door(None), request | {"options": {}}) > bound_job(Door(None), request)
+    assert bound_job(Door(None), request | {"model": MODEL}) is None
 
 
 def test_the_ceiling_stops_a_job_before_it_could_be_passed(reach, provider):
@@ -290,7 +290,8 @@ def test_jobs_at_once_do_not_pass_the_ceiling_together(reach, provider):
     threads = [threading.Thread(target=try_one, args=(number,)) for number in range(4)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert ends == ["over_budget"] * 3 and len(provider.jobs) == 1
+    assert ends == [] and len(provider.jobs) == 4, "each waits for the room that the one before leaves"
+    assert door.spent_usd < 1.0 and provider.n_together == 1
 
 
 def test_a_chat_completion_of_a_priced_model_still_costs_what_it_did(reach):

@@ -18,12 +18,13 @@ MAX_WAIT_S = 60
 class LlmError(Exception):
     """A request that has no reply: `status` is timeout, error, over_budget, refusal or unsupported; `reason` says it.
 
-    `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked.
+    `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked; `is_malformed` says that
+    a body came which is no JSON.
     """
 
-    def __init__(self, status, reason, recording=None):
+    def __init__(self, status, reason, recording=None, is_malformed=False):
         super().__init__(status, reason)
-        self.status, self.reason, self.recording = status, reason, recording
+        self.status, self.reason, self.recording, self.is_malformed = status, reason, recording, is_malformed
 
     def __str__(self):
         return self.reason

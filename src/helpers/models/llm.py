@@ -13,12 +13,11 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from helpers.limits import call_within, count_left, end_after
-from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_over, is_passing
+from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.secrets import list_secrets, redact
 from helpers.papers import get_constant
@@ -33,8 +32,17 @@ N_REQUESTS = 4
 MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
 """Tokens of a reply, and of what a model can read, where neither the request nor the price map says how many."""
 
+AHEAD_S = 0.5
+"""Seconds before its deadline at which a request gives up waiting for room under the ceiling."""
+
+MAX_COUNT = 10**9
+"""Tokens beyond which a provider's count is no count."""
+
 IDLE_S = 60
 """Seconds for a request that brings no timeout of its own (polls, in helpers.models.polling)."""
+
+NO_KEY = "none"
+"""Given to litellm where a server wants no key, since it asks for one; it is not sent."""
 
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
@@ -54,8 +62,11 @@ class Door:
     command: str = "make run AGENT=name"
     wait_s: float = 1
     ends_at: float = math.inf
+    prices: tuple | None = None
     spent_usd: float = 0.0
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    set_aside_usd: float = 0.0
+    n_under_way: int = 0
+    room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
     def is_open(self):
         """Say whether what is not recorded is asked for: a live door's minutes are not up."""
@@ -67,9 +78,12 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
 
     A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds `api_base` and
     `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
-    for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all
-    that the run records, what it has cost so far included), command (what would make a missing recording).
+    for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it
+    has cost so far included), prices (US dollars an input token and an output token, where the provider's are not
+    known), command (what would make a missing recording). Raises ValueError for a ceiling that is no positive number.
     """
+    if (ceiling := settings.get("ceiling_usd")) is not None and not 0 < ceiling < math.inf:
+        raise ValueError(f"a ceiling is a positive number of US dollars such as 1.5, not {ceiling:g}")
     connection = {name: value for name, value in (connection or {}).items() if value is not None}
     secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
     recordings = Recordings(run_id, secrets)
@@ -85,9 +99,9 @@ def ask(door, model, messages, *, sample=0, deadline_at=None, **options):
 
     `options` are the provider's (max_tokens, temperature, tools, logprobs, extra_body, ...), `sample` tells apart
     repeated draws of one request. `deadline_at`, a moment of time.monotonic(), shortens the door's own deadline:
-    several requests for one question share it. What is recorded is not asked again, but a door with `live=True` asks
-    again for what failed. Raises LookupError, with the command that would make it, when a closed door has no recording;
-    LlmError when there is no reply; ValueError for an option that the door sets itself.
+    several requests for one question share it. What is recorded is not asked again, but an open door asks again where
+    an accident stood in a reply's place. Raises LookupError, with the command that would make it, when a closed door
+    has no recording; LlmError when there is no reply; ValueError for an option that the door sets itself.
     """
     check_options(options, OURS)
     request = {"model": model, "messages": messages, "options": options, "sample": sample}
@@ -102,16 +116,28 @@ def check_options(options, ours):
 
 
 def recall(door, request, deadline_at, answer=None, bound=None):
-    """Return the recording of a request; an open door makes what is missing or failed with `answer` (see `record`)."""
+    """Return the recording of a request; an open door makes what is missing, or met an accident, by `answer`.
+
+    See `record` for `answer` and `bound`.
+    """
     key, is_open = hash_request(request), door.is_open()
     recorded = door.recordings.find(key)
-    if recorded and (recorded["status"] == "ok" or not is_open):
+    if recorded and (is_final(recorded) or not is_open):
         return open_recording(recorded)
     if not is_open:
         folder = door.recordings.folder
         model = request["model"]
         raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
     return open_recording(door.recordings.add(record(door, key, request, deadline_at, answer, bound)))
+
+
+def is_final(row):
+    """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid for.
+
+    >>> is_final({"status": "refusal"}), is_final({"status": "error", "reason": "connection refused"})
+    (True, False)
+    """
+    return row["status"] in ("ok", "refusal") or bool(row.get("is_malformed"))
 
 
 def open_recording(row):
@@ -130,28 +156,30 @@ def open_recording(row):
 def record(door, key, request, deadline_at, answer=None, bound=None):
     """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
 
-    `answer(door, request, limit, row)` returns the recording's columns, `bound(request)` the most that this can cost
-    in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
+    `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the most that this can
+    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
     """
+    limit = min(deadline_at or math.inf, time.monotonic() + door.deadline_s)
+    answer, bound = answer or complete, (bound or bound_cost)(door, request)
+    reserve(door, request["model"], bound, limit)
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-    limit = min(deadline_at or math.inf, clock + door.deadline_s)
-    answer, bound = answer or complete, (bound or bound_cost)(request)
-    reserve(door, bound)
     row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
     billed = bound
     try:
         row |= answer(door, request, limit, row)
+        row["cost_usd"] = charge(door, row)
         if row["cost_usd"] is None:
+            row |= {"cost_note": row.get("cost_note") or "no price is known for this model"}
             row |= {"cost_bound_usd": bound} if bound else {}
         else:
             billed = row["cost_usd"]
     except LlmError as error:
-        # what was given up, and a job that was followed, may be billed all the same: the bound counts as spent
-        billed = bound if error.status == "timeout" or "n_polls" in row else 0.0
+        # what was given up, what came but is no JSON, and a job that was followed, may be billed: the bound is spent
+        billed = bound if error.status == "timeout" or error.is_malformed or "n_polls" in row else 0.0
+        row |= {"is_malformed": True} if error.is_malformed else {}
         row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
     finally:
-        with door.lock:
-            door.spent_usd += (billed or 0.0) - (bound or 0.0)
+        settle(door, bound, billed)
     return row | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
 
 
@@ -170,9 +198,16 @@ def load_litellm():
         timeout=IDLE_S,
         follow_redirects=True,
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-        event_hooks={"response": [limit_body]},
+        event_hooks={"request": [drop_no_key], "response": [limit_body]},
     )
     return litellm
+
+
+def drop_no_key(request):
+    """Take the stand-in for a key off an httpx request: a server that wants none gets none."""
+    for name in ("authorization", "x-api-key", "api-key"):
+        if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
+            del request.headers[name]
 
 
 def limit_body(response):
@@ -224,7 +259,7 @@ def try_often(door, function, limit, row):
     try:
         return retrying(attempt)
     except Exception as error:  # litellm passes on whatever a provider's client raises
-        raise LlmError(*explain(error, row["n_requests"], limit, door)) from None
+        raise LlmError(*explain(error, row["n_requests"], limit, door), is_malformed=is_malformed(error)) from None
 
 
 def send(request, connect, limit):
@@ -243,11 +278,12 @@ def send(request, connect, limit):
 def prepare_connection(door, model):
     """Return api_base and api_key for a model, having made sure that litellm knows its provider and has a key.
 
-    A server on loopback gets a key of its own when none is given, as the protocol wants one. Raises LlmError.
+    A server of one's own (`api_base`) gets the key that came with its address or none, never a provider's. Raises
+    LlmError.
     """
     connect = dict(door.connection)
-    if urlsplit(connect.get("api_base", "")).hostname in ("127.0.0.1", "localhost", "::1"):
-        connect.setdefault("api_key", "none")
+    if "api_base" in connect:
+        connect.setdefault("api_key", NO_KEY)
     missing = check_model(model, connect.get("api_base"), "api_key" in connect)
     if missing:
         raise LlmError(*missing)
@@ -294,17 +330,30 @@ def read_response(response, options):
         "reasoning": getattr(message, "reasoning_content", None),
         "finish_reason": choice.finish_reason,
         "logprobs": read_logprobs(getattr(choice, "logprobs", None), options.get("top_logprobs") or 0),
-        "n_input_tokens": usage.prompt_tokens,
-        "n_output_tokens": usage.completion_tokens,
-        "n_cached_tokens": getattr(usage.prompt_tokens_details, "cached_tokens", None),
-        "n_think_tokens": getattr(usage.completion_tokens_details, "reasoning_tokens", None),
+        "n_input_tokens": read_count(usage and usage.prompt_tokens, least=1),
+        "n_output_tokens": read_count(usage and usage.completion_tokens),
+        "n_cached_tokens": read_count(getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)),
+        "n_think_tokens": read_count(
+            getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
+        ),
         "model_version": name_version(response.model),
         "cost_usd": response._hidden_params.get("response_cost"),
+        "cost_note": None,
     }
-    row["cost_note"] = "no price is known for this model" if row["cost_usd"] is None else None
+    if None in (row["n_input_tokens"], row["n_output_tokens"]):  # what the cost was counted from
+        row |= {"cost_usd": None, "cost_note": "the reply does not say how many tokens it took"}
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
     return row
+
+
+def read_count(value, least=0):
+    """Return a provider's count of tokens, None where it is none: absent, negative, or more than any reply holds.
+
+    >>> read_count(7), read_count(-7), read_count(2**70), read_count(None), read_count(0, least=1)
+    (7, None, None, None, None)
+    """
+    return value if isinstance(value, int) and least <= value <= MAX_COUNT else None
 
 
 def name_version(name):
@@ -346,12 +395,24 @@ def get_prices(model):
     return None if None in prices else (*prices, *longest)
 
 
-def bound_cost(request):
+def name_prices(door, model):
+    """Return a model's prices as `get_prices` does, by what the door was told of them before litellm's map."""
+    return (*door.prices, MAX_OUTPUT, MAX_INPUT) if door.prices else get_prices(model)
+
+
+def charge(door, row):
+    """Return what a reply cost in US dollars: litellm's count, else by the door's prices; None where neither knows."""
+    if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):
+        return sum(n * price for n, price in zip(used, door.prices, strict=True))
+    return row["cost_usd"]
+
+
+def bound_cost(door, request):
     """Return the most that a request can cost in US dollars, None without a price.
 
     A token is at least a byte of text, so the bytes of the request bound its tokens.
     """
-    prices = get_prices(request["model"])
+    prices = name_prices(door, request["model"])
     if prices is None:
         return None
     options = request["options"]
@@ -359,13 +420,31 @@ def bound_cost(request):
     return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
 
 
-def reserve(door, bound):
-    """Set a request's bound aside in the door's spending. Raises LlmError when the ceiling could be passed."""
-    with door.lock:
-        if door.ceiling_usd is not None and door.spent_usd + (bound or 0.0) > door.ceiling_usd:
-            raise LlmError(
-                "over_budget",
-                f"not asked: {door.spent_usd:.4f} USD are spent or set aside, this request can cost {bound or 0:.4f}, "
-                f"the ceiling is {door.ceiling_usd:g}",
-            )
-        door.spent_usd += bound or 0.0
+def reserve(door, model, bound, limit):
+    """Set a request's bound aside in the door's spending, once the bounds of those under way leave room for it.
+
+    Raises LlmError when the ceiling could be passed whatever those cost, when there is no price to hold it by, or when
+    there is no room before `limit` (time.monotonic()).
+    """
+    with door.room:
+        while door.ceiling_usd is not None:
+            spent = f"not asked: {door.spent_usd:.4f} USD are spent, the ceiling is {door.ceiling_usd:g}"
+            if bound is None:
+                raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
+            if door.spent_usd + bound > door.ceiling_usd:
+                raise LlmError("over_budget", f"{spent}, this request can cost {bound:.4f}")
+            if not door.n_under_way or door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
+                break
+            if not door.room.wait(max(0.0, limit - AHEAD_S - time.monotonic())):
+                raise LlmError("over_budget", f"{spent}, and those under way left no room in time")
+        door.set_aside_usd += bound or 0.0
+        door.n_under_way += 1
+
+
+def settle(door, bound, billed):
+    """Take a request's bound back, count what was billed, and let those that wait for room look again."""
+    with door.room:
+        door.n_under_way -= 1
+        door.set_aside_usd = door.set_aside_usd - (bound or 0.0) if door.n_under_way else 0.0
+        door.spent_usd += billed or 0.0
+        door.room.notify_all()

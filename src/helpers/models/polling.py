@@ -20,6 +20,7 @@ from helpers.models.llm import (
     check_options,
     get_prices,
     load_litellm,
+    name_prices,
     prepare_connection,
     recall,
     try_often,
@@ -252,12 +253,12 @@ def read_searches(output, parts):
     }
 
 
-def bound_job(request):
+def bound_job(door, request):
     """Return the most that a job can cost in tokens, in US dollars; None without a price.
 
     After each tool call the model may read all that it can hold; `max_tool_calls` and `max_output_tokens` bound both.
     """
-    prices = get_prices(request["model"])
+    prices = name_prices(door, request["model"])
     if prices is None:
         return None
     options = request["options"]

@@ -23,6 +23,9 @@ HEADLINE |= {"ranking": "ranking", "number": "number"}
 HEADLINE |= {"percent": "quantity", "interval": "inside", "date": "exact", "text": "match", "list": "match"}
 """Kind of event -> the metric that counts (FutureX 3.4.3, F1 rather than the strict rule of 3.3; see the module)."""
 
+MOST = 1e300
+"""No miss is counted as larger: beyond it arithmetic ends."""
+
 ERRORS = ("brier", "abs_error")
 """Metrics where lower is better; they have no imputed score, since 0 would be perfect."""
 
@@ -140,6 +143,8 @@ def score_number(prediction, answer, spread):
     0.75
     >>> score_number(None, 100, 2), score_number(103, 100, 2), score_number(100, 100, 0)
     (0.0, 0.0, 1.0)
+    >>> score_number(1e200, 100, 2), score_number(-(10**400), 100, 2)
+    (0.0, 0.0)
     """
     if is_missing(spread):
         raise ValueError("fewer than 3 earlier values give no spread, so the event cannot be scored")
@@ -149,7 +154,17 @@ def score_number(prediction, answer, spread):
         return 0.0
     if spread <= 1e-12 * abs(answer):  # what is left of a constant series after rounding
         return float(math.isclose(prediction, answer, rel_tol=1e-9))
-    return max(0.0, 1.0 - ((prediction - answer) / spread) ** 2)
+    miss = measure_miss(prediction, answer) / spread
+    return 1.0 - miss**2 if miss < 1 else 0.0
+
+
+def measure_miss(prediction, answer):
+    """Return the distance of a number from the answer, in its unit; however large the number, the distance is one.
+
+    >>> measure_miss(101, 100), measure_miss(10**400, 100) == MOST, measure_miss(-1e308, 1e308) == MOST
+    (1, True, True)
+    """
+    return min(abs(max(-MOST, min(MOST, prediction)) - answer), MOST)
 
 
 def score_quantity(prediction, answer):
@@ -257,10 +272,10 @@ def _score_metrics(kind, prediction, answer, spread, aliases):
         yield "ranking", lambda: score_ranking(prediction, answer, aliases)
     elif kind == "number":
         yield "number", lambda: score_number(prediction, answer, spread)
-        yield "abs_error", lambda: abs(prediction - answer)
+        yield "abs_error", lambda: measure_miss(prediction, answer)
     elif kind == "percent":
         yield "quantity", lambda: score_quantity(prediction, answer)
-        yield "abs_error", lambda: abs(prediction - answer)
+        yield "abs_error", lambda: measure_miss(prediction, answer)
     elif kind == "interval":
         yield "inside", lambda: score_interval(prediction, answer)
     elif kind == "date":

@@ -6,7 +6,15 @@ import pytest
 from builders import make_event
 
 from helpers.agents import registry
-from helpers.agents.registry import PROMPTED, check_entry, connect_agent, is_prompted, load_agents, load_entries
+from helpers.agents.registry import (
+    PROMPTED,
+    check_entry,
+    connect_agent,
+    is_prompted,
+    load_agents,
+    load_entries,
+    read_prices,
+)
 from helpers.models.files import MODELS
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, list_columns
@@ -117,7 +125,20 @@ def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(
     assert check_entry({"model": "local/qwen"}) is None
     entry = ENTRY | {"api_key_env": "MINE"}
     assert check_entry(entry, {"MINE": "sk-1"}) is None
-    assert check_entry(entry, {}) == "no key for openai: set OPENAI_API_KEY in the environment"
+    assert check_entry(entry, {}) == "no key: set MINE, which api_key_env names, in the environment"
+    assert check_entry(ENTRY, {}) == "no key for openai: set OPENAI_API_KEY in the environment"
+    assert check_entry(ENTRY | {"api_base": "http://127.0.0.1:9/v1"}, {}) is None, "one's own server may want no key"
+
+
+@pytest.mark.parametrize("prices", [3, {"input": 1}, {"input": -1, "output": 2}, {"input": float("nan"), "output": 2}])
+def test_a_price_is_two_numbers(tmp_path, prices):
+    with pytest.raises(ValueError, match="usd_per_million must hold both prices"):
+        read_prices(ENTRY | {"usd_per_million": prices})
+    assert read_prices(ENTRY) is None
+
+
+def test_an_entrys_model_without_a_provider_is_named(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "no provider is known for the model 'gpt-nonsense'" in check_entry(ENTRY | {"model": "gpt-nonsense"}, {})
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from helpers.agents import runs
-from helpers.agents.ledger import open_ledger, read_runs
-from helpers.agents.runs import list_tasks, run_agents, sample_events
+from helpers.agents.ledger import ACCIDENTS, open_ledger, read_runs
+from helpers.agents.runs import Stopped, list_tasks, run_agents, sample_events
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
 
 HERE = Path(__file__).parent
@@ -270,13 +270,65 @@ if __name__ == "__main__":
 
 
 @MODES
-def test_a_finished_run_asks_nothing_again_failures_neither(tmp_path, mode, monkeypatch):
-    events = make_events(4, task=["raise", "", "", ""])
-    ids = run({"a": misbehave}, events, tmp_path / "l.sqlite", mode=mode)
+def test_a_finished_run_asks_nothing_again_refusals_and_timeouts_neither(tmp_path, mode, monkeypatch):
+    events = make_events(4, task=["refuse", "hang", "", ""])
+    ids = run({"a": misbehave}, events, tmp_path / "l.sqlite", mode=mode, deadline_s=1)
     before = read_all(tmp_path / "l.sqlite", timings=True)
     assert run({"a": misbehave}, events, tmp_path / "l.sqlite", open_badly, mode="process") == ids
     for table, rows in read_all(tmp_path / "l.sqlite", timings=True).items():
         pd.testing.assert_frame_equal(rows, before[table])
+
+
+LINE = {"is_down": True, "n_asked": 0}
+"""What stands between an agent and its model in the tests of accidents."""
+
+
+def call(event, world):
+    LINE["n_asked"] += 1
+    if LINE["is_down"] and event["task"] != "fine":
+        raise ConnectionError("connection refused")
+    if event["task"] == "dear":
+        return {"status": "over_budget", "reason": "not asked: the ceiling is 1", "prediction": {"value": None}}
+    return answer(event, world)
+
+
+def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
+    events, path = make_events(6, task=["fine", "", "", "fine", "", "fine"]), tmp_path / "l.sqlite"
+    LINE.update(is_down=True, n_asked=0)
+    ids = run({"a": call}, events, path, mode="thread")
+    first = read_all(path)
+    assert (LINE["n_asked"], first["runs"]["status"].iloc[0]) == (6, "partial")
+    assert first["replies"]["status"].value_counts().to_dict() == {"ok": 3, "error": 3}
+    LINE.update(is_down=False, n_asked=0)
+    assert run({"a": call}, events, path, mode="thread") == ids
+    tables = read_all(path)
+    assert (LINE["n_asked"], tables["runs"]["status"].iloc[0]) == (3, "complete")
+    assert [len(tables[name]) for name in ("replies", "predictions", "traces")] == [6, 6, 12]
+    assert set(tables["replies"]["status"]) == {"ok"}
+
+
+def test_timeouts_are_asked_again_on_demand(tmp_path):
+    events, path = make_events(2, task=["hang", ""]), tmp_path / "l.sqlite"
+    run({"a": misbehave}, events, path, mode="thread", deadline_s=0.3)
+    assert read_all(path)["replies"]["status"].tolist() == ["timeout", "ok"]
+    options = {"mode": "thread", "drawn_from": events, "again": (*ACCIDENTS, "timeout")}
+    run({"a": misbehave}, events.assign(task=""), path, **options)
+    assert read_all(path)["replies"]["status"].tolist() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize(("tasks", "n_stored", "reason"), [
+    (["fine"] * 3 + [""] * 27, 9, "5 accidents in a row, the last: ConnectionError: connection refused"),
+    (["fine"] * 3 + ["dear"] * 27, 3, "not asked: the ceiling is 1"),
+])  # fmt: skip
+def test_a_run_stops_for_accidents_in_a_row_and_at_the_ceiling(tmp_path, tasks, n_stored, reason):
+    events, path = make_events(30, task=tasks).assign(as_of="2016-10-10T00:00:00+08:00", source_id="s"), tmp_path / "l"
+    LINE.update(is_down="dear" not in tasks, n_asked=0)
+    with pytest.raises(Stopped, match=reason) as stopped:
+        run({"a": call}, events, path, mode="thread", workers=2, max_accidents=5)
+    replies = read_all(path)["replies"]
+    assert set(replies["run_id"]) == set(stopped.value.run_ids.values())
+    assert len(replies) in (n_stored - 1, n_stored) and LINE["n_asked"] < 12, "what was under way came to its end"
+    assert "over_budget" not in set(replies["status"]), "not asked is no reply"
 
 
 def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypatch):

@@ -19,6 +19,9 @@ LEDGER = "data/runs/ledger.sqlite"
 KEPT = ("runs", "replies", "predictions", "traces")
 """The tables that a ledger holds."""
 
+ACCIDENTS = ("error", "over_budget")
+"""Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
+
 TIMINGS = ("started_at", "duration_s")
 """Columns that differ from one execution to the next; they never enter a file that is compared."""
 
@@ -68,21 +71,32 @@ def insert_row(connection, name, row):
     return connection.execute(sql, list(row.values())).rowcount == 1
 
 
-def save_questions(connection, batch):
+def save_questions(connection, batch, again=ACCIDENTS):
     """Store questions' rows, (reply, prediction, trace) each, in one transaction; returns how many are new.
 
-    A question whose reply is there already is left as it is.
+    A question whose reply is there already is left as it is, unless that reply's status is one of `again`.
     """
     n_new = 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for reply, prediction, trace in batch:
+            drop_question(connection, reply, again)
             if insert_row(connection, "replies", reply):
                 n_new += 1
                 insert_row(connection, "predictions", prediction)
                 for step in trace:
                     insert_row(connection, "traces", step)
     return n_new
+
+
+def drop_question(connection, reply, again):
+    """Take out a question's rows when the status of its stored reply is one of `again`."""
+    key = [reply[column] for column in ("run_id", "event_id", "sample")]
+    where = "WHERE run_id = ? AND event_id = ? AND sample = ?"
+    sql = f"DELETE FROM replies {where} AND status IN ({', '.join('?' * len(again))})"
+    if connection.execute(sql, [*key, *again]).rowcount:
+        for table in ("predictions", "traces"):
+            connection.execute(f"DELETE FROM {table} {where}", key)
 
 
 def save_run(connection, run):
@@ -92,10 +106,13 @@ def save_run(connection, run):
 
 
 def close_run(connection, run_id, n_questions):
-    """Set a run's tokens, cost (US dollars) and status: 'complete' with `n_questions` replies, else 'partial'."""
-    sql = """
+    """Set a run's tokens, cost (US dollars) and status: 'complete' with `n_questions` replies, else 'partial'.
+
+    Accidents are no replies.
+    """
+    sql = f"""
         UPDATE runs SET (status, n_tokens, cost_usd) = (
-            SELECT iif(count(*) >= :n, 'complete', 'partial'),
+            SELECT iif(sum(status NOT IN {ACCIDENTS}) >= :n, 'complete', 'partial'),
                    sum(coalesce(n_input_tokens, 0) + coalesce(n_output_tokens, 0)), round(sum(cost_usd), 9)
             FROM replies WHERE run_id = :run)
         WHERE run_id = :run"""
@@ -103,9 +120,10 @@ def close_run(connection, run_id, n_questions):
         connection.execute(sql, {"run": run_id, "n": n_questions})
 
 
-def list_done(connection, run_id):
-    """Return the event_ids that a run has a reply for, as a set."""
-    return {row[0] for row in connection.execute("SELECT event_id FROM replies WHERE run_id = ?", [run_id])}
+def list_done(connection, run_id, again=ACCIDENTS):
+    """Return the event_ids that a run has a reply for, as a set; one whose status is among `again` is none."""
+    sql = f"SELECT event_id FROM replies WHERE run_id = ? AND status NOT IN ({', '.join('?' * len(again))})"
+    return {row[0] for row in connection.execute(sql, [run_id, *again])}
 
 
 def sum_costs(connection, run_ids):

@@ -1,5 +1,6 @@
 """The agent registry, data/agents.toml: an agent by its name, ready to be put to events (FutureX 3.2.3)."""
 
+import math
 import os
 import tomllib
 from functools import partial
@@ -31,7 +32,7 @@ PROMPTED = {
 """Methods of agents that ask a language model: how they answer, and the prompts they use."""
 
 KEYS = {"about", "api_base", "api_key_env", "category", "framework", "knowledge_cutoff_date", "method", "model"}
-KEYS |= {"model_family", "options"}
+KEYS |= {"model_family", "options", "usd_per_million"}
 """What an entry may say."""
 
 
@@ -71,8 +72,24 @@ def check_form(where, entry):
         raise ValueError(f"{where}: options must be a table, such as {{ temperature = 0 }}")
     try:
         check_options(entry.get("options", {}), OURS)
+        read_prices(entry)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
+
+
+def read_prices(entry):
+    """Return what an entry says of its model's price, (US dollars an input token, an output token), None if nothing.
+
+    >>> read_prices({"usd_per_million": {"input": 0.5, "output": 2}})
+    (5e-07, 2e-06)
+    """
+    given = entry.get("usd_per_million")
+    if given is None:
+        return None
+    named = isinstance(given, dict) and set(given) == {"input", "output"}
+    if not named or not all(isinstance(price, int | float) and 0 <= price < math.inf for price in given.values()):
+        raise ValueError("usd_per_million must hold both prices of a million tokens: { input = 0.15, output = 0.6 }")
+    return given["input"] / 1e6, given["output"] / 1e6
 
 
 def is_prompted(entry):
@@ -125,8 +142,10 @@ def check_entry(entry, environment=os.environ):
     """
     if get_local_name(entry):
         return None
-    has_key = bool(entry.get("api_key_env") and environment.get(entry["api_key_env"]))
-    missing = check_model(entry["model"], entry.get("api_base"), has_key)
+    name = entry.get("api_key_env")
+    if name and not environment.get(name):
+        return f"no key: set {name}, which api_key_env names, in the environment"
+    missing = check_model(entry["model"], entry.get("api_base"), bool(name or entry.get("api_base")))
     return missing[1] if missing else None
 
 

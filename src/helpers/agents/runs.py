@@ -1,7 +1,9 @@
 """Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
 
 A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer goes
-to the ledger as it comes, so a run that was killed continues where it was. Baselines cost nothing: their answers to a
+to the ledger as it comes, so a run that was killed continues where it was. A reply is final, an accident is not: what
+broke on the way (a connection, a server, an exception) is asked again by the next run, and so is what a ceiling kept
+from being asked, which is not stored at all. Baselines cost nothing: their answers to a
 day's questions on a source are made and stored together.
 
 An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table (category,
@@ -21,7 +23,7 @@ from itertools import groupby
 from tqdm import tqdm
 
 from helpers.agents.identity import hash_agent
-from helpers.agents.ledger import close_run, list_done, open_ledger, save_questions, save_run, sum_costs
+from helpers.agents.ledger import ACCIDENTS, close_run, list_done, open_ledger, save_questions, save_run, sum_costs
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, list_columns
@@ -133,16 +135,20 @@ def run_agents(
     mode="process",
     progress=None,
     secrets=(),
+    again=ACCIDENTS,
+    max_accidents=None,
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
     `agents` maps agent_id to an agent (see the module's text); `events` is an events table; `opener` is called once a
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
     `deadline_s` is in seconds a question, by default the paper's limit (3.2.3). What the ledger holds is not asked
-    again, failures neither: a missing prediction stays missing (4.1). An agent whose code changed, or other events, are
-    a new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is
-    named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on
-    a terminal only. `secrets` are kept out of stored reasons.
+    again, refusals and timeouts neither: a missing prediction stays missing (4.1); a reply whose status is one of
+    `again` is none. After `max_accidents` in a row, or when a ceiling is reached, threads ask no further question,
+    those under way are stored as they end, and Stopped is raised. An agent whose code changed, or other events, are a
+    new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
+    after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on a
+    terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
@@ -157,28 +163,65 @@ def run_agents(
     with closing(open_ledger(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
-        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id) for run_id, _ in ids})
+        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids})
+        watch = Watch(max_accidents)
         if mode == "process":
             cheap = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
             arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets, cheap)
         else:
-            arrivals = run_in_threads(sum(groups, []), forecasts, opener, deadline_s, workers, secrets)
+            tasks = sum(groups, [])
+            arrivals = run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets, watch.is_stopped)
         try:
             with closing(arrivals):
-                store_rows(ledger, arrivals, ids, sum(map(len, groups)), len(ids) * len(events), progress)
+                store_rows(
+                    ledger, watch.look(arrivals), ids, sum(map(len, groups)), len(ids) * len(events), progress, again
+                )
         finally:
             for run_id, _ in ids:
                 close_run(ledger, run_id, len(whole))
-    return {agent_id: run_id for run_id, agent_id in ids}
+    run_ids = {agent_id: run_id for run_id, agent_id in ids}
+    if watch.reason:
+        raise Stopped(watch.reason, run_ids)
+    return run_ids
 
 
-def store_rows(ledger, arrivals, ids, n_left, n_all, progress):
+class Stopped(RuntimeError):
+    """A run was stopped before its last question, with the reason; `run_ids` as `run_agents` returns them."""
+
+    def __init__(self, reason, run_ids):
+        super().__init__(reason)
+        self.run_ids = run_ids
+
+
+class Watch:
+    """Looks at what arrives, and says when a run is to stop and why: accidents in a row, or a ceiling."""
+
+    def __init__(self, max_accidents=None):
+        self.max_accidents, self.n_in_row, self.reason = max_accidents, 0, None
+
+    def is_stopped(self):
+        """Say whether no further question is to be asked."""
+        return self.reason is not None
+
+    def look(self, arrivals):
+        """Yield batches of rows as they arrive, without those of questions that a ceiling kept from being asked."""
+        for batch in arrivals:
+            for reply, _, _ in batch:
+                self.n_in_row = self.n_in_row + 1 if reply["status"] == "error" else 0
+                if reply["status"] == "over_budget":
+                    self.reason = self.reason or reply["reason"]
+                elif self.max_accidents and self.n_in_row >= self.max_accidents:
+                    self.reason = self.reason or f"{self.n_in_row} accidents in a row, the last: {reply['reason']}"
+            yield [rows for rows in batch if rows[0]["status"] != "over_budget"]
+
+
+def store_rows(ledger, arrivals, ids, n_left, n_all, progress, again):
     """Store each question's rows as they arrive, beside a bar with questions done, rate, time left and cost so far."""
     cost = sum_costs(ledger, [run_id for run_id, _ in ids])
     hidden = None if progress is None else not progress
     with tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden) as bar:
         for batch in arrivals:
-            save_questions(ledger, batch)
+            save_questions(ledger, batch, again)
             cost += sum(reply["cost_usd"] or 0 for reply, _, _ in batch)
             if cost:
                 bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)

@@ -233,11 +233,12 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 
-def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=()):
+def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), is_stopped=lambda: False):
     """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
 
     For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
-    answer is dropped and another question starts in its place. Raises WorldError when the world does not open.
+    answer is dropped and another question starts in its place. Once `is_stopped()`, none starts, and those under way
+    come to their ends. Raises WorldError when the world does not open.
     """
     tasks, arrivals, limits = deque(enumerate(tasks)), SimpleQueue(), {}
 
@@ -246,8 +247,8 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=()):
 
     with ExitStack() as stack:
         world = enter_world(opener, stack)
-        while tasks or limits:
-            while tasks and len(limits) < workers:
+        while limits or (tasks and not is_stopped()):
+            while tasks and len(limits) < workers and not is_stopped():
                 number, task = tasks.popleft()
                 limits[number] = task, time.monotonic() + deadline_s
                 threading.Thread(target=answer, args=(number, *task), daemon=True).start()

@@ -2,24 +2,31 @@
 
 import argparse
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import numpy as np
-import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
-from helpers.agents.ledger import LEDGER, read_runs
-from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries
-from helpers.agents.runs import DEADLINE_S, order_events, run_agents, sample_events
+from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
+from helpers.agents.prompts import fill_prompt
+from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries, read_prices
+from helpers.agents.runs import DEADLINE_S, Stopped, describe_run, order_events, run_agents, sample_events
 from helpers.calendar import list_days
-from helpers.estimates.groups import summarize_groups
-from helpers.estimates.intervals import summarize_means
-from helpers.models.llm import open_door
+from helpers.commands.results import show_results
+from helpers.models.llm import get_prices, open_door
 from helpers.models.local import get_local_name, open_model
-from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
+
+MANY_PAID = 50
+"""Questions to a paid model that need a LIMIT or a yes."""
+
+N_REPLY = 300
+"""Tokens that a reply is taken to have in the estimate before a run."""
+
+MAX_ACCIDENTS = 10
+"""Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
 
 
 def parse_positive(name, text):
@@ -53,70 +60,6 @@ def choose_agents(registry, names):
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
-def read_sampled(path, table, run_ids, events, timings=False):
-    """Return some runs' rows of a ledger's table for these events only: a run may already hold more."""
-    rows = read_runs(path, table, run_ids.values(), timings)
-    return rows[rows["event_id"].isin(events["event_id"])]
-
-
-def summarize_agents(scores, events, rng):
-    """Return a row an agent, best first: n predicted, coverage, mean score with its 95% interval, means by level (n).
-
-    The mean is over the events that were predicted and can be scored; coverage is their share of those that can.
-    """
-    rows = select_headline(scores, events)
-    agents = sorted(rows["agent_id"].unique())
-    matrix = build_matrix(rows, agents)
-    found = summarize_means(matrix, rng)
-    table = pd.DataFrame({"n": found["n"], "coverage": matrix.notna().mean(), "score": found["mean"]})
-    table["95% interval"] = [f"{low:.2f} to {high:.2f}" for low, high in found[["low", "high"]].to_numpy()]
-    levels = summarize_groups(scores, events, rng)
-    for level, part in levels.groupby("level"):
-        part = part.set_index("agent_id").reindex(agents)
-        table[f"level {level}"] = [f"{mean:.2f} ({n})" for mean, n in zip(part["mean"], part["n"], strict=True)]
-    return table.sort_values("score", ascending=False, kind="stable").rename_axis("agent")
-
-
-def measure_costs(replies, run_ids):
-    """Return, by agent, US dollars spent (blank: no price is known), mean seconds a question, and what is missing."""
-    agents = replies["run_id"].map({run_id: agent_id for agent_id, run_id in run_ids.items()})
-    replies = replies.assign(agent=agents)
-    groups = replies.groupby("agent")
-    table = pd.DataFrame({"USD": groups["cost_usd"].agg(lambda cost: pd.to_numeric(cost).sum(min_count=1))})
-    table["s a question"] = groups["duration_s"].mean()
-    counts = replies[replies["status"] != "ok"].groupby("agent")["status"].value_counts()
-    table["missing"] = [
-        ", ".join(f"{n} {status}" for status, n in counts.get(agent, pd.Series(dtype=int)).items()) or "none"
-        for agent in table.index
-    ]
-    return table
-
-
-def show_results(path, run_ids, events, window, rng):
-    """Return the text shown after a run: the scores where there are answers, the costs, what to do next."""
-    replies = read_sampled(path, "replies", run_ids, events, timings=True)
-    costs = measure_costs(replies, run_ids)
-    try:
-        predictions = read_sampled(path, "predictions", run_ids, events)
-        answers = read_table("answers", window)
-        table = summarize_agents(score_predictions(predictions, answers, events), events, rng).join(costs)
-        note = "score: mean over the events predicted, 0 to 1; level: mean (n)"
-    except FileNotFoundError as problem:
-        table, note = costs, f"no scores yet: {problem}"
-    except ValueError as problem:
-        table, note = costs, f"no scores: {problem}"
-    formats = {"coverage": "{:.0%}".format, "score": "{:.3f}".format, "USD": "{:.4f}".format}
-    formats["s a question"] = "{:.3f}".format
-    text = table.reset_index().to_string(index=False, formatters=formats, na_rep="-")
-    return f"\n{text}\n\n{len(events)} events of window {window}; {note}{list_reasons(replies)}"
-
-
-def list_reasons(replies, n=3):
-    """Return the `n` most frequent reasons why there is no prediction, one a line, each with how often it was given."""
-    counts = replies.loc[replies["status"] != "ok", "reason"].value_counts().sort_index().nlargest(n)
-    return "".join(f"\nmissing, {n_times} times: {reason}" for reason, n_times in counts.items())
-
-
 def connect_prompted(agent_id, entry, window, events, stack, *, deadline_s, ceiling_usd):
     """Return an agent that asks a language model, its model within reach; only what is not recorded will be asked.
 
@@ -127,11 +70,56 @@ def connect_prompted(agent_id, entry, window, events, stack, *, deadline_s, ceil
     problem = check_entry(entry) if is_live else None
     if problem:
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
+    prices, is_free = read_prices(entry), bool(get_local_name(entry))
+    if ceiling_usd is not None and not is_free and prices is None and get_prices(entry["model"]) is None:
+        raise ValueError(
+            f"{agent_id}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
+            "{ input = ..., output = ... } into its table in data/agents.toml, or leave the ceiling out"
+        )
     connection = open_model(entry, stack) if is_live else None
-    settings = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "command": f"make run AGENT={agent_id}"}
+    settings = {"deadline_s": deadline_s, "prices": prices, "command": f"make run AGENT={agent_id}"}
+    settings["ceiling_usd"] = None if is_free else ceiling_usd
     door = open_door(run_id, live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
     return connect_agent(entry, door)
+
+
+def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s):
+    """Return the events that neither an earlier run's ledger nor a recording answers."""
+    run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
+    done = set(list_recorded(f"{agent_id}-{window}"))
+    if path.exists():
+        with closing(open_ledger(path)) as ledger:
+            done |= list_done(ledger, run_id)
+    return events[~events["event_id"].isin(done)]
+
+
+def estimate_cost(entry, events):
+    """Return a sentence on what asking a model about events takes, and whether it is paid for.
+
+    Tokens are a quarter of the questions' bytes, as a rule of thumb; what an agent looks up comes on top.
+    """
+    n_tokens = sum(len(fill_prompt(event).encode()) for event in events.to_dict("records")) // 4
+    told = f"{len(events)} questions to ask of {entry['model']}, about {n_tokens:,} tokens"
+    if get_local_name(entry):
+        return f"{told}; the model runs on this machine", False
+    prices = read_prices(entry) or get_prices(entry["model"])
+    if prices is None:
+        return f"{told}; no price is known for this model", not entry.get("api_base")
+    cost = n_tokens * prices[0] + len(events) * N_REPLY * prices[1]
+    return f"{told} and {cost:.4f} USD; what it looks up or thinks comes on top", cost > 0
+
+
+def announce(agent_id, entry, events, *, is_limited):
+    """Print what a run will ask and take, before the first request.
+
+    Raises ValueError when many questions would be paid for and nobody has said how many.
+    """
+    told, is_paid = estimate_cost(entry, events)
+    if is_paid and len(events) > MANY_PAID and not is_limited:
+        raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
+    if len(events):
+        print(f"{agent_id}: {told}", flush=True)
 
 
 def try_first(agent_id, agent, events, world):
@@ -141,11 +129,11 @@ def try_first(agent_id, agent, events, world):
     """
     first = order_events(events).iloc[0].to_dict()
     outcome = agent["forecast"](first, world)
-    if outcome.get("status") in ("error", "timeout", "unsupported", "over_budget"):
+    if outcome.get("status") in ("error", "timeout", "unsupported", "over_budget"):  # nothing is stored of it yet
         raise ValueError(f"{agent_id}: its model did not answer the first question: {outcome['reason']}")
 
 
-def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd):
+def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure):
     """Run the agents asked for and the baselines, print their scores and where the replies are."""
     entries = load_entries()
     agents = load_agents()
@@ -162,14 +150,27 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
         limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}
         for name in [name for name in chosen if name not in agents]:
             prompted[name] = connect_prompted(name, entries[name], window, events, stack, **limits)
+            left = count_unanswered(path, name, prompted[name], events, **options)
+            announce(name, entries[name], left, is_limited=limit is not None or is_sure)
             try_first(name, prompted[name], events, opener())
         run_ids = run_agents(baselines, events, opener, path, workers=workers, **options)
+        options |= {"again": (*ACCIDENTS, *["timeout"] * is_retry), "max_accidents": MAX_ACCIDENTS, "mode": "thread"}
+        stops = []
         for name, agent in prompted.items():
             n = 1 if get_local_name(entries[name]) else at_once
-            run_ids |= run_agents({name: agent}, events, opener, path, workers=n, mode="thread", **options)
-    print(show_results(path, run_ids, events, window, np.random.default_rng(seed)))
+            try:
+                run_ids |= run_agents({name: agent}, events, opener, path, workers=n, **options)
+            except Stopped as stopped:
+                run_ids |= stopped.run_ids
+                stops.append(f"{name} was stopped: {stopped}")
+    print(show_results(path, run_ids, events, window, list(baselines), np.random.default_rng(seed)))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
+    if stops:
+        raise RuntimeError(
+            "\n".join(stops)
+            + "\nWhat was answered is stored; the same command asks for the rest, and for accidents again."
+        )
 
 
 def main(arguments=None):
@@ -181,6 +182,8 @@ def main(arguments=None):
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
     parser.add_argument("--at-once", default="8", help="questions at once to a provider's model (default 8)")
     parser.add_argument("--ceiling", type=float, help="US dollars that the agent may cost in all (default: no limit)")
+    parser.add_argument("--retry", action="store_true", help="ask again what timed out, too")
+    parser.add_argument("--yes", action="store_true", help=f"more than {MANY_PAID} paid questions without a limit")
     parser.add_argument(
         "--deadline", default=str(DEADLINE_S), help=f"seconds a question (default {DEADLINE_S}, as in FutureX)"
     )
@@ -196,6 +199,8 @@ def main(arguments=None):
             seed=given.sample_seed,
             at_once=parse_positive("--at-once", given.at_once),
             ceiling_usd=given.ceiling,
+            is_retry=given.retry,
+            is_sure=given.yes,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"make run: {problem}") from None

@@ -276,3 +276,14 @@ def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
     change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
     with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
         own.main([str(tmp_path / "mine")])
+
+
+def test_a_plain_date_is_a_day_and_a_date_of_another_form_is_refused(tmp_path):
+    (tmp_path / "answers.csv").write_text("event_id,value\ne1,10\n")
+    (tmp_path / "predictions.csv").write_text("event_id,agent_id,value\ne1,a,9\n")
+    (tmp_path / "events.csv").write_text("event_id,kind,as_of\ne1,number,2016-10-09\n")
+    assert read_folder(tmp_path)[0]["as_of"].tolist() == ["2016-10-09T00:00:00+08:00"]
+    for text in ("10/9/2016", "2016-13-09"):
+        (tmp_path / "events.csv").write_text(f"event_id,kind,as_of\ne1,number,{text}\n")
+        with pytest.raises(Problems, match=f"events.csv, row 2, column as_of: '{text}' is not a moment"):
+            read_folder(tmp_path)

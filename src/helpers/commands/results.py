@@ -119,6 +119,7 @@ def show_results(path, run_ids, events, window, baselines, rng):
         note = "; ".join(["mean (answered of asked) by level", *(f"overall: {note}" for note in notes)])
     except (FileNotFoundError, ValueError) as problem:
         table, note = costs.rename_axis("agent"), f"no scores: {problem}"
+    table = table.loc[sorted(table.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
     formats = {"USD": "{:.4f}".format, "s a question": "{:.3f}".format}
     text = table.reset_index().to_string(index=False, formatters=formats, na_rep="-")
     return f"\n{text}\n\n{len(events)} events of window {window}; {note}{list_missing(predictions, replies)}"

@@ -6,10 +6,12 @@ letter, an option's text, A|C for several, a number.
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
 
+from helpers.calendar import ZONE, stamp_moment
 from helpers.columns import LEVELS, find_wrong
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
@@ -28,6 +30,7 @@ CHECKS = {
     "predictions": {"key": ["run_id", "event_id", "sample"]},
 }
 """What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
+DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 YES_NO = ("Yes", "No")
 FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 REWRITTEN = ("kind", "level", "options", "value", "spread", "probability", "distribution", "sample")
@@ -52,13 +55,26 @@ def read_folder(folder):
 
 
 def read_file(folder, name):
-    """Return a file as text cells, the defaults of run_id and sample filled in. Raises Problems."""
+    """Return a file as text cells, the defaults of run_id and sample filled in. Raises Problems.
+
+    A plain date, as 2016-10-10, stands for the day's first moment on the benchmark's clock.
+    """
     table = open_sheet(folder / f"{name}.csv", FILES[name])
+    for column in [c for c in table.columns if c == "as_of" or c.endswith("_at")]:
+        table[column] = table[column].str.replace(DATE, stamp_date, regex=True)
     if name == "predictions" and "agent_id" in table:
         blank = table.get("run_id", pd.Series("", table.index)) == ""
         table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
         table["sample"] = table.get("sample", pd.Series("0", table.index)).replace("", "0")
     return table
+
+
+def stamp_date(date):
+    """Return the first moment of a day (a match of DATE) as the tables have it; what is no day stays as it is."""
+    try:
+        return stamp_moment(pd.Timestamp(date[0], tz=ZONE))
+    except ValueError:
+        return date[0]
 
 
 def check_file(name, table):

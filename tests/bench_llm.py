@@ -19,8 +19,9 @@ import pandas as pd
 
 from helpers.agents.ledger import read_runs
 from helpers.agents.runs import run_agents
-from helpers.models.llm import ask, load_litellm, open_door
+from helpers.models.llm import ask, open_door
 from helpers.models.recordings import read_rows
+from helpers.models.transport import load_litellm
 
 MODEL = "openai/mock-1"
 

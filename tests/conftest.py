@@ -8,7 +8,8 @@ from builders import KEEP_BINARY, KEY
 from mock_provider import Server
 
 from helpers.agents.prompted import Client
-from helpers.models.llm import load_litellm, open_door
+from helpers.models.llm import open_door
+from helpers.models.transport import load_litellm
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
 from helpers.servers import run_server

@@ -13,7 +13,8 @@ from helpers.agents.registry import check_entry, connect_agent, load_agents, loa
 from helpers.agents.runs import DEADLINE_S, Stopped, describe_run, order_events, run_agents, sample_events
 from helpers.calendar import list_days
 from helpers.commands.results import show_results
-from helpers.models.llm import get_prices, open_door
+from helpers.models.costs import get_prices
+from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world

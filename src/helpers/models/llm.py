@@ -1,9 +1,10 @@
-"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling. It alone loads litellm.
+"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling (`costs`).
 
 `ask` gives a request's recorded reply (models.recordings); a door that is open (`live=True`) asks for what is not
-recorded. litellm is imported when a door is opened for asking (seconds, 170 MB), with its own retries and its download
-of prices switched off: in trials `num_retries=3` sent 7 requests against a 429, a body that drips outlived `timeout`.
-So retries are ours, every attempt runs in a thread that the deadline leaves behind, and a body is cut at its time.
+recorded. litellm is imported when a door is opened for asking (seconds, 170 MB; `transport`), with its own retries and
+its download of prices switched off: in trials `num_retries=3` sent 7 requests against a 429, a body that drips outlived
+`timeout`. So retries are ours, every attempt runs in a thread that the deadline leaves behind, and a body is cut at its
+time.
 """
 
 import math
@@ -17,11 +18,12 @@ from functools import lru_cache, partial
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from helpers.limits import call_within, count_left, end_after
+from helpers.models.costs import bound_cost, charge, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.secrets import list_secrets, redact
+from helpers.models.transport import NO_KEY, load_litellm
 from helpers.papers import get_constant
-from helpers.store import dump_json
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
@@ -29,20 +31,6 @@ DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 N_REQUESTS = 4
 """How many requests, by default, may go out for one reply: the first and three retries."""
 
-MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
-"""Tokens of a reply, and of what a model can read, where neither the request nor the price map says how many."""
-
-AHEAD_S = 0.5
-"""Seconds before its deadline at which a request gives up waiting for room under the ceiling."""
-
-MAX_COUNT = 10**9
-"""Tokens beyond which a provider's count is no count."""
-
-IDLE_S = 60
-"""Seconds for a request that brings no timeout of its own (polls, in helpers.models.polling)."""
-
-NO_KEY = "none"
-"""Given to litellm where a server wants no key, since it asks for one; it is not sent."""
 
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
@@ -186,53 +174,6 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def load_litellm():
-    """Import litellm, once, without its download of prices, its messages and a client for every timeout."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import: prices come from the package, not the network
-    import httpx
-    import litellm
-
-    litellm.suppress_debug_info = True
-    litellm.client_session = httpx.Client(
-        timeout=IDLE_S,
-        follow_redirects=True,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-        event_hooks={"request": [drop_no_key], "response": [limit_body]},
-    )
-    return litellm
-
-
-def drop_no_key(request):
-    """Take the stand-in for a key off an httpx request: a server that wants none gets none."""
-    for name in ("authorization", "x-api-key", "api-key"):
-        if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
-            del request.headers[name]
-
-
-def limit_body(response):
-    """Make the body of an httpx response end with its request's timeout, however slowly it drips."""
-    import httpx
-
-    seconds = response.request.extensions.get("timeout", {}).get("read")
-    if seconds is None:
-        return
-
-    stream, end = response.stream, time.monotonic() + seconds
-
-    class Body(httpx.SyncByteStream):
-        def __iter__(self):
-            for part in stream:
-                yield part
-                if time.monotonic() > end:
-                    raise httpx.ReadTimeout("the body drips", request=response.request)
-
-        def close(self):
-            stream.close()
-
-    response.stream = Body()
-
-
 def request_reply(door, request, limit, row):
     """Return litellm's response to a request; counts and raises as `try_often` does."""
     connect = prepare_connection(door, request["model"])
@@ -347,15 +288,6 @@ def read_response(response, options):
     return row
 
 
-def read_count(value, least=0):
-    """Return a provider's count of tokens, None where it is none: absent, negative, or more than any reply holds.
-
-    >>> read_count(7), read_count(-7), read_count(2**70), read_count(None), read_count(0, least=1)
-    (7, None, None, None, None)
-    """
-    return value if isinstance(value, int) and least <= value <= MAX_COUNT else None
-
-
 def name_version(name):
     """Return a model's name as a server gives it, without the folder where a local one has its file.
 
@@ -377,74 +309,3 @@ def read_logprobs(logprobs, n_top):
         }
         for part in logprobs.content
     ]
-
-
-@lru_cache(maxsize=256)
-def get_prices(model):
-    """Return a model's (US dollars an input token, an output token, longest output, longest input), or None.
-
-    By litellm's map of prices.
-    """
-    litellm = load_litellm()
-    try:
-        known = litellm.get_model_info(model)
-    except Exception:  # litellm says with a bare Exception that a model is not in its map
-        return None
-    prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
-    longest = known.get("max_output_tokens") or MAX_OUTPUT, known.get("max_input_tokens") or MAX_INPUT
-    return None if None in prices else (*prices, *longest)
-
-
-def name_prices(door, model):
-    """Return a model's prices as `get_prices` does, by what the door was told of them before litellm's map."""
-    return (*door.prices, MAX_OUTPUT, MAX_INPUT) if door.prices else get_prices(model)
-
-
-def charge(door, row):
-    """Return what a reply cost in US dollars: litellm's count, else by the door's prices; None where neither knows."""
-    if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):
-        return sum(n * price for n, price in zip(used, door.prices, strict=True))
-    return row["cost_usd"]
-
-
-def bound_cost(door, request):
-    """Return the most that a request can cost in US dollars, None without a price.
-
-    A token is at least a byte of text, so the bytes of the request bound its tokens.
-    """
-    prices = name_prices(door, request["model"])
-    if prices is None:
-        return None
-    options = request["options"]
-    n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
-    return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
-
-
-def reserve(door, model, bound, limit):
-    """Set a request's bound aside in the door's spending, once the bounds of those under way leave room for it.
-
-    Raises LlmError when the ceiling could be passed whatever those cost, when there is no price to hold it by, or when
-    there is no room before `limit` (time.monotonic()).
-    """
-    with door.room:
-        while door.ceiling_usd is not None:
-            spent = f"not asked: {door.spent_usd:.4f} USD are spent, the ceiling is {door.ceiling_usd:g}"
-            if bound is None:
-                raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
-            if door.spent_usd + bound > door.ceiling_usd:
-                raise LlmError("over_budget", f"{spent}, this request can cost {bound:.4f}")
-            if not door.n_under_way or door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
-                break
-            if not door.room.wait(max(0.0, limit - AHEAD_S - time.monotonic())):
-                raise LlmError("over_budget", f"{spent}, and those under way left no room in time")
-        door.set_aside_usd += bound or 0.0
-        door.n_under_way += 1
-
-
-def settle(door, bound, billed):
-    """Take a request's bound back, count what was billed, and let those that wait for room look again."""
-    with door.room:
-        door.n_under_way -= 1
-        door.set_aside_usd = door.set_aside_usd - (bound or 0.0) if door.n_under_way else 0.0
-        door.spent_usd += billed or 0.0
-        door.room.notify_all()

@@ -13,19 +13,11 @@ from collections import Counter
 from functools import lru_cache, partial
 
 from helpers.limits import call_within, count_left
+from helpers.models.costs import get_prices, name_prices
 from helpers.models.failures import LlmError, classify, explain, get_headers, is_malformed, read_wait
-from helpers.models.llm import (
-    IDLE_S,
-    OURS,
-    check_options,
-    get_prices,
-    load_litellm,
-    name_prices,
-    prepare_connection,
-    recall,
-    try_often,
-)
+from helpers.models.llm import OURS, check_options, prepare_connection, recall, try_often
 from helpers.models.secrets import redact
+from helpers.models.transport import IDLE_S, load_litellm
 from helpers.store import dump_json
 
 GROWTH, MAX_INTERVAL_S = 1.5, 30

@@ -1,0 +1,97 @@
+"""What requests to models cost: prices, counts of tokens, the most that a request can cost, room under a ceiling."""
+
+import time
+from functools import lru_cache
+
+from helpers.models.failures import LlmError
+from helpers.models.transport import load_litellm
+from helpers.store import dump_json
+
+MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
+"""Tokens of a reply, and of what a model can read, where neither the request nor the price map says how many."""
+
+AHEAD_S = 0.5
+"""Seconds before its deadline at which a request gives up waiting for room under the ceiling."""
+
+MAX_COUNT = 10**9
+"""Tokens beyond which a provider's count is no count."""
+
+
+def read_count(value, least=0):
+    """Return a provider's count of tokens, None where it is none: absent, negative, or more than any reply holds.
+
+    >>> read_count(7), read_count(-7), read_count(2**70), read_count(None), read_count(0, least=1)
+    (7, None, None, None, None)
+    """
+    return value if isinstance(value, int) and least <= value <= MAX_COUNT else None
+
+
+@lru_cache(maxsize=256)
+def get_prices(model):
+    """Return a model's (US dollars an input token, an output token, longest output, longest input), or None.
+
+    By litellm's map of prices.
+    """
+    litellm = load_litellm()
+    try:
+        known = litellm.get_model_info(model)
+    except Exception:  # litellm says with a bare Exception that a model is not in its map
+        return None
+    prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
+    longest = known.get("max_output_tokens") or MAX_OUTPUT, known.get("max_input_tokens") or MAX_INPUT
+    return None if None in prices else (*prices, *longest)
+
+
+def name_prices(door, model):
+    """Return a model's prices as `get_prices` does, by what the door was told of them before litellm's map."""
+    return (*door.prices, MAX_OUTPUT, MAX_INPUT) if door.prices else get_prices(model)
+
+
+def charge(door, row):
+    """Return what a reply cost in US dollars: litellm's count, else by the door's prices; None where neither knows."""
+    if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):
+        return sum(n * price for n, price in zip(used, door.prices, strict=True))
+    return row["cost_usd"]
+
+
+def bound_cost(door, request):
+    """Return the most that a request can cost in US dollars, None without a price.
+
+    A token is at least a byte of text, so the bytes of the request bound its tokens.
+    """
+    prices = name_prices(door, request["model"])
+    if prices is None:
+        return None
+    options = request["options"]
+    n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
+    return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
+
+
+def reserve(door, model, bound, limit):
+    """Set a request's bound aside in the door's spending, once the bounds of those under way leave room for it.
+
+    Raises LlmError when the ceiling could be passed whatever those cost, when there is no price to hold it by, or when
+    there is no room before `limit` (time.monotonic()).
+    """
+    with door.room:
+        while door.ceiling_usd is not None:
+            spent = f"not asked: {door.spent_usd:.4f} USD are spent, the ceiling is {door.ceiling_usd:g}"
+            if bound is None:
+                raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
+            if door.spent_usd + bound > door.ceiling_usd:
+                raise LlmError("over_budget", f"{spent}, this request can cost {bound:.4f}")
+            if not door.n_under_way or door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
+                break
+            if not door.room.wait(max(0.0, limit - AHEAD_S - time.monotonic())):
+                raise LlmError("over_budget", f"{spent}, and those under way left no room in time")
+        door.set_aside_usd += bound or 0.0
+        door.n_under_way += 1
+
+
+def settle(door, bound, billed):
+    """Take a request's bound back, count what was billed, and let those that wait for room look again."""
+    with door.room:
+        door.n_under_way -= 1
+        door.set_aside_usd = door.set_aside_usd - (bound or 0.0) if door.n_under_way else 0.0
+        door.spent_usd += billed or 0.0
+        door.room.notify_all()

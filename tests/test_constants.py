@@ -46,6 +46,7 @@ OWN_CONSTANTS = {
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
     "a unit of language": "SCALES",
     "where arithmetic ends": "MOST",
+    "against a fault of Python's": "N_PARSES",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
     "the kit's own judgement": "HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS "
     "POOL_TOLERANCE SAME_SHARE START TOLERANCE",

@@ -23,6 +23,9 @@ FIELDS = {
 }
 """Part of a paper's toml -> what each of its entries says."""
 
+N_PARSES = 5
+"""How often a source text is parsed before Python's own error is passed on."""
+
 NOT_BUILT = ("proof_of_time", "worldreasoner")
 """Papers whose rooms are still to come: nothing reads their constants yet but the ledger of claims."""
 
@@ -81,6 +84,20 @@ def get_constant(key, name, folder=FOLDER):
     return values[name]
 
 
+def parse_code(text):
+    """Return the syntax tree of a source text.
+
+    Python 3.11 counts how deep it is in a tree for all threads together, so that two that parse at once end in a
+    SystemError now and then (python/cpython issue 106905); the text is then parsed again.
+    """
+    for _ in range(N_PARSES - 1):
+        try:
+            return ast.parse(text)
+        except SystemError:
+            continue
+    return ast.parse(text)
+
+
 @lru_cache(maxsize=1024)
 def find_reads(text):
     """Return the (paper, name) pairs that a source text reads by `get_constant`, sorted; names must be literals.
@@ -88,7 +105,7 @@ def find_reads(text):
     >>> find_reads("from helpers import papers\\nDAYS = papers.get_constant('futurex', 'carry_days')")
     (('futurex', 'carry_days'),)
     """
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(parse_code(text)) if isinstance(node, ast.Call)]
     calls = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "get_constant"]
     given = [tuple(argument.value for argument in call.args if isinstance(argument, ast.Constant)) for call in calls]
     return tuple(sorted({pair for pair in given if len(pair) == 2}))

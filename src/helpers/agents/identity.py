@@ -17,7 +17,7 @@ import hashlib
 import linecache
 from functools import lru_cache, partial
 
-from helpers.papers import find_reads, get_constant
+from helpers.papers import find_reads, get_constant, parse_code
 from helpers.store import ROOT
 
 SOURCE = ROOT / "src"
@@ -42,7 +42,7 @@ def list_imports(text):
     ['helpers.models', 'helpers.models.grammars', 'helpers.store']
     """
     names = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parse_code(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

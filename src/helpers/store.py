@@ -14,8 +14,30 @@ import pandas as pd
 
 from helpers.columns import check_cells
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The repository's top level; the package is installed in place, so it is three folders up."""
+ROOMS = ("data/papers", "data/sources", "src/helpers")
+"""Folders by which a checkout of Daybefore is known."""
+
+
+def find_root(code):
+    """Return the checkout whose data are read: DAYBEFORE_ROOT, that of `code` (a file), or that above one's folder.
+
+    A package that was installed, and not in place, is in none. Raises FileNotFoundError that says how to get one, and
+    how to name it.
+    """
+    named = os.environ.get("DAYBEFORE_ROOT")
+    above = [code.resolve().parents[2], Path.cwd(), *Path.cwd().parents]
+    for folder in [Path(named).expanduser().resolve()] if named else above:
+        if all((folder / room).is_dir() for room in ROOMS):
+            return folder
+    raise FileNotFoundError(
+        (f"DAYBEFORE_ROOT={named} is no checkout of Daybefore" if named else "no checkout of Daybefore was found here")
+        + ", whose data everything needs: `git clone` its repository, and work below that folder or set DAYBEFORE_ROOT "
+        "to it"
+    )
+
+
+ROOT = find_root(Path(__file__))
+"""The top level of the checkout that is used."""
 
 TABLES = {
     "events": (

@@ -1,11 +1,13 @@
 """The registry of agents: each wrong entry is told in one sentence, and an entry becomes an agent."""
 
+import json
 import tomllib
 
 import pytest
 from builders import make_event
 
 from helpers.agents import registry
+from helpers.agents.arms import load_arms
 from helpers.agents.registry import (
     PROMPTED,
     check_entry,
@@ -15,6 +17,7 @@ from helpers.agents.registry import (
     load_entries,
     read_prices,
 )
+from helpers.commands import source
 from helpers.models.files import MODELS
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, list_columns
@@ -50,6 +53,19 @@ WRONG = {
     "typing error": ({"modell": "x"}, "agents.toml, mine: unknown key 'modell'"),
     "options": ({"options": "hot"}, "agents.toml, mine: options must be a table"),
 }
+
+
+@pytest.mark.parametrize("name", ["../../../../evil/x", "..", ".hidden", "a/b", "a b", "é", "x" * 65, "", "a\nb"])
+def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, name):
+    entry = '{ category = "base_model", framework = "prompt", method = "zero_shot", model = "openai/mock-1" }'
+    (tmp_path / "agents.toml").write_text(f"{json.dumps(name)} = {entry}")
+    with pytest.raises(ValueError, match="^agents.toml, agent .*: a name is 1 to 64 letters"):
+        load_entries(tmp_path / "agents.toml")
+    (tmp_path / "arms.toml").write_text(f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}')
+    with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
+        load_arms(tmp_path / "arms.toml")
+    with pytest.raises(SystemExit, match="^daybefore source: source .*: a name is 1 to 64 letters"):
+        source.main([f"--source={name}"])
 
 
 @pytest.mark.parametrize("name", WRONG)

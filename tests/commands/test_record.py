@@ -63,7 +63,7 @@ def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
         return agent | {"forecast": forecast}
 
     monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
-    with pytest.raises(SystemExit, match="stopped; what was recorded is kept"):
+    with pytest.raises(SystemExit, match="^130$"):
         record.main(["--arm", "mock-A"])
     assert len(list_recorded("mock-A")) == len(recorder.asked) == 2
     monkeypatch.setattr(record, "connect_agent", connect)
@@ -84,10 +84,10 @@ def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--arm", "nope"], "make record: no arm is called 'nope'; there are mock-A, small-A"),
+        (["--arm", "nope"], "daybefore record: no arm is called 'nope'; there are mock-A, small-A"),
         (
             ["--again", "2", "--arm", "mock-A"],
-            "make record: nothing is recorded of mock-A; `make record ARM=mock-A` records",
+            "daybefore record: nothing is recorded of mock-A; `make record ARM=mock-A` records",
         ),
     ],
 )
@@ -105,7 +105,7 @@ def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys
     assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
     assert Recordings("mock-A").rows == rows
     recorder.answer = lambda asked: "401"
-    with pytest.raises(SystemExit, match=r"^make record: mock-A: request \w+ failed now \(error\): .*API key"):
+    with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
         record.main(["--again", "2", "--arm", "mock-A"])
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
+from helpers.columns import check_name
 from helpers.models.llm import open_door
 from helpers.store import ROOT, locate_input
 
@@ -29,6 +30,7 @@ def load_arms(path=ROOT / "data/arms.toml"):
     arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     agents = [agent_id for agent_id, entry in load_entries().items() if is_prompted(entry)]
     for arm_id, arm in arms.items():
+        check_name(f"{Path(path).name}, arm", arm_id)
         unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)
         if unknown or missing:
             raise ValueError(f"{Path(path).name}, {arm_id}: unknown keys {sorted(unknown)}, missing {sorted(missing)}")

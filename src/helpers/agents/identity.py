@@ -16,11 +16,12 @@ import ast
 import hashlib
 import linecache
 from functools import lru_cache, partial
+from pathlib import Path
 
 from helpers.papers import find_reads, get_constant, parse_code
-from helpers.store import ROOT
 
-SOURCE = ROOT / "src"
+SOURCE = Path(__file__).resolve().parents[2]
+"""Where the code that runs stands: a checkout's src, or what a package was installed into."""
 
 WORLD = ("helpers.world.crawl", "helpers.world.archive")
 """What stands behind `world`: how pages are read and searched, and how the replay web makes them."""

@@ -12,7 +12,7 @@ from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
-from helpers.columns import CATEGORIES
+from helpers.columns import CATEGORIES, check_name
 from helpers.models.files import MODELS, name_model
 from helpers.models.llm import OURS, check_model, check_options
 from helpers.models.local import LOCAL, SEED, get_local_name
@@ -46,6 +46,7 @@ def load_entries(path=ROOT / "data/agents.toml"):
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path.name}: {error}") from None
     for agent_id, entry in entries.items():
+        check_name(f"{path.name}, agent", agent_id)
         check_form(f"{path.name}, {agent_id}", entry)
         for name, known in (("category", CATEGORIES), ("method", (*METHODS, *PROMPTED))):
             if entry.get(name) not in known:

@@ -25,6 +25,7 @@ from tqdm import tqdm
 from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import ACCIDENTS, close_run, list_done, open_ledger, save_questions, save_run, sum_costs
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
+from helpers.columns import check_name
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, list_columns
 
@@ -78,8 +79,10 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
 
     The code is that which the agent's answers depend on, `identity.hash_agent`; the agent's own columns count with it,
     the digest of its prompts among them. So a resumed run never mixes answers of two prompts, grammars or parsers.
-    Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table.
+    Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table, or its name
+    cannot become a file's.
     """
+    check_name("agent", agent_id)
     given = {key: to_cell(value) for key, value in agent.items() if key != "forecast"}
     unknown = sorted(set(given) - set(list_columns("runs")))
     if unknown:

@@ -1,10 +1,11 @@
-"""`make record ARM=name`: put local models to the events of data/arms.toml and keep what they reply.
+"""`daybefore record --arm name` (make record ARM=name): put local models to events and keep what they reply.
 
+The arms are those of data/arms.toml.
 What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
 """
 
-import argparse
 import math
+import sys
 import time
 from contextlib import ExitStack
 
@@ -12,6 +13,7 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
+from helpers.commands.main import build_parser
 from helpers.limits import end_after
 from helpers.models.llm import open_door, record
 from helpers.models.local import describe_model, open_model
@@ -112,7 +114,7 @@ def show_again(arm_id, compared):
 
 def main(arguments=None):
     """Read the command line and record; a wrong setting ends in one sentence that says what to do."""
-    parser = argparse.ArgumentParser(prog="make record", description=__doc__)
+    parser = build_parser("record", __doc__)
     parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
@@ -128,9 +130,10 @@ def main(arguments=None):
                 continue
             print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
     except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"make record: {problem}") from None
+        raise SystemExit(f"daybefore record: {problem}") from None
     except KeyboardInterrupt:
-        raise SystemExit("\nstopped; what was recorded is kept, and the same command goes on from there") from None
+        print("\nstopped; what was recorded is kept, and the same command goes on from there", file=sys.stderr)
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

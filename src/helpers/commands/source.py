@@ -1,11 +1,11 @@
-"""`make source SOURCE=name`: try one source by itself, from its page to its scores."""
-
-import argparse
+"""`daybefore source --source name` (make source SOURCE=name): try one source by itself, from its page to its scores."""
 
 import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.calendar import ZONE, list_days, stamp_moment
+from helpers.columns import check_name
+from helpers.commands.main import build_parser
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.papers import get_constant
@@ -17,7 +17,11 @@ SEED = 20161010
 
 
 def try_source(source_id, window, *, local=False):
-    """Print a source's page, events, predictions, answers and mean scores. Raises ValueError naming what is wrong."""
+    """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
+
+    Raises ValueError naming what is wrong.
+    """
+    check_name("source", source_id)
     sources = load_sources(local=local)
     if source_id not in sources:
         raise ValueError(
@@ -45,20 +49,25 @@ def try_source(source_id, window, *, local=False):
     rows = select_headline(score_predictions(predictions, answers, events), events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
     table = pd.DataFrame({"n": matrix.notna().sum(), "mean score": matrix.mean().round(3)})
-    print("\n" + table.sort_values("mean score", ascending=False).to_string())
+    table = table.sort_values("mean score", ascending=False)
+    print("\n" + table.to_string())
+    page = {"address": sources[source_id].address, "as_of": first, "n_values": len(observations)}
+    scores = table.rename(columns={"mean score": "score"}).rename_axis("agent").reset_index().to_dict("records")
+    kept = shown.astype(object).where(shown.notna(), None).to_dict("records")
+    return {"source": source_id, "window": window, "page": page, "events": kept, "scores": scores}
 
 
-def main():
-    """Read the command line and try the source."""
-    parser = argparse.ArgumentParser(description="Try one source of data/sources: its page, events and scores.")
+def main(arguments=None):
+    """Read the command line and try the source; returns what was found."""
+    parser = build_parser("source")
     parser.add_argument("--source", required=True, help="the source's id: the name of its toml file")
-    parser.add_argument("--window", default="A", help="A, C1 or C2 (world/sources.py)")
+    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
     parser.add_argument("--local", action="store_true", help="also sources that may be loaded but not passed on")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
-        try_source(options.source, options.window, local=options.local)
+        return try_source(options.source, options.window, local=options.local)
     except (ValueError, FileNotFoundError) as problem:
-        raise SystemExit(f"make source: {problem}") from None
+        raise SystemExit(f"daybefore source: {problem}") from None
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from helpers.columns import SITE_TYPES
+from helpers.columns import SITE_TYPES, check_name
 from helpers.store import ROOT
 
 FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
@@ -57,6 +57,7 @@ def load_sources(folder=ROOT / "data/sources", *, local=False):
     sources = {}
     for path in sorted(folder.glob("*.toml")):
         source = parse_source(path)
+        check_name(f"{path.name}, source", source.id)
         if source.id in sources:
             raise ValueError(f"{path.name}: source id {source.id!r} is taken by another file")
         if source.licence == "commit" or (local and locate_rows(source).exists()):

@@ -1,0 +1,22 @@
+"""The command `daybefore`: hands over to helpers.commands.main, once it is sure that these are its own `helpers`."""
+
+import sys
+from importlib.util import find_spec
+
+
+def main():
+    """Run the command; says so when another project's package `helpers` stands before ours."""
+    try:
+        from helpers.commands.main import main as run_command
+    except ImportError:
+        spec = find_spec("helpers")
+        place = spec and (spec.origin or next(iter(spec.submodule_search_locations)))
+        sys.exit(
+            f"daybefore: its package `helpers` is wanted, and what Python finds under that name is {place}; install "
+            "Daybefore into an environment of its own, and look at PYTHONPATH"
+        )
+    return run_command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

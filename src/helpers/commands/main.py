@@ -1,0 +1,154 @@
+"""The command `daybefore`: a name and its options, handed to the module of that name in this room.
+
+A module is imported only when it was chosen, after the settings that results rest on. Its `main(arguments)` returns
+what it found as a dict (for --json) or None, and ends otherwise by SystemExit: with a sentence for a wrong setting or
+input, with a number of `CODES` else.
+"""
+
+import argparse
+import contextlib
+import importlib
+import importlib.metadata
+import json
+import math
+import os
+import sys
+import time
+
+SETTINGS = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "MPLBACKEND": "Agg",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "TZ": "UTC",
+}
+"""The environment of every command and of the processes it starts, as the Makefile sets it: one thread a process (small
+linear solves run many times slower with several), no display, no clock, no network at import."""
+
+CODES = {
+    0: "done",
+    1: "a setting, file or model is not as it must be; one sentence says what to do",
+    2: "the command line cannot be read",
+    3: "stopped part-way (ceiling, accidents); what was answered is stored, the same command goes on",
+    130: "interrupted; what was answered is stored, the same command goes on",
+}
+"""What a command ends with."""
+
+COMMANDS = {
+    "run": ("put agents to events, beside the baselines, and show their scores", "--agent qwen_zero_shot --limit 20"),
+    "retry": ("the same, and ask again what timed out", "--agent my_agent --limit 20"),
+    "compare": ("paired differences between agents or runs", "my_agent arima"),
+    "view": ("look at runs, events and replies in a browser", ""),
+    "source": ("try one source by itself, from its page to its scores", "--source clemson"),
+    "own": ("score and draw predictions of your own, from a folder of csv files", "my_folder"),
+    "record": ("record local models on the events of data/arms.toml", "--arm qwen_zero_shot-A --minutes 30"),
+}
+"""Command -> what it does, and the options of its example."""
+
+
+def build_parser(name, about=None):
+    """Return the parser of a command's options, its help ending with an example and the exit codes."""
+    example = f"example:\n  daybefore {name} {COMMANDS[name][1]}"
+    if name in ("run", "retry"):
+        example += "\n  daybefore run --agent my_agent --limit 20 --ceiling 1 --json > scores.json"
+    parser = argparse.ArgumentParser(
+        prog=f"daybefore {name}",
+        description=about or COMMANDS[name][0],
+        epilog=f"{example}\n\n{describe_codes()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object, and all words on standard error")
+    return parser
+
+
+def describe_codes():
+    """Return the exit codes as lines of help."""
+    return "exit codes:\n" + "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
+
+
+def read_command(arguments):
+    """Return (command, its arguments); prints help, or ends with 2 and the names there are."""
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:<{width}}  {about}" for name, (about, _) in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="daybefore",
+        usage="daybefore COMMAND [options]   (daybefore COMMAND --help: its options)",
+        description=f"Put forecasting agents back to the day before.\n\ncommands:\n{listed}",
+        epilog="example:\n  daybefore run --agent last_value --limit 20\n\n"
+        f"It reads a checkout: its own, one above the working folder, or DAYBEFORE_ROOT.\n\n{describe_codes()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=read_version())
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    return given.command, given.arguments
+
+
+def read_version():
+    """Return the installed version, as far as one is installed."""
+    try:
+        return importlib.metadata.version("daybefore")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+@contextlib.contextmanager
+def keep_stdout():
+    """Send what is printed, here and by processes that are started, to standard error while the block runs."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def clean(value):
+    """Return a value as plain JSON has it: numpy's numbers as Python's, what is not finite as None.
+
+    >>> clean({"mean": float("nan"), 1: (0.5, True)})
+    {'mean': None, '1': [0.5, True]}
+    """
+    if isinstance(value, dict):
+        return {str(key): clean(cell) for key, cell in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(cell) for cell in value]
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def call(name, arguments):
+    """Import a command's module and call it; returns what it found. Ends by SystemExit in whatever else happens."""
+    module = f"helpers.commands.{'run' if name == 'retry' else name}"
+    try:
+        return importlib.import_module(module).main(["--retry"] * (name == "retry") + arguments)
+    except KeyboardInterrupt:
+        print(f"\ndaybefore {name}: stopped; what was stored is kept, and the same command goes on", file=sys.stderr)
+        raise SystemExit(130) from None
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise SystemExit(f"daybefore {name}: this version does not have this command yet") from None
+    except (FileNotFoundError, PermissionError) as problem:  # no checkout, or a file of it is missing
+        raise SystemExit(f"daybefore {name}: {problem}") from None
+
+
+def main(arguments=None):
+    """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`."""
+    name, rest = read_command(arguments)
+    os.environ.update(SETTINGS)
+    if hasattr(time, "tzset"):
+        time.tzset()
+    if "--json" not in rest:
+        call(name, rest)
+        return 0
+    with keep_stdout():
+        found = call(name, [argument for argument in rest if argument != "--json"])
+    print(json.dumps(clean(found or {}), ensure_ascii=False))
+    return 0

@@ -1,0 +1,114 @@
+"""The command `daybefore`: what it hands on, what it ends with, what stands on standard output."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import main as command
+from helpers.commands.main import COMMANDS, SETTINGS, build_parser, main
+
+ROOT = Path(__file__).parents[2]
+
+
+def plant(monkeypatch, run):
+    """Let `daybefore own` call a function, in an environment that is put back."""
+    monkeypatch.setitem(sys.modules, "helpers.commands.own", types.SimpleNamespace(main=run))
+    for name in SETTINGS:
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+
+
+def test_the_settings_are_those_of_the_makefile():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    made = dict(re.findall(r"^export (\w+) := ([\w.]+)$", text, re.MULTILINE))
+    assert SETTINGS == {name: value for name, value in made.items() if name != "TQDM_DISABLE"}
+
+
+def test_help_imports_no_library_and_names_every_command():
+    code = (
+        "import contextlib, sys\nfrom helpers.commands.main import main\nwith contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])\nprint(sorted({'numpy', 'pandas', 'litellm', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.endswith("\n[]\n")
+    assert all(re.search(rf"^  {name} +\w", done.stdout, re.MULTILINE) for name in COMMANDS)
+    assert "130 interrupted" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_help_has_an_example_and_the_exit_codes(name):
+    text = build_parser(name).format_help()
+    assert f"\n  daybefore {name} {COMMANDS[name][1]}".rstrip() in text and "  3   stopped part-way" in text
+
+
+def test_arguments_are_handed_on_as_they_are_and_retry_is_run(monkeypatch):
+    seen = []
+    plant(monkeypatch, seen.append)
+    monkeypatch.setitem(sys.modules, "helpers.commands.run", types.SimpleNamespace(main=seen.append))
+    assert [main(["own", "folder", "--seed", "3"]), main(["retry", "--agent", "x"])] == [0, 0]
+    assert seen == [["folder", "--seed", "3"], ["--retry", "--agent", "x"]]
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_json_is_all_that_stands_on_standard_output(monkeypatch, capfd):
+    def run(arguments):
+        print("words")
+        subprocess.run([sys.executable, "-c", "print('words of a process')"], check=True)
+        return {"mean": float("nan"), "arguments": arguments}
+
+    plant(monkeypatch, run)
+    assert main(["own", "folder", "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out) == {"mean": None, "arguments": ["folder"]}
+    assert "words of a process" in err and "words\n" in err
+
+
+def interrupt(arguments):
+    raise KeyboardInterrupt
+
+
+def want_a_file(arguments):
+    raise FileNotFoundError("no checkout of Daybefore was found here")
+
+
+@pytest.mark.parametrize(
+    ("run", "code", "said"),
+    [
+        (interrupt, 130, ""),
+        (want_a_file, "daybefore own: no checkout of Daybefore was found here", ""),
+        (lambda arguments: sys.exit(3), 3, ""),
+    ],
+)
+def test_a_command_ends_as_a_shell_wants_it(run, code, said, monkeypatch):
+    plant(monkeypatch, run)
+    with pytest.raises(SystemExit) as ending:
+        main(["own", "folder"])
+    assert ending.value.code == code
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["runn"], 2), ([], 2), (["source"], 2), (["source", "--json"], 2)])
+def test_a_command_line_that_cannot_be_read_ends_with_2(arguments, code, capsys):
+    with pytest.raises(SystemExit) as ending:
+        main(arguments)
+    assert ending.value.code == code and "Traceback" not in capsys.readouterr().err
+
+
+def test_a_command_that_is_not_there_is_said_in_a_sentence(monkeypatch):
+    plant(monkeypatch, None)
+    monkeypatch.setitem(command.COMMANDS, "nope", ("", ""))
+    with pytest.raises(SystemExit, match="^daybefore nope: this version does not have this command"):
+        main(["nope"])
+
+
+def test_one_source_as_one_json_object(monkeypatch, capfd):
+    plant(monkeypatch, None)
+    assert main(["source", "--source", "clemson", "--json"]) == 0
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert (found["source"], found["window"]) == ("clemson", "A") and found["events"] and "events kept" in err
+    assert {row["agent"] for row in found["scores"]} >= {"last_value", "random"}

@@ -13,7 +13,7 @@ from slice import goods, society, sport
 
 RECIPES = society.RECIPES | sport.RECIPES | goods.RECIPES
 COMMITTED = sorted(name for name, recipe in RECIPES.items() if recipe.licence == "commit")
-SOURCES = {name: parse_source(ROOT / f"data/sources/{name}.toml") for name in RECIPES}
+SOURCES = {name: parse_source(ROOT / f"data/sources/{name}.toml")[0] for name in RECIPES}
 BLANKS = {
     "value": {"entity"},
     "band": {"entity"},

@@ -9,7 +9,8 @@ import pytest
 from helpers.calendar import list_days, stamp_moment
 from helpers.columns import SITE_TYPES
 from helpers.store import ROOT
-from helpers.world.sources import FORMS, compute_published_at, load_sources, read_rows
+from helpers.world.checks import FORMS
+from helpers.world.sources import compute_published_at, load_sources, read_rows
 
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
 
@@ -40,17 +41,21 @@ def test_load_only_sources_come_when_built(tmp_path, monkeypatch, sources):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('site_type = "government"', 'site_type = "blog"', "site_type is 'blog'; it must be one of"),
-        ('update_frequency = "daily"', 'update_frequency = "often"', "update_frequency is 'often'"),
-        ('form = "prose"', 'form = "poem"', "form is 'poem'"),
-        ('licence = "commit"', 'licence = "maybe"', "licence is 'maybe'"),
+        ('site_type = "government"', 'site_type = "blog"', "line 4, site_type: 'blog' is none of"),
+        ('update_frequency = "daily"', 'update_frequency = "often"', "update_frequency: 'often' is none of"),
+        ('form = "prose"', 'form = "poem"', "form: 'poem' is none of"),
+        ('licence = "commit"', 'licence = "maybe"', "licence: 'maybe' is none of"),
         ('address = "http:', 'address = "gopher:', "is not a web address"),
-        ('domain = "Weather"', 'domian = "Weather"', "unknown keys .'domian'., missing keys .'domain'."),
-        ('id = "clemson_tmin"', 'id = "clemson_tmax"', "the id is taken by another template"),
-        ('ask = "value"', 'ask = "price"', "ask is 'price'"),
-        ('period = "daily"', 'period = "yearly"', "period must be daily or weekly, not 'yearly'"),
-        ('variable = "tmax"', 'variable = "tmux"', "variable 'tmux' is not among"),
-        ("lag_days = 1", "lag_minutes = 5", "the template must say which hour"),
+        ('domain = "Weather"', 'domian = "Weather"', "domian is unknown; did you mean domain"),
+        ('domain = "Weather"', 'domian = "Weather"', "domain is missing"),
+        ('id = "clemson_tmin"', 'id = "clemson_tmax"', "the id is taken|is taken by another template"),
+        ('ask = "value"', 'ask = "price"', "ask: 'price' is none of"),
+        ('period = "daily"', 'period = "yearly"', "period: 'yearly' is none of daily, weekly"),
+        ('variable = "tmax"', 'variable = "tmux"', "variable: 'tmux' is none of tmax, tmin; did you mean tmax"),
+        ('lag_days = 1\nhour = "09:00"', "lag_minutes = 5", "hour is missing: values have a time of day"),
+        ("(?P<tmax>", "(?P<tmx>", "extract.pattern: the group tmx is no variable; did you mean tmax"),
+        ("(?P<tmax>", "(?P<tmax", "extract.pattern: it is no regular expression"),
+        ("{tmax}", "{tmx}", "page.sentence: {tmx} is unknown; did you mean tmax"),
         ('id = "clemson"', 'id = clemson"', "not valid toml"),
     ],
 )
@@ -65,7 +70,7 @@ def test_a_wrong_entry_is_named(tmp_path, old, new, words):
 def test_an_id_taken_twice_is_named(tmp_path):
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(CLEMSON, encoding="utf-8")
-    with pytest.raises(ValueError, match="b.toml: source id 'clemson' is taken"):
+    with pytest.raises(ValueError, match="b.toml: the id 'clemson' is taken by a.toml"):
         load_sources(tmp_path)
 
 

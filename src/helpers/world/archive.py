@@ -122,7 +122,9 @@ class Handler(BaseHTTPRequestHandler):
         url = self.path if "://" in self.path else f"http:/{self.path}"
         parts = urlsplit(url)
         wanted = parse_qs(parts.query).get("at", [None])[0] or self.headers.get("Accept-Datetime")
-        site = self.server.sites.get(f"{parts.scheme}://{parts.netloc}{parts.path}")
+        site = self.find_site(f"{parts.scheme}://{parts.netloc}{parts.path}")
+        if site is False:
+            return self.answer(500, "the site's rows cannot be read")
         if site is None:
             return self.answer(404, "no source of the replay world has this address")
         if wanted is None:
@@ -133,6 +135,15 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(400, f"not a moment: {wanted}")
         self.answer_page(site, clock)
 
+    def find_site(self, address):
+        """Return the site at an address, None where there is none, False (told on stderr) if its rows are unsound."""
+        try:
+            return self.server.sites.get(address)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            said = " ".join(str(error).split())[:200]
+            print(f"{address}: its rows cannot be read ({said}); make source SOURCE=... says where", file=sys.stderr)
+            return False
+
     def answer_page(self, site, clock):
         """Send the site's page at `clock`, with whatever misbehaviour strikes it then."""
         local = datetime.fromtimestamp(clock, ZoneInfo(ZONE))
@@ -141,7 +152,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(503, "the site is down")
         week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
         layout = "new" if bad.layout and bad.strikes("layout", source_id, week) else ""
-        page = site.render(clock, layout)
+        try:
+            page = site.render(clock, layout)
+        except (ValueError, KeyError, TypeError) as error:
+            print(f"{source_id}: no page can be made of its rows ({error}); make source says where", file=sys.stderr)
+            return self.answer(500, "no page can be made of the site's rows")
         if page is None:
             return self.answer(404, "nothing was published by then")
         content_type, text, newest = page

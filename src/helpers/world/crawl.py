@@ -75,8 +75,10 @@ class Crawler:
 def open_world(*, local=False, misbehaviour=None, keeps_pages=False):
     """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it.
 
-    With `keeps_pages` whatever is fetched is kept in files as well (`helpers.world.kept`).
+    With `keeps_pages` whatever is fetched is kept in files as well (`helpers.world.kept`). Raises ValueError, before
+    anything is started, naming file, line and field of what is wrong in the registry.
     """
+    load_sources(local=local)
     faults = json.dumps(asdict(misbehaviour) if misbehaviour else {})
     with start_server("helpers.world.archive", "--misbehaviour", faults, *["--local"] * local) as proxy:
         yield partial(connect_world, proxy, local=local, keeps_pages=keeps_pages)

@@ -9,12 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from helpers.columns import SITE_TYPES, check_name
 from helpers.store import ROOT
-
-FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
-FORMS = ("table", "ranking", "prose", "json", "market")
-ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")
+from helpers.world.checks import N_SHOWN, check_source
 
 
 @dataclass(frozen=True)
@@ -52,47 +48,43 @@ class Source:
 def load_sources(folder=ROOT / "data/sources", *, local=False):
     """Read the registry: {source_id: Source}, sorted by id; with `local`, load-only sources that were built too.
 
-    Raises ValueError naming file and key when a toml is wrong.
+    Raises ValueError with up to ten sentences, each with file, line and field.
     """
-    sources = {}
+    sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
-        source = parse_source(path)
-        check_name(f"{path.name}, source", source.id)
-        if source.id in sources:
-            raise ValueError(f"{path.name}: source id {source.id!r} is taken by another file")
+        source, wrong = parse_source(path)
+        found += wrong
+        if source is None:
+            continue
+        ids = [source.id, *(template["id"] for template in source.templates)]
+        found += [f"{path.name}: the id {name!r} is taken by {taken[name]}" for name in ids if name in taken]
+        taken |= dict.fromkeys(ids, path.name)
         if source.licence == "commit" or (local and locate_rows(source).exists()):
             sources[source.id] = source
-    check_templates(sources)
+    if found:
+        n_more = len(found) - N_SHOWN
+        raise ValueError("\n".join(found[:N_SHOWN] + [f"and {n_more} more"] * (n_more > 0)))
     return sources
 
 
 def parse_source(path):
-    """Read and check one source file. Raises ValueError naming the file and what is wrong with it."""
+    """Read and check one source file; returns (Source, []) or (None, what is wrong with it, a sentence each)."""
     try:
-        entry = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
+        entry = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        return None, [f"{path.name}: the file is not UTF-8 ({error.reason}); save it so"]
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path.name}: not valid toml: {error}") from None
+        return None, [f"{path.name}: not valid toml: {error}"]
+    if wrong := check_source(path, text, {"id": path.stem} | entry):
+        return None, wrong
     entry = fill_defaults(path.stem) | entry
     for key in ("templates", "windows"):
         entry[key] = tuple(entry[key])
-    known = set(Source.__dataclass_fields__)
-    unknown, missing = set(entry) - known, known - set(entry) - {"page", "templates", "note", "rows"}
-    if unknown or missing:
-        raise ValueError(f"{path.name}: unknown keys {sorted(unknown)}, missing keys {sorted(missing)}")
     source = Source(**entry)
-    for value, allowed, name in (
-        (source.site_type, SITE_TYPES, "site_type"),
-        (source.update_frequency, FREQUENCIES, "update_frequency"),
-        (source.form, FORMS, "form"),
-        (source.licence, ("commit", "load-only"), "licence"),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{path.name}: {name} is {value!r}; it must be one of {', '.join(allowed)}")
-    if not source.address.startswith("http"):
-        raise ValueError(f"{path.name}: address {source.address!r} is not a web address")
-    if not source.extract and source.form != "market":
+    if not source.extract:
         source = replace(source, page=source.page or {"layout": "long"}, extract=derive_extract(source))
-    return source
+    return source, []
 
 
 def fill_defaults(source_id):
@@ -115,7 +107,7 @@ def fill_defaults(source_id):
 
 
 def derive_extract(source):
-    """Return the rule that reads a page of the form's own layout; prose needs one of its own."""
+    """Return the rule that reads a page of the form's own layout; prose has one of its own (`check_page`)."""
     names = list(source.variables)
     label = source.entities["label"]
     if source.form == "json":
@@ -131,11 +123,11 @@ def derive_extract(source):
             "value": ".value",
         }
         return rule | {"variable": names[0]}
-    if source.form == "table":
-        rule = {"kind": "table", "selector": "table.data", "layout": source.page.get("layout", "long")}
-        columns = {name: head_column(variable) for name, variable in source.variables.items()}
-        return rule | {"variable": names[0], "entity": label.capitalize(), "columns": columns}
-    raise ValueError(f"{source.id}.toml: a {source.form} page needs an [extract] rule")
+    if source.form == "market":
+        return {"kind": "market"}
+    rule = {"kind": "table", "selector": "table.data", "layout": source.page.get("layout", "long")}
+    columns = {name: head_column(variable) for name, variable in source.variables.items()}
+    return rule | {"variable": names[0], "entity": label.capitalize(), "columns": columns}
 
 
 def head_column(variable):
@@ -145,27 +137,6 @@ def head_column(variable):
     ('High (°C)', 'Points')
     """
     return f"{variable['label']} ({variable['unit']})" if variable["unit"] else variable["label"]
-
-
-def check_templates(sources):
-    """Raise ValueError for a repeated template id, an unknown ask, period or variable."""
-    seen = set()
-    for source in sources.values():
-        for template in source.templates:
-            place = f"{source.id}.toml, template {template.get('id')!r}"
-            if template.get("id") in seen:
-                raise ValueError(f"{place}: the id is taken by another template")
-            seen.add(template.get("id"))
-            if template.get("ask") not in ASKS:
-                raise ValueError(f"{place}: ask is {template.get('ask')!r}; it must be one of {', '.join(ASKS)}")
-            if template.get("period") not in ("daily", "weekly"):
-                raise ValueError(f"{place}: period must be daily or weekly, not {template.get('period')!r}")
-            if template.get("variable") not in source.variables:
-                raise ValueError(
-                    f"{place}: variable {template.get('variable')!r} is not among {list(source.variables)}"
-                )
-            if source.is_hourly and "hour" not in template:
-                raise ValueError(f"{place}: the source is hourly, so the template must say which hour")
 
 
 def locate_rows(source):

@@ -1,0 +1,97 @@
+"""Check the rows of a source (data/replay/*.csv) before a page is made of them: file, row and column of a fault."""
+
+import csv
+import re
+from datetime import datetime
+
+import pandas as pd
+
+from helpers.calendar import WINDOWS, ZONE
+from helpers.formats.folder import read_number
+from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
+from helpers.world.archive import SHOWN_DAYS
+from helpers.world.sources import compute_published_at, locate_rows
+
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
+TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+
+
+def check_rows(source, window):
+    """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
+
+    A market's rows are written by the kit (`questions.market`) and have columns of their own: only dates are checked.
+    """
+    path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
+    needs = ["occurred_at", "entity", *names]
+    table = open_sheet(path, needs)
+    if len(table.columns) == 1:
+        raise_all(describe_separator(path.name, table.columns[0]))
+    key = [] if source.form == "market" else needs[:2]
+    found = list(check_sheet(path.name, table, needs, filled=needs[:2], key=key))
+    if not set(needs) <= set(table.columns):
+        raise Problems(found)
+    found += [
+        describe_problem(path.name, row, column, words)
+        for column in [*needs, *({"known_at"} & set(table.columns))]
+        for row, text in table[column].items()
+        if text and (words := check_cell(source, column, text))
+    ]
+    raise_all(found)
+    raise_all(check_span(source, path.name, table["occurred_at"], window))
+
+
+def describe_separator(file, head):
+    """Yield a sentence when a header of one cell is split by something else than a comma."""
+    known = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
+    try:
+        sign = csv.Sniffer().sniff(head, "".join(known)).delimiter
+    except csv.Error:
+        return
+    yield describe_problem(file, None, head.split(sign)[0], f"columns are separated by {known[sign]}; write commas")
+
+
+def check_cell(source, column, text):
+    """Return what is wrong with a cell, None when nothing is: a date (and time, in local time) or a plain number."""
+    moment = read_moment(text)
+    if column == "known_at":
+        wanted, is_fine = "moment with an offset, such as 2016-10-17T10:00:00-04:00", moment and moment.tzinfo
+    elif column == "occurred_at" and source.is_hourly:
+        wanted, is_fine = "time such as 2016-10-09T17:00", moment and TIME.fullmatch(text)
+    elif column == "occurred_at":
+        wanted, is_fine = "date such as 2016-10-09", moment and DAY.fullmatch(text)
+    elif column == "entity":
+        return None
+    else:
+        return check_number(text)
+    return None if is_fine else f"{text!r} is no {wanted}"
+
+
+def check_number(text):
+    """Return what is wrong with a number, None when nothing is."""
+    try:
+        read_number(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def read_moment(text):
+    """Return a date or moment in ISO form, None where it is none."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def check_span(source, file, occurred_at, window):
+    """Yield a sentence when a page would show nothing on a window's first day: rows too late, or too old."""
+    first = pd.Timestamp(WINDOWS[window][0], tz=ZONE)
+    published = compute_published_at(source.publication, occurred_at)
+    span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
+    if published.min() >= first:
+        yield describe_problem(
+            file, None, "occurred_at", f"{span}: none before window {window} begins on {first.date()}"
+        )
+    elif published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
+        said = f"{span}: none in the {SHOWN_DAYS} days before window {window} begins on {first.date()}"
+        yield describe_problem(file, None, "occurred_at", said)

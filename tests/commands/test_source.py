@@ -129,9 +129,12 @@ def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
     assert plant(window="C1") == "ferries.toml: windows are A, not C1"
 
 
-def test_the_command_ends_in_one_sentence(plant):
-    with pytest.raises(SystemExit, match="^daybefore source: say which source to try"):
-        main([])
+@pytest.mark.parametrize(("name", "code", "said"), [([], 2, "say which"), (["--source", "fery"], 1, "no source is")])
+def test_the_command_ends_in_one_sentence(plant, capsys, name, code, said):
+    with pytest.raises(SystemExit) as ending:
+        main(name)
+    assert ending.value.code == code
+    assert capsys.readouterr().err.startswith(f"daybefore source: {said}")
 
 
 def test_every_source_of_the_kit_passes(sources):

@@ -1,5 +1,7 @@
 """`make source SOURCE=name`: try one source by itself, from its page to its scores."""
 
+import sys
+
 import pandas as pd
 
 from helpers.agents.registry import predict_events
@@ -112,7 +114,8 @@ def main(arguments=None):
     try:
         return try_source(options.source, options.window, local=options.local)
     except (ValueError, FileNotFoundError) as problem:
-        raise SystemExit(f"daybefore source: {problem}") from None
+        sys.stderr.write(f"daybefore source: {problem}\n")
+        raise SystemExit(1 if options.source else 2) from None  # without a name the command line cannot be read
 
 
 if __name__ == "__main__":

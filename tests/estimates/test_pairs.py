@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.estimates.pairs import compare, score
+from helpers.estimates.pairs import compare, compare_pairs, judge_pair, measure_seen, score
 
 EVENTS = pd.DataFrame(
     {
@@ -112,16 +113,76 @@ def test_events_that_only_one_predicted_are_left_out_and_counted():
 
 
 def test_samples_of_an_event_are_one_cluster():
-    once = make_scores({"a": [1.0, 0.0, 1.0], "b": [0.0, 0.0, 0.0]})
+    once = make_scores({"a": [1.0, 0.0, 1.0, 0.0] * 3, "b": [0.0] * 12})
     often = pd.concat([once.assign(sample=s) for s in range(10)])
     first, second = compare(once, "a", "b").iloc[0], compare(often, "a", "b").iloc[0]
-    assert second["n"] == 3 and second["low"] == pytest.approx(first["low"])
+    assert second["n"] == 12 and second["low"] == pytest.approx(first["low"])
 
 
-def test_no_interval_without_two_events_or_without_variation():
-    for values in ([1.0], [1.0, 1.0, 1.0]):
+def test_no_interval_from_few_events_or_without_variation():
+    for values in ([1.0], [1.0, 0.9, 1.0] * 3, [1.0] * 12):
         row = compare(make_scores({"a": values, "b": [0.0] * len(values)}), "a", "b").iloc[0]
-        assert math.isnan(row["low"]) and row["verdict"] == "cannot tell" and row["difference"] == 1.0
+        assert math.isnan(row["low"]) and row["verdict"] == ("a is better" if len(values) > 10 else "cannot tell")
+
+
+def make_shared(rng, gap, n_sources=30, luck=0.3, n_worlds=400):
+    """Scores of an agent "a" and of others that lag `gap` behind it, each in a world of its own, and events' sources.
+
+    How far one lags is the luck that a source's two to nine events share; so events are not independent of each other.
+    """
+    source = np.repeat(np.arange(n_sources), rng.integers(2, 10, n_sources))
+    shape = len(source), n_worlds
+    gaps = gap + rng.normal(0, luck, (n_sources, n_worlds))[source] + rng.normal(0, 0.2, shape)
+    base = rng.random(len(source))
+    return pd.DataFrame(base[:, None] - gaps).assign(a=base), pd.Series(source)
+
+
+def compare_worlds(rng, gap):
+    matrix, sources = make_shared(rng, gap)
+    return compare_pairs(matrix, sources, [("a", list(matrix.columns[:-1]))])
+
+
+def test_intervals_by_source_cover_where_a_source_shares_its_luck_and_those_by_event_do_not():
+    rows = compare_worlds(np.random.default_rng(21), gap=0.1)
+    assert 0.93 <= rows["low"].le(0.1).mul(rows["high"].ge(0.1)).mean() <= 0.97
+    assert rows["low_by_event"].le(0.1).mul(rows["high_by_event"].ge(0.1)).mean() < 0.8
+
+
+def test_a_planted_difference_is_found_at_the_stated_rate_and_none_is_at_chance():
+    rng = np.random.default_rng(22)
+    none = compare_worlds(rng, gap=0.0)
+    assert 0.03 <= (none["p"] < 0.05).mean() <= 0.08
+    said = compare_worlds(rng, none["seen"].median()).apply(judge_pair, axis=1)
+    assert 0.72 <= said.eq("a is better").mean() <= 0.88 and not said.eq("b is better").any()
+    assert compare_worlds(rng, -0.5).apply(judge_pair, axis=1).eq("b is better").mean() > 0.95
+
+
+def test_two_agents_are_compared_the_same_in_any_company():
+    rng = np.random.default_rng(23)
+    matrix, sources = make_shared(rng, 0.1, n_worlds=1)
+    matrix = matrix.set_axis(["b", "a"], axis=1)[["a", "b"]]
+    more = matrix.assign(c=rng.random(len(matrix)), d=rng.random(len(matrix)))
+    alone, among = compare_pairs(matrix, sources), compare_pairs(more, sources)
+    pd.testing.assert_frame_equal(alone.drop(columns="p_holm"), among.iloc[[0]].drop(columns="p_holm"))
+    assert len(among) == 6 and (among["p_holm"] >= among["p"]).all()
+    some = compare_pairs(more, sources, [("a", ["b", "c"])])
+    assert some[["agent_a", "agent_b"]].to_numpy().tolist() == [["a", "b"], ["a", "c"]]
+
+
+def test_compare_takes_the_sources_that_the_events_name():
+    n = 24
+    events = pd.DataFrame({"event_id": [f"e{i:02}" for i in range(n)], "kind": "text", "level": 1})
+    answers = events[["event_id"]].assign(value='"x"')
+    named = {"a": ['"x"', '"x"', '"y"'] * 8, "b": ['"y"'] * n}
+    rows = [(e, agent, v) for agent, values in named.items() for e, v in zip(events["event_id"], values, strict=True)]
+    predictions = pd.DataFrame(rows, columns=["event_id", "agent_id", "value"])
+    plain = compare(score(events, answers, predictions), "a", "b").iloc[0]
+    sourced = compare(score(events.assign(source_id=[f"s{i // 2}" for i in range(n)]), answers, predictions), "a", "b")
+    assert (plain["n_clusters"], sourced.iloc[0]["n_clusters"]) == (n, n / 2)
+    assert plain["low"] == plain["low_by_event"] == pytest.approx(sourced.iloc[0]["low_by_event"])
+    assert sourced.iloc[0]["low"] != pytest.approx(plain["low"], abs=1e-3)
+    few = compare(score(events.assign(source_id=["s1", "s2"] * 12), answers, predictions), "a", "b").iloc[0]
+    assert math.isnan(few["low"]) and few["verdict"] == "cannot tell" and few["low_by_event"] > 0
 
 
 def test_unknown_and_equal_agents_are_refused():
@@ -142,3 +203,9 @@ def test_the_interval_covers_at_its_rate_where_events_are_shared():
         hits += row["low"] <= 0.1 <= row["high"]
         assert row["high"] - row["low"] < 0.5  # unpaired it would be about 1
     assert hits >= 34  # 38 expected, standard error 1.4
+
+
+def test_the_difference_that_could_be_seen_is_statsmodels():
+    for n in (12, 30, 200):
+        exact = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
+        assert measure_seen(1 / math.sqrt(n), n) == pytest.approx(exact, rel=0.02)

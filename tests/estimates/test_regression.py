@@ -204,16 +204,17 @@ def test_select_rows_averages_samples_and_drops_missing():
 
 
 def test_a_pair_by_hand():
-    # differences 1, 0, 0, 1 on common events: mean 0.5, sd 0.577, se 0.289, t(3) = 3.182
-    rows = pd.DataFrame({"event_id": list("1234") * 2 + ["5"], "agent_id": ["a"] * 4 + ["b"] * 5})
-    rows["score"] = [1, 1, 0, 1, 0, 1, 0, 0, 1.0]
+    # differences 1, 0, 0, 1 on twelve common events: mean 0.5, sd 0.522, se 0.151, t(11) = 2.201
+    rows = pd.DataFrame({"event_id": [*range(12)] * 2 + [99], "agent_id": ["a"] * 12 + ["b"] * 13})
+    rows["score"] = [1, 1, 0, 1] * 3 + [0, 1, 0, 0] * 3 + [1.0]
     row = factors.compare_agents(rows).iloc[0]
-    assert (row["agent_a"], row["agent_b"], row["n"], row["difference"]) == ("a", "b", 4, 0.5)
-    assert row["sd"] == pytest.approx(math.sqrt(1 / 3))
-    assert row["high"] - row["difference"] == pytest.approx(3.1824 * math.sqrt(1 / 12), abs=1e-4)
-    assert row["n_needed"] == 11 and row["n_more"] == 7  # 7.849 * (1/3) / 0.25 = 10.5
-    five = pd.concat([rows[rows["event_id"] != "5"].assign(event_id=lambda t, i=i: t["event_id"] + i) for i in "vwxyz"])
-    assert factors.compare_agents(five).iloc[0]["n_more"] == 0, "20 events are enough"
+    assert (row["agent_a"], row["agent_b"], row["n"], row["difference"]) == ("a", "b", 12, 0.5)
+    assert row["sd"] == pytest.approx(math.sqrt(3 / 11))
+    assert row["high"] - row["difference"] == pytest.approx(2.2010 * math.sqrt(1 / 44), abs=1e-4)
+    assert row["n_needed"] == 9 and row["n_more"] == 0  # 7.849 * (3/11) / 0.25 = 8.6
+    few = factors.compare_agents(rows[rows["event_id"] < 4]).iloc[0]
+    assert few["difference"] == 0.5 and few[["low", "high", "p"]].isna().all(), "four events carry no interval"
+    assert few["n_needed"] == 11 and few["n_more"] == 7  # 7.849 * (1/3) / 0.25 = 10.5
 
 
 def test_pair_intervals_are_the_regressions_clustered_ones():
@@ -232,7 +233,8 @@ def test_needed_events_against_statsmodels_power():
 
 
 def test_equal_agents_need_infinitely_many_events_and_strangers_have_blanks():
-    rows = pd.DataFrame({"event_id": list("123123456"), "agent_id": list("aaabbbccc"), "score": [1, 0, 1] * 3})
+    rows = pd.DataFrame({"event_id": [*range(12), *range(12), 20, 21], "agent_id": ["a"] * 12 + ["b"] * 12 + ["c"] * 2})
+    rows["score"] = [1, 0] * 13
     table = factors.compare_agents(rows.astype({"score": float})).set_index(["agent_a", "agent_b"])
     assert table.loc[("a", "b"), "n_needed"] == math.inf == table.loc[("a", "b"), "n_more"]
     assert table.loc[("a", "b"), "p"] == 1

@@ -1,5 +1,8 @@
 """From Python, in two calls: score predictions of your own, and compare two agents on the events that both predicted.
 
+Differences are paired by event. Events of one source share their luck, so intervals and tests are by source, and by
+event where there is no source (`intervals.summarize_clustered`).
+
 >>> events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": ["single", "number"]})
 >>> answers = pd.DataFrame({"event_id": ["e1", "e2"], "value": ['"Yes"', 10.0], "spread": [None, 2.0]})
 >>> rows = [("e1", "ann", '"Yes"'), ("e1", "bob", '"No"'), ("e2", "ann", 11.0), ("e2", "bob", 10.0)]
@@ -8,21 +11,26 @@
 [0.875, 0.5, 0.375]
 """
 
-import math
-
 import numpy as np
 import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from helpers.estimates.regression import compare_agents
+from helpers.estimates.intervals import find_clusters, summarize_clustered
 from helpers.outcomes.scores import HEADLINE, build_matrix, score_predictions
 
-COLUMNS = ["group", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "n", "n_only_a", "n_only_b", "verdict"]
+COLUMNS = (
+    "group a b mean_a mean_b difference low high low_by_event high_by_event n n_clusters n_only_a n_only_b verdict"
+).split()
 TOLD = ("level", "domain")
 """Columns of the events that `score` writes beside the scores (event_level, event_domain), for `compare`."""
 
+ALPHA, POWER = 0.05, 0.8
+"""A difference counts as seen when its p is below ALPHA; a study finds a real one with this power."""
+
 
 def score(events, answers, predictions, aliases=None):
-    """Return the scores table (FutureX 3.4.3) of predictions, with the events' level and domain beside them.
+    """Return the scores table (FutureX 3.4.3) of predictions, with the events' level, domain and cluster beside them.
 
     Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
     answers, and event_id, agent_id and value in predictions; cells are JSON as in the tables of the kit. A run is an
@@ -40,6 +48,7 @@ def score(events, answers, predictions, aliases=None):
     answers = fill_blanks(answers, status=np.where(answers["value"].isna(), "none", "ok"))
     scores = score_predictions(fill_predictions(predictions), answers, events, aliases)
     told = events.reindex(columns=["event_id", *TOLD]).rename(columns={name: f"event_{name}" for name in TOLD})
+    told["event_cluster"] = find_clusters(events)[0].to_numpy()
     return scores.merge(told, on="event_id", how="left", validate="many_to_one")
 
 
@@ -71,10 +80,11 @@ def compare(scores, a, b, by="level"):
     """Return the paired difference between two agents, a minus b: a row for all events, and one for each level.
 
     Each event counts once: a's mean score on it (over samples and runs) minus b's, so whatever makes an event hard for
-    both cancels, and the 95% interval (Student's t over events) is clustered by event. `n` counts events that both
-    predicted; `n_only_a` and `n_only_b` those left out because the other's prediction is missing. With fewer than two
-    events, or differences that are all the same, there is no interval. `by` is level
-    or domain; where the scores do not have it, only all events are compared. Raises LookupError for an unknown agent.
+    both cancels. The 95% interval is by the cluster that `score` wrote beside each event (its source; else each event
+    is its own), that by event stands beside it. `n` counts events that both predicted; `n_only_a` and `n_only_b` those
+    left out because the other's prediction is missing. With fewer than ten clusters, or differences that are all the
+    same, there is no interval. `by` is level or domain; where the scores do not have it, only all events are compared.
+    Raises LookupError for an unknown agent.
 
     The verdict is "a is better", "b is better" or "cannot tell".
     """
@@ -102,20 +112,90 @@ def label_group(key):
 
 
 def pair_agents(rows, a, b):
-    """Return means, difference, interval, counts and verdict of two agents on one group of scored rows."""
+    """Return means, difference, intervals, counts and verdict of two agents on one group of scored rows."""
     part = rows[rows["agent_id"].isin([a, b])]
     matrix = build_matrix(part, [a, b])
     there = matrix.notna()
-    counts = {"n": int(there.all(axis=1).sum())}
-    counts |= {
+    counts = {
         f"n_only_{side}": int((there[name] & ~there[other]).sum()) for side, name, other in (("a", a, b), ("b", b, a))
     }
-    if counts["n"] == 0:
-        return dict.fromkeys(("mean_a", "mean_b", "difference", "low", "high")) | counts | {"verdict": "cannot tell"}
-    both = matrix.dropna()
-    pair = compare_agents(part).iloc[0]
-    low, high = (pair["low"], pair["high"]) if pair["agent_a"] == a else (-pair["high"], -pair["low"])
-    low, high = (low, high) if high > low else (math.nan, math.nan)
-    means = {"mean_a": both[a].mean(), "mean_b": both[b].mean(), "difference": (both[a] - both[b]).mean()}
-    verdict = "a is better" if low > 0 else "b is better" if high < 0 else "cannot tell"
-    return means | {"low": low, "high": high} | counts | {"verdict": verdict}
+    known = part.drop_duplicates("event_id").set_index("event_id")
+    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0].drop(["agent_a", "agent_b"])
+    means = matrix.dropna().mean()
+    return counts | {"mean_a": means[a], "mean_b": means[b], "verdict": judge_pair(pair)} | pair.to_dict()
+
+
+def judge_pair(pair, p="p"):
+    """Say who of a row of `compare_pairs` is better, by its p (or by another column, p_holm).
+
+    >>> judge_pair({"difference": -0.2, "p": 0.01}), judge_pair({"difference": 0.2, "p": np.nan})
+    ('b is better', 'cannot tell')
+    """
+    if not pair[p] < ALPHA:
+        return "cannot tell"
+    return "a is better" if pair["difference"] > 0 else "b is better"
+
+
+def count_needed(difference, deviation, power=POWER, alpha=ALPHA):
+    """Return how many paired events show a difference with this power in a two-sided test: (z + z)^2 (sd / d)^2.
+
+    Infinite when there is no difference.
+
+    >>> count_needed(0.05, 0.5)  # (1.960 + 0.842)^2 * 100 = 784.9
+    785.0
+    >>> count_needed(0.0, 0.5)
+    inf
+    """
+    if difference == 0:
+        return np.inf
+    reach = stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)
+    return float(max(2, np.ceil((reach * deviation / difference) ** 2)))
+
+
+def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):
+    """Return the smallest difference that a two-sided t test with this standard error finds with this power.
+
+    Blank where the clusters are too few for a test.
+
+    >>> round(float(measure_seen(0.1, 11)), 3)  # (2.228 + 0.879) * 0.1
+    0.311
+    """
+    free = np.maximum(np.asarray(n_clusters) - 1, 1)
+    return (stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free)) * error
+
+
+def list_pairs(names):
+    """Return all pairs of some names, each with those after it.
+
+    >>> list_pairs(["x", "y", "z"])
+    [('x', ['y', 'z']), ('y', ['z'])]
+    """
+    return [(name, names[at + 1 :]) for at, name in enumerate(names[:-1])]
+
+
+def compare_pairs(matrix, clusters=None, pairs=None):
+    """Return the paired differences between agents, the columns of a matrix of scores by event: a row a pair.
+
+    `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),
+    n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters` maps events to theirs; by
+    default each is its own), p_holm (over these pairs), seen (the smallest difference that could be seen,
+    `measure_seen`), low_by_event, high_by_event. Blank where two agents share too few. Raises ValueError for a
+    single agent.
+    """
+    if matrix.shape[1] < 2:
+        raise ValueError(f"a comparison needs two agents; there is only {', '.join(map(str, matrix.columns))}")
+    parts = []
+    for name, others in list_pairs(list(matrix.columns)) if pairs is None else pairs:
+        differences = matrix[others].rsub(matrix[name], axis=0)
+        found, plain = summarize_clustered(differences, clusters), summarize_clustered(differences)
+        part = found.rename(columns={"mean": "difference"}).rename_axis("agent_b").reset_index()
+        seen = np.where(part["p"].notna(), measure_seen(part["se"], part["n_clusters"]), np.nan)
+        ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}
+        parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), seen=seen, **ends))
+    table = pd.concat(parts, ignore_index=True)
+    tested = table["p"].notna()
+    table["p_holm"] = np.nan
+    if tested.any():
+        table.loc[tested, "p_holm"] = multipletests(table.loc[tested, "p"], method="holm")[1]
+    columns = "agent_a agent_b n n_clusters difference sd low high p p_holm seen low_by_event high_by_event"
+    return table[columns.split()]

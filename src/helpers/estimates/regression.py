@@ -14,8 +14,8 @@ import statsmodels.api as sm
 from scipy import stats
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
-from statsmodels.stats.multitest import multipletests
 
+from helpers.estimates.pairs import compare_pairs, count_needed
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.papers import get_constant
 
@@ -213,54 +213,17 @@ def measure_interactions(rows, alpha=STARRED_BELOW):
     return table, test, sorted(set(counts.index) - set(whole))
 
 
-def count_needed(difference, deviation, power=0.8, alpha=0.05):
-    """Return how many paired events show a difference with this power in a two-sided test: (z + z)^2 (sd / d)^2.
-
-    Infinite when there is no difference.
-
-    >>> count_needed(0.05, 0.5)  # (1.960 + 0.842)^2 * 100 = 784.9
-    785.0
-    >>> count_needed(0.0, 0.5)
-    inf
-    """
-    if difference == 0:
-        return np.inf
-    reach = stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)
-    return float(max(2, np.ceil((reach * deviation / difference) ** 2)))
-
-
 def compare_agents(rows):
-    """Return for each pair of agents the mean difference of their scores on the events both predicted.
+    """Return for each pair of agents the mean difference of their scores on the events both predicted, by event.
 
-    Differences of one event are one observation, so the t-interval is clustered by event. Columns: agent_a, agent_b,
-    n, difference (a - b), sd, low, high, p, p_holm (over all pairs), n_needed (events, by
-    `count_needed`), n_more (beyond n). Pairs with fewer than two common events have blanks.
+    `pairs.compare_pairs` with each event its own cluster. Columns: agent_a, agent_b, n, difference (a - b), sd, low,
+    high, p, p_holm (over all pairs), n_needed (events, by `pairs.count_needed`), n_more (beyond n).
     """
-    agents = sorted(rows["agent_id"].unique())
-    matrix = build_matrix(rows, agents)
-    table = pd.DataFrame([_compare_pair(matrix, a, b) for a, b in itertools.combinations(agents, 2)])
-    if table.empty:
-        raise ValueError(f"a comparison needs two agents; there is only {', '.join(agents)}")
-    tested = table["p"].notna()
-    table.loc[tested, "p_holm"] = multipletests(table.loc[tested, "p"], method="holm")[1] if tested.any() else np.nan
-    table["n_needed"] = [
-        count_needed(d, s) if np.isfinite(s) else np.nan for d, s in zip(table["difference"], table["sd"], strict=True)
-    ]
-    table["n_more"] = (table["n_needed"] - table["n"]).clip(lower=0)
-    return table
-
-
-def _compare_pair(matrix, a, b):
-    paired = (matrix[a] - matrix[b]).dropna().to_numpy()
-    row = {"agent_a": a, "agent_b": b, "n": len(paired), "difference": np.nan, "sd": np.nan, "low": np.nan}
-    row |= {"high": np.nan, "p": np.nan}
-    if len(paired) < 2:
-        return row
-    mean, deviation = paired.mean(), paired.std(ddof=1)
-    error = deviation / np.sqrt(len(paired))
-    half = stats.t.ppf(0.975, len(paired) - 1) * error
-    p = 2 * stats.t.sf(abs(mean) / error, len(paired) - 1) if error > 0 else float(mean == 0)
-    return row | {"difference": mean, "sd": deviation, "low": mean - half, "high": mean + half, "p": p}
+    table = compare_pairs(build_matrix(rows, sorted(rows["agent_id"].unique())))
+    table = table["agent_a agent_b n difference sd low high p p_holm".split()]
+    pairs = table[["difference", "sd"]].to_numpy()
+    needed = [count_needed(*pair) if np.isfinite(pair).all() else np.nan for pair in pairs]
+    return table.assign(n_needed=needed, n_more=(needed - table["n"]).clip(lower=0))
 
 
 def build_dummies(rows, factors=FACTORS, bases=None):

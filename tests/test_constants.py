@@ -29,12 +29,10 @@ SECTION = re.compile(
 """How a docstring says that it stands for a section, table or figure of a paper."""
 
 OWN_ARGUMENTS = {
-    "alpha": "of tests that no paper names: 0.05",
     "bound": "what an interval is held against, 0",
     "chunk": "trials in memory at once; changes no number",
     "n_boot": "draws behind an interval",
     "n_draws": "draws by chance",
-    "power": "of a test, 0.8",
     "workers": "processes on this machine",
 }
 """Arguments whose default is never a paper's, and what they are."""

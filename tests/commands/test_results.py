@@ -1,16 +1,30 @@
 """What a run shows: no score that is not due, what is missing where it stands, leads on the same events."""
 
+import json
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.commands.results import list_missing, measure_costs, summarize_agents
+from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
+from helpers.commands.results import (
+    describe_intervals,
+    list_missing,
+    measure_costs,
+    show_results,
+    summarize_agents,
+    tabulate_leads,
+    tabulate_scores,
+)
+from helpers.store import write_table
 
 
-def make_scores(n_a_level, **marks):
+def make_scores(n_a_level, n_sources=12, **marks):
     """Scores of single events on levels 1 and 2; `marks` holds each agent's score by event, None for missing."""
     ids = [f"e{at:03}" for at in range(2 * n_a_level)]
-    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": [1, 2] * n_a_level})
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": [1, 2] * n_a_level, "domain": "Space"})
+    events["source_id"] = [f"s{at // 2 % n_sources}" for at in range(len(ids))]
     rows = [
         {"agent_id": agent, "event_id": event, "metric": "accuracy", "score": score, "is_scored": True}
         for agent, by_event in marks.items()
@@ -20,28 +34,115 @@ def make_scores(n_a_level, **marks):
     return scores.assign(score_imputed=scores["score"].fillna(0)), events
 
 
+def summarize(scores, events, baselines):
+    return summarize_agents(tabulate_scores(scores, events), tabulate_leads(scores, events, baselines))
+
+
 def test_an_overall_is_shown_only_where_it_is_due():
-    few = summarize_agents(*make_scores(3, good=[1] * 6, rule=[0] * 6), ["rule"], np.random.default_rng(0))
+    few = summarize(*make_scores(3, good=[1] * 6, rule=[0] * 6), ["rule"])
     assert few["overall"].tolist() == ["-", "-"]
     assert few.loc["good", "level 1"] == "1.00 (3 of 3)"
-    many = summarize_agents(*make_scores(25, good=[1] * 50, rule=[0] * 50), ["rule"], np.random.default_rng(0))
-    assert many["overall"].tolist() == ["1.00 (1.00 to 1.00)", "0.00 (0.00 to 0.00)"]
+    many = summarize(*make_scores(25, good=[1] * 49 + [0], rule=[0] * 50), ["rule"])
+    assert many["overall"].tolist() == ["0.97 (0.91 to 1.00)", "0.00"]  # level 2 of 24 in 25 weighs two thirds
 
 
 def test_what_was_not_answered_is_no_part_of_a_mean_and_is_told():
     marks = [1, 1, None, None, None, None]
-    table = summarize_agents(*make_scores(3, mine=marks, rule=[1, 0] * 3), ["rule"], np.random.default_rng(0))
+    table = summarize(*make_scores(3, mine=marks, rule=[1, 0] * 3), ["rule"])
     assert table.loc["mine", ["coverage", "level 1", "level 2"]].tolist() == [
         "33% (2 of 6)", "1.00 (1 of 3)", "1.00 (1 of 3)",
     ]  # fmt: skip
 
 
 def test_the_lead_is_over_the_best_baseline_on_the_same_events():
-    marks = {"mine": [1, 1, 0, None], "one": [1, 0, 0, 0], "other": [0, 0, 0, 1]}
-    table = summarize_agents(*make_scores(2, **marks), ["one", "other"], np.random.default_rng(0))
+    marks = {"mine": [1, 1, 0, None] * 6, "one": [1, 0, 0, 0] * 6, "other": [0, 0, 0, 1] * 6}
+    table = summarize(*make_scores(12, **marks), ["one", "other"])
     assert table.loc["mine", "best baseline"] == "one" and table.loc["mine", "lead over it"].startswith("+0.33 (")
-    assert table.loc["mine", "lead over it"].endswith("n = 3)")
+    assert table.loc["mine", "lead over it"].endswith("n = 18)")
     assert table.loc["one", "best baseline"] == "other", "a baseline is not set beside itself"
+    few = summarize(*make_scores(12, n_sources=4, **marks), ["one", "other"])
+    assert few.loc["mine", "lead over it"] == "+0.33 (n = 18 of 4 sources: cannot tell)"
+
+
+def test_an_agents_numbers_are_the_same_in_any_company():
+    rng = np.random.default_rng(5)
+    marks = {name: rng.integers(0, 2, 60) for name in ("mine", "random", "other")}
+    scores, events = make_scores(30, **marks)
+    both, three = (
+        tabulate_scores(scores[scores["agent_id"].isin(names)], events) for names in (list(marks)[:2], marks)
+    )
+    left, right = (table[table["agent_id"] == "random"].reset_index(drop=True) for table in (both, three))
+    assert len(left) == 6, "overall, all, two levels, a kind, a domain"
+    pd.testing.assert_frame_equal(left, right)
+    assert left["low"].notna().all() and (left["low"] != left["low_by_event"]).any()
+
+
+def test_what_the_intervals_rest_on_is_said_in_words():
+    events = make_scores(30, mine=[1] * 60)[1]
+    assert "95%, by source (12)" in describe_intervals(events)
+    assert "95%, by event (60)" in describe_intervals(events.drop(columns="source_id"))
+    assert "none, the 60 events are of 4 sources and fewer than 10 cannot tell" in describe_intervals(
+        make_scores(30, n_sources=4, mine=[1] * 60)[1]
+    )
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A ledger of two synthetic runs, one of a model that was not always there, and the events they were asked."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    _, events = make_scores(12, mine=[1] * 24)
+    events = events.assign(as_of="2016-10-10T00:00:00+08:00", options='{"A":"Yes","B":"No"}')
+    answers = events[["event_id"]].assign(value='"A"', status="ok")
+    write_table("answers", answers, "A")
+    run_ids = {"mine": "mine-A-01", "last_value": "last_value-A-02"}
+    with closing(open_ledger(tmp_path / LEDGER)) as ledger:
+        for agent, run_id in run_ids.items():
+            save_run(ledger, {"run_id": run_id, "agent_id": agent, "code_version": "c0de", "packages": '["numpy==1"]'})
+            batch = [make_question(run_id, agent, event, at) for at, event in enumerate(events["event_id"])]
+            save_questions(ledger, batch)
+    return tmp_path, run_ids, events
+
+
+def make_question(run_id, agent, event_id, at):
+    key, lost = {"run_id": run_id, "event_id": event_id, "sample": 0}, agent == "mine" and at % 6 == 0
+    status = "refusal" if lost else "ok"
+    reply = {"status": status, "reply": None if lost else "A", "cost_usd": 0.25, "duration_s": 2.0}
+    prediction = {"agent_id": agent, "status": status, "value": None if lost else '"B"' if at % 5 else '"A"'}
+    prediction |= {"reason": "will not bet" if lost else None, "parser_version": "p1"}
+    prediction["distribution"] = None if lost else '{"A":0.25,"B":0.75}'
+    step = {"step": 0, "step_type": "model", "duration_s": 0.5 if agent == "mine" else None}
+    return key | reply | {"n_input_tokens": 10, "n_output_tokens": 2}, key | prediction, [key | step]
+
+
+def test_a_run_leaves_its_results_behind(kept):
+    folder, run_ids, events = kept
+    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
+    found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
+    assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
+    assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
+    assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.0, 240, 48.0, 12.0)
+    reasons = [(row["status"], row["reason"], row["n"]) for row in found["missing"]]
+    assert reasons == [("refusal", "will not bet", 4)]
+    assert found["lead_over_best_baseline"]["baseline"] == "last_value"
+    table = pd.read_csv(folder / "data/runs/mine-A-01/results.csv").set_index(["metric", "group", "name"]).sort_index()
+    assert {group for _, group, _ in table.index} == {"overall", "all", "level", "kind", "domain"}
+    whole = table.xs(("score", "all")).iloc[0]
+    assert (whole["n"], whole["n_asked"], whole["n_clusters"]) == (20, 24, 12) and whole["coverage"] == 20 / 24
+    assert whole["mean"] == 0.2 and whole["mean_imputed"] == 4 / 24 and whole["low"] < 0.2 < whole["high"]
+    assert table.xs(("brier", "all")).iloc[0]["mean"] == 2 * 0.75**2
+    again = {path: path.read_bytes() for path in folder.rglob("results.*")}
+    assert len(again) == 4 and show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7) == text
+    assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
+
+
+def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
+    folder, run_ids, events = kept
+    write_table("answers", events[["event_id"]].assign(value=None, status="not_published"), "A")
+    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    assert "no scores: no scored event is left" in text
+    found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
+    assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.0
 
 
 @pytest.fixture
@@ -50,14 +151,14 @@ def ended():
     statuses, replies = ["ok", "unparsable", "unparsable", "refusal"], ["B", "perhaps", "x" * 200 + " 5 or 6", None]
     table = pd.DataFrame({"run_id": "r", "event_id": list("abcd"), "sample": 0, "status": statuses})
     predictions = table.assign(agent_id="mine", reason=[None, "no answer", "several numbers", "will not bet"])
-    table = table.assign(status=["ok", "ok", "ok", "refusal"], reply=replies, cost_usd=0.5, duration_s=2.0)
+    table = table.assign(status=["ok", "ok", "ok", "refusal"], reply=replies, cost_usd=0.5, duration_s=2.0, model_s=1.5)
     return table, predictions
 
 
 def test_a_reply_that_cannot_be_read_counts_as_missing(ended):
     costs = measure_costs(*ended)
     assert costs.loc["mine", "missing"] == "2 unparsable, 1 refusal"
-    assert costs.loc["mine", ["USD", "s a question"]].tolist() == [2.0, 2.0]
+    assert costs.loc["mine", ["USD", "s a question", "model s a question"]].tolist() == [2.0, 2.0, 1.5]
 
 
 def test_each_reason_has_its_count_and_one_example(ended):

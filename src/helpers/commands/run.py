@@ -4,8 +4,6 @@ import argparse
 import os
 from contextlib import ExitStack, closing
 
-import numpy as np
-
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
@@ -164,7 +162,7 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
             except Stopped as stopped:
                 run_ids |= stopped.run_ids
                 stops.append(f"{name} was stopped: {stopped}")
-    print(show_results(path, run_ids, events, window, list(baselines), np.random.default_rng(seed)))
+    print(show_results(path, run_ids, events, window, list(baselines), seed))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
     if stops:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.estimates.intervals import resample_means, summarize_means, take_interval
+from helpers.estimates.intervals import resample_means, summarize_clustered, summarize_means, take_interval
 from helpers.outcomes.scores import build_matrix, convert_brier, select_headline
 from helpers.store import parse_json
 
@@ -30,6 +30,33 @@ def summarize_groups(scores, events, rng, by="level", n_boot=2000, groups=None):
         table["mean_imputed"] = imputed.mean().to_numpy()
         parts.append(table)
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", by], ignore_index=True)
+
+
+def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0):
+    """Return each agent's mean over all events and by group, its interval by cluster, and beside it by event.
+
+    `rows` are scored rows (`scores.select_headline`), with the columns named in `groups`; `clusters` maps events to
+    what they share their luck with (`intervals.find_clusters`); a score lies between 0 and `most`. Columns: group
+    ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event, n (predicted), n_asked,
+    n_clusters, coverage, mean_imputed (missing predictions count 0). A blank interval: too few clusters to tell. An
+    agent's row is the same in any company.
+    """
+    agents = sorted(rows["agent_id"].unique())
+    parts = [("all", "", rows)]
+    parts += [(group, str(name), part) for group in groups for name, part in rows.groupby(group, sort=True)]
+    tables = []
+    for group, name, part in parts:
+        matrix, imputed = (build_matrix(part, agents, column) for column in ("score", "score_imputed"))
+        table = summarize_clustered(matrix, clusters).rename_axis("agent_id").reset_index()
+        plain = summarize_clustered(matrix).reset_index(drop=True).rename(columns="{}_by_event".format)
+        asked = imputed.notna().sum().to_numpy()
+        table = table.join(plain[["low_by_event", "high_by_event"]]).assign(group=group, name=name, n_asked=asked)
+        tables.append(table.assign(mean_imputed=imputed.mean().to_numpy()))
+    table = pd.concat(tables, ignore_index=True)
+    table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    table[ends] = table[ends].clip(0, most)
+    return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
 
 
 def measure_index(scores, events, rng, n_boot=2000):

@@ -35,6 +35,29 @@ def read_sheet(path, needs, comments=False, **checks):
     return table
 
 
+def escape_cells(table):
+    """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a ' before it.
+
+    Numbers stay as they are, also as text.
+
+    >>> escape_cells(pd.DataFrame({"agent_id": ["=1+1", "-0.5", "@x", "a"], "n": [-1, 2, 3, 4]})).values.tolist()
+    [["'=1+1", -1], ['-0.5', 2], ["'@x", 3], ['a', 4]]
+    """
+    columns = table.select_dtypes(exclude="number").columns
+    return table.assign(**{column: table[column].map(escape_cell) for column in columns})
+
+
+def escape_cell(cell):
+    """Return a text that begins with = + - @ or a tab with a ' before it, unless it is a number; else as it is."""
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
 def raise_all(problems):
     """Raise Problems with some sentences, if there are any."""
     problems = list(problems)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
-from helpers.estimates.intervals import judge_interval, resample_means, take_interval
+from helpers.estimates.intervals import judge_interval, resample_means, summarize_clustered, take_interval
 from helpers.outcomes.scores import build_matrix, select_headline
 
 
@@ -65,6 +65,35 @@ def combine_overall(scores, events, rng, n_boot=2000):
             table.loc[at, "overall_note"] = "; ".join(filter(None, (note, lack)))
     columns = "agent_id overall low high n n_asked coverage overall_imputed overall_note".split()
     return table[columns].sort_values(["overall", "agent_id"], ascending=[False, True], ignore_index=True)
+
+
+def bound_overall(scores, events, clusters):
+    """Return each agent's overall score as `combine_overall` does, its interval by cluster and beside it by event.
+
+    A row an agent, in the columns of `groups.tabulate_groups` (group "overall"), and `note`. Without any level that
+    counts, or without a prediction in one that does, the mean is blank. No draw: an agent's row is the same in any
+    company.
+    """
+    rows = select_headline(scores, events)
+    weights = papers.get_constant("futurex", "level_weights")
+    least = papers.get_constant("futurex", "min_events_per_level")
+    used, note = weigh_levels(rows.groupby("level")["event_id"].nunique().to_dict(), weights, least)
+    rows = rows[rows["level"].isin(used)] if used else rows
+    agents = sorted(rows["agent_id"].unique())
+    matrix, imputed = (build_matrix(rows, agents, column) for column in ("score", "score_imputed"))
+    level = rows.drop_duplicates("event_id").set_index("event_id")["level"]
+    strata = [(weight, level.index[level == at]) for at, weight in used.items()] or [(math.nan, matrix.index)]
+    table, plain = (summarize_clustered(matrix, by, strata).rename_axis("agent_id") for by in (clusters, None))
+    table = table.assign(group="overall", name="", n_asked=imputed.notna().sum())
+    table["coverage"] = table["n"] / table["n_asked"]
+    table["mean_imputed"] = sum(weight * imputed.reindex(labels).mean() for weight, labels in strata)
+    table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    table[ends] = table[ends].clip(0, 1)
+    lacking = matrix.groupby(level).count().eq(0) if used else pd.DataFrame(columns=agents)
+    lacks = [[f"no overall: nothing predicted in level {at}" for at in lacking.index[lacking[name]]] for name in agents]
+    table["note"] = ["; ".join(filter(None, [note, *lack[:1]])) for lack in lacks]
+    return table.reset_index()
 
 
 def draw_levels(rows, agents, rng, n_boot=2000):

@@ -34,6 +34,51 @@ def test_points_of_two_series_share_their_lines_and_the_first_is_on_top(ax):
     assert (points[0][:, 1] < points[1][:, 1]).all() and np.allclose(points[1][:, 1].round(), [0, 1])
 
 
+def list_crosses(ax):
+    return [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "x"]
+
+
+def test_a_zero_has_a_stroke_and_a_missing_value_a_cross_and_words(ax):
+    table = pd.DataFrame({"name": ["a", "b", "c"], "score": [0.0, np.nan, 0.5]})
+    plots.draw_intervals(table, ax, label="name", value="score")
+    assert [text.get_text() for text in ax.texts] == ["0.00", "no value", "0.50"]
+    assert [segment[:, 1].mean() for segment in ax.collections[0].get_segments()] == [0]
+    assert list_crosses(ax) == [[[0, 1]]]
+
+
+def test_in_groups_too_a_zero_and_a_missing_value_look_different(ax):
+    table = pd.DataFrame({"who": ["x", "x", "y"], "step": ["p", "q", "p"], "n": [0.0, 2, 1]})
+    plots.draw_grouped(table, ax, group="step", series="who", value="n")
+    strokes = [segment.mean(axis=0).tolist() for lines in ax.collections for segment in lines.get_segments()]
+    assert np.allclose(strokes, [[-0.2, 0]]) and np.allclose(list_crosses(ax), [[[1.2, 0]]])
+    assert ax.get_legend_handles_labels()[1].count(plots.BLANK) == 1
+
+
+def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
+    table = pd.DataFrame({"who": ["x", "x", "y"], "name": ["p", "q", "p"], "v": [0.5, 0.0, np.nan]})
+    table = table.assign(low=table["v"] - 0.1, high=table["v"] + 0.1, is_thin=[False, True, False])
+    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, is_thin="is_thin")
+    dots = [container.lines[0] for container in ax.containers if len(container.lines[0].get_xdata())]
+    assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True]
+    assert np.allclose([dot.get_xydata()[0] for dot in dots], [[0.5, -0.09], [0.0, 0.91]])
+    assert np.allclose(list_crosses(ax), [[[0, 0.09], [0, 1.09]]])
+    with pytest.raises(ValueError, match="name and who"):
+        plots.draw_points(pd.concat([table, table]), ax, **look)
+
+
+def test_seven_series_stay_within_their_label(ax):
+    table = pd.concat([TABLE.assign(who=str(at)) for at in range(7)])
+    plots.draw_points(table, ax, label="name", value="score", low="low", high="high", series="who")
+    places = np.array([container.lines[0].get_ydata() for container in ax.containers])
+    assert (np.abs(places - [0, 1]) < 0.4).all() and (np.diff(places, axis=0) > 0.1).all()
+
+
+def test_a_funnel_that_widens_is_refused(ax):
+    with pytest.raises(ValueError, match="'sites' has more"):
+        plots.draw_funnel(pd.DataFrame({"step": ["a", "sites"], "n": [3, 4]}), ax, step="step", n="n")
+
+
 def test_an_empty_table_is_refused(ax):
     with pytest.raises(ValueError, match="nothing to draw"):
         plots.draw_intervals(TABLE.iloc[:0], ax, label="name", value="score")
@@ -60,7 +105,7 @@ def test_the_funnel_is_centred_and_as_wide_as_its_counts(ax):
     plots.draw_funnel(pd.DataFrame({"step": ["all", "left"], "n": [1200, 300]}), ax, step="step", n="n")
     spans = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
     assert spans == [(-600, 1200), (-150, 300)]
-    assert [text.get_text() for text in ax.texts] == ["1,200", "300"]
+    assert [text.get_text() for text in ax.texts] == ["1,200", "300  (25%)"]
 
 
 def test_the_sunburst_has_both_rings_and_leaves_slivers_without_a_name(ax):

@@ -8,6 +8,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
 """Told apart by colour-blind readers; used in this order."""
@@ -23,6 +24,8 @@ CATEGORY_COLOURS = {
 """A colour for each category of agents (FutureX 3.2.3)."""
 PALE = 0.55
 """How far a lighter shade lies from its colour towards white."""
+BLANK = "no value"
+"""What the cross of a missing value is called; a zero is a stroke at 0."""
 
 
 def lighten(colour, share=PALE):
@@ -75,10 +78,18 @@ def measure_reach(table, value, low, high):
     return np.clip([ends[0] - ends[1], ends[2] - ends[0]], 0, None)
 
 
+def mark_blanks(ax, x, y, shift=(0, 0), transform=None):
+    """Draw a grey cross where a value would stand, moved by a `shift` in points; named once, "no value"."""
+    if len(x):
+        name = None if BLANK in ax.get_legend_handles_labels()[1] else BLANK
+        place = offset_copy(transform or ax.transData, ax.figure, *shift, units="points")
+        ax.plot(x, y, "x", color="0.45", ms=5, mew=1.2, transform=place, label=name, clip_on=False, zorder=3)
+
+
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
-    Raises ValueError when the table is empty.
+    A zero has a stroke at 0, a blank value a cross and "no value". Raises ValueError when the table is empty.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -87,30 +98,51 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     errors = None if low is None else measure_reach(table, value, low, high)
     ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
     tops = ends if low is None else table[high].to_numpy(dtype=float)
+    is_blank = np.isnan(ends)
+    ax.vlines(np.zeros(sum(ends == 0)), places[ends == 0] - 0.325, places[ends == 0] + 0.325, color="0.25", lw=2)
+    mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
     for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
-        ax.annotate(f"{end:.{digits}f}", (top, place), (5, 0), textcoords="offset points", va="center", fontsize=9)
+        words, gap = ("no value", 14) if np.isnan(end) else (f"{end:.{digits}f}", 5)
+        ax.annotate(words, (top, place), (gap, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set_yticks(places, table[label])
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
     return ax
 
 
-def draw_points(table, ax, *, label, value, low, high, series=None, colours=COLOURS):
+def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS):
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
-    A line marks zero. Raises ValueError when the table is empty.
+    Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge. A line marks zero, and
+    where there are several series every second label stands on grey. Raises ValueError when the table is empty or a
+    label has a series twice.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
+    if table.duplicated([label, series] if series else [label]).any():
+        raise ValueError(
+            f"more than one row for a {label}{f' and {series}' if series else ''}; sum or average them first"
+        )
     labels = list(dict.fromkeys(table[label]))
     parts = [(None, table)] if series is None else list(table.groupby(series, sort=False))
+    step = min(0.18, 0.8 / len(parts))
     for at, (name, part) in enumerate(parts):
-        places = [labels.index(text) + 0.18 * (at - (len(parts) - 1) / 2) for text in part[label]]
-        look = {"fmt": "o", "capsize": 3, "color": colours[at % len(colours)], "label": name}
-        ax.errorbar(part[value], places, xerr=measure_reach(part, value, low, high), **look)
+        places = pd.Series(np.arange(len(labels)) + step * (at - (len(parts) - 1) / 2), index=labels)
+        kept = part[part[value].notna()]
+        thin = kept[is_thin].astype(bool) if is_thin else pd.Series(False, index=kept.index)
+        look = {"fmt": "o", "capsize": 3 if step > 0.15 else 0, "color": colours[at % len(colours)]}
+        look |= {"ms": 6 if step > 0.15 else 4, "elinewidth": 1.5 if step > 0.15 else 1}
+        for chosen, face in ((kept[~thin], {"label": name}), (kept[thin], {"mfc": "white"})):
+            if len(chosen) or "label" in face:
+                reach = measure_reach(chosen, value, low, high)
+                ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
+        absent = places.drop(kept[label])
+        mark_blanks(ax, np.zeros(len(absent)), absent, (5, 0), ax.get_yaxis_transform())
+    for place in range(1, len(labels), 2) if len(parts) > 1 else ():
+        ax.axhspan(place - 0.5, place + 0.5, color="0.95", lw=0, zorder=0)
     ax.axvline(0, color="0.4", lw=1)
     ax.set_yticks(range(len(labels)), labels)
-    ax.invert_yaxis()
+    ax.set_ylim(len(labels) - 0.5, -0.5)
     return ax
 
 
@@ -170,7 +202,8 @@ def draw_pairs(pairs, names, ax, *, is_written=True):
 def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 
-    `text` names a column written above the bars. Raises ValueError when a group has a series twice.
+    A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the bars. Raises
+    ValueError when a group has a series twice.
     """
     if table.duplicated([group, series]).any():
         raise ValueError(f"more than one row for a {group} and {series}; sum or average them first")
@@ -185,17 +218,30 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
         bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
         if text:
             ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=1, fontsize=9)
+        zeros, blanks = places[ends == 0], places[np.isnan(ends)]
+        ax.hlines(np.zeros(len(zeros)), zeros - width * 0.46, zeros + width * 0.46, color=colours[at], lw=3, zorder=3)
+        mark_blanks(ax, blanks, np.zeros(len(blanks)), (0, 5))
     ax.set_xticks(np.arange(len(groups)), groups)
     ax.grid(visible=False, axis="x")
     return ax
 
 
 def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
-    """Draw a funnel: centred bars from top to bottom, as wide as the counts written on them."""
+    """Draw a funnel: centred bars from top to bottom, as wide as the counts written on them, joined by slopes.
+
+    From the second on, the share of the first stands beside the count. Raises ValueError when a count rises: other
+    things are counted there, and stand in a drawing of their own.
+    """
     counts = table[n].to_numpy(dtype=float)
-    places = np.arange(len(table))
-    bars = ax.barh(places, counts, left=-counts / 2, height=0.7, color=lighten(colour, 0.35))
-    ax.bar_label(bars, fmt="{:,.0f}", label_type="center", fontweight="bold")
+    if (np.diff(counts) > 0).any():
+        raise ValueError(
+            f"a funnel narrows: {table[step].iloc[int(np.diff(counts).argmax()) + 1]!r} has more than before"
+        )
+    places, edges = np.arange(len(table)), np.repeat(np.arange(len(table)), 2) + np.tile([-0.3, 0.3], len(table))
+    ax.fill_betweenx(edges, -np.repeat(counts, 2) / 2, np.repeat(counts, 2) / 2, color=lighten(colour, 0.75), lw=0)
+    bars = ax.barh(places, counts, left=-counts / 2, height=0.6, color=lighten(colour, 0.35))
+    words = [f"{count:,.0f}" + f"  ({count / counts[0]:.0%})" * (at > 0) for at, count in enumerate(counts)]
+    ax.bar_label(bars, words, label_type="center", fontweight="bold")
     ax.set_yticks(places, table[step])
     ax.set_xticks([])
     ax.grid(visible=False)

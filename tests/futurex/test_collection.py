@@ -1,5 +1,6 @@
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from helpers.futurex import collection
 from helpers.world.sources import load_sources
@@ -83,3 +84,34 @@ def test_examples_do_not_come_from_one_template_twice():
     assert collection.choose_examples(events.iloc[:2], "level")["prompt"].tolist() == ["a?", "b?"]
     with pytest.raises(ValueError, match="no event to choose"):
         collection.choose_examples(events.iloc[:0], "level")
+
+
+SCREENED = pd.DataFrame(
+    [("A-1010-e0", "none", False), ("A-1010-e1", "binary", True), ("A-1010-market-q1", "harmful", True)],
+    columns=["event_id", "filter", "is_dropped"],
+)
+SITES = pd.DataFrame({"n_daily": [2, 1], "n_weekly": [0, 1]})
+
+
+def test_counts_stand_beside_the_papers_with_their_difference():
+    events = make_events(domain=["Space", "Space"]).assign(as_of=["2016-10-10T00:00:00+08:00"] * 2)
+    table = collection.compare_counts(events, SITES, SCREENED).set_index("what")
+    assert table["ours"].tolist() == [2, 3, 1, 14, 2, 2, 1] and table.loc["events in 1 days", "FutureX"] == 1272
+    assert (table["difference"] == table["ours"] - table["FutureX"]).all()
+
+
+def test_the_pipeline_is_drawn_as_bars_and_as_a_funnel_that_narrows():
+    axes = Figure().subplots(1, 3)
+    pipeline = collection.count_pipeline({"a": 1, "b": 2}, SITES, SCREENED)
+    per_day = pd.DataFrame({"start_date": ["2016-10-10"], "n_events": [1]})
+    collection.draw_pipeline(pipeline, per_day, axes)
+    assert [bar.get_width() for bar in axes[0].patches] == [2, 2, 4]
+    assert [bar.get_width() for bar in axes[1].patches] == [3, 3, 2, 1]
+
+
+def test_a_step_without_a_count_of_the_papers_is_crossed_out():
+    axes = Figure().subplots(1, 2)
+    both = [collection.count_curation(SCREENED).assign(who="ours"), collection.count_published_curation()]
+    collection.draw_curation(pd.concat(both).fillna({"who": "theirs"}), axes)
+    crosses = [line.get_xydata()[:, 0].round(1).tolist() for line in axes[0].lines if line.get_marker() == "x"]
+    assert crosses == [[1.2]]

@@ -188,3 +188,13 @@ def test_radar_refuses_two_spokes_and_repeated_rows():
         draw_radar(make_radar(2), ax, spoke="domain", series="agent_id", value="mean", n="n")
     with pytest.raises(ValueError, match="more than one row"):
         draw_radar(pd.concat([make_radar(4)] * 2), ax, spoke="domain", series="agent_id", value="mean", n="n")
+
+
+def test_means_have_a_point_an_agent_hollow_where_thin():
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_subplot()
+    domains.draw_means(make_radar(4).assign(low=0.4, high=0.6), ax, "domain", n="n")
+    assert [label.get_text() for label in ax.get_yticklabels()] == [f"{name}\nn = 9" for name in "abcd"]
+    faces = [(len(box.lines[0].get_xdata()), box.lines[0].get_markerfacecolor()) for box in ax.containers]
+    assert [(n, face == "white") for n, face in faces] == [(3, False), (1, True)]

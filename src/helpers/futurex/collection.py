@@ -7,6 +7,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.estimates.intervals import measure_share
+from helpers.plots import COLOURS, draw_funnel, draw_grouped, draw_intervals, draw_stacked, lighten
 from helpers.questions.events import covers_window
 from helpers.store import parse_json
 
@@ -102,10 +103,10 @@ def count_published_curation():
 
 
 def count_pipeline(sources, sites, screenings):
-    """Return the pipeline as a funnel with its counts: stage, step, n (FutureX 3.2, Figure 2).
+    """Return the pipeline with its counts: stage, step, n (FutureX 3.2, Figure 2).
 
-    The database: the registry's sources whose rows are at hand, those of the window, their templates. The curation:
-    candidates and what each step leaves of them, both branches together.
+    The database: the registry's sources whose rows are at hand, those of the window, their templates. The curation, a
+    funnel: candidates and what each step leaves of them, both branches together.
     """
     left = count_curation(screenings).groupby("step", sort=False)["n_left"].sum()
     rows = [
@@ -118,6 +119,63 @@ def count_pipeline(sources, sites, screenings):
         ("curation", "yes/no downsampled: events", int(left["yes/no, downsampled"])),
     ]
     return pd.DataFrame(rows, columns=["stage", "step", "n"])
+
+
+def compare_counts(events, sites, screenings):
+    """Return the paper's numbers of sources, templates, candidates and events beside ours: what, FutureX, ours,
+    difference, likely reason."""
+    ours = count_curation(screenings).set_index(["branch", "step"])["n_left"]
+    paper = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
+    n_domains = papers.load_published("futurex", "fig4_domains")["domain"].nunique()
+    n_days, total = events["as_of"].nunique(), paper["events_jul20_aug3"]
+    a_week = round(ours["template", "collected"] * 7 / n_days)
+    rows = [
+        ("sources", paper["after_manual_review"], len(sites), "recorded series of 2016 that may be passed on"),
+        ("daily templates", paper["daily_templates"], sites["n_daily"].sum(), "several templates a source"),
+        ("weekly templates", paper["weekly_templates"], sites["n_weekly"].sum(), "some series come out weekly only"),
+        ("candidates from templates a week", paper["open_ended_per_week"], a_week, "yes/no templates are among ours"),
+        (f"events in {n_days} days", total, len(events), "fewer market questions"),
+        ("events a day", total / n_days, len(events) / n_days, "the same"),
+        ("domains", n_domains, events["domain"].nunique(), "Transport is ours"),
+    ]
+    table = pd.DataFrame(rows, columns=["what", "FutureX", "ours", "likely reason"])
+    table.insert(3, "difference", table["ours"] - table["FutureX"])
+    return table
+
+
+def draw_pipeline(pipeline, per_day, axes):
+    """Draw Figure 2 on three Axes: the database as bars, the daily curation as a funnel, events by start day.
+
+    Sources and templates are counted in different things, so they are no funnel. `per_day` has start_date and n_events;
+    the paper's range of events a day is grey.
+    """
+    parts = [pipeline[pipeline["stage"] == stage] for stage in ("database", "curation")]
+    draw_intervals(parts[0], axes[0], label="step", value="n", colour=lighten(COLOURS[0], 0.35), digits=0)
+    axes[0].set(title="Event database", xlabel="number", xlim=(0, 1.4 * parts[0]["n"].max()))
+    draw_funnel(parts[1], axes[1], step="step", n="n", colour=COLOURS[1])
+    axes[1].set_title("Daily curation: questions")
+    low, high = (papers.get_constant("futurex", f"daily_events_{end}") for end in ("low", "high"))
+    axes[2].bar(per_day["start_date"].str[8:], per_day["n_events"], color=lighten(COLOURS[2], 0.3))
+    axes[2].axhspan(low, high, color="0.5", alpha=0.2, lw=0)
+    month = per_day["start_date"].iloc[0][:7]
+    axes[2].set(title=f"Events a day (grey: FutureX, {low} to {high})", xlabel=f"day of {month}", ylabel="events")
+    axes[2].set_xticks(range(0, len(per_day), 2))
+    axes[2].grid(visible=False, axis="x")
+    return axes
+
+
+def draw_curation(curation, axes):
+    """Draw Figure 3 on two Axes, market questions and those from templates: which share each step leaves, by `who`."""
+    titles = {"market": "Prediction market questions", "template": "Questions from templates"}
+    table = curation.assign(text=curation["n_left"].map("{:,}".format))
+    table["step"] = table["step"].str.replace(" or ", "\nor ").str.replace(", ", ",\n")
+    for ax, (branch, part) in zip(axes, table.groupby("branch"), strict=True):
+        draw_grouped(part, ax, group="step", series="who", value="left_share", text="text")
+        ax.set(title=titles[branch], xlabel="after dropping these (number left above the bars)")
+        ax.set(ylim=(0, 1.25), yticks=[0, 0.25, 0.5, 0.75, 1])
+    axes[0].set_ylabel("share of candidates left")
+    axes[1].legend(loc="upper right", ncols=3, fontsize=8, columnspacing=1)
+    return axes
 
 
 def count_domains(events):
@@ -139,6 +197,19 @@ def count_kinds(events):
     )
     table["n_events"] = table.sum(axis=1)
     return table.assign(share=table["n_events"] / len(events)).rename_axis(columns=None).reset_index()
+
+
+def draw_kinds(kinds, ax):
+    """Draw Figure 5: the number of events by kind, open-ended ones split by volatility."""
+    colours = [COLOURS[7], lighten(COLOURS[0]), COLOURS[0]]
+    names = ["options to choose from", "open-ended, low volatility", "open-ended, high volatility"]
+    words = {"single": "single choice", "multi": "multiple choice"}
+    words |= {kind: f"open-ended:\n{kind}" for kind in OPEN_KINDS}
+    drawn = kinds.assign(kind=kinds["kind"].map(words))
+    draw_stacked(drawn, ax, label="kind", parts=["options", "low", "high"], colours=colours, names=names)
+    ax.set(ylabel="events", title="Kinds of event, split by volatility")
+    ax.legend(loc="upper center", frameon=True, facecolor="white", edgecolor="none", framealpha=1)
+    return ax
 
 
 def count_levels(events):

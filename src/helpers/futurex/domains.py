@@ -21,6 +21,7 @@ from helpers.estimates.intervals import (
 )
 from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
 from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.plots import draw_points, name_rows
 
 LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
 """Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""
@@ -33,6 +34,10 @@ NAMED = {
     "DeepSeek-V3": (("deepseek-v3",), ("Politics",)),
 }
 """Who excels where (4.3, first observation): parts of an agent's name, and the domains of Figure 9."""
+
+TITLES = {"baseline": "Baselines", "base_model": "Base LLM", "think_search": "LLM (Think&Search)"}
+TITLES |= {"open_deep_research": "Open deep research", "closed_deep_research": "Deep Research"}
+"""Categories in the order and under the names of Figures 9 and 10; others stand as they are, behind these."""
 
 
 def group_domains(domains, folder=papers.FOLDER):
@@ -75,6 +80,29 @@ def summarize_domains(rows, rng, by="domain", n_boot=2000):
     columns = ["levels", by, "agent_id", "mean", "low", "high", "n", "n_events"]
     table = pd.concat(parts, ignore_index=True)[columns]
     return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
+
+
+def draw_means(table, ax, by, n="n_events"):
+    """Draw mean scores by domain as points with intervals, a point an agent; returns the Axes.
+
+    `table` is (a part of) `summarize_domains`'s; `n` names the column whose largest value stands with each domain. The
+    paper draws radars, on which the lines of seven agents cover each other and no interval can stand.
+    """
+    sizes = table.groupby(by)[n].transform("max")
+    named = table.assign(label=name_rows(table[by], sizes, "{}\nn = {}"), agent=table["agent_id"].str.replace("_", " "))
+    draw_points(named, ax, label="label", value="mean", low="low", high="high", series="agent", is_thin="is_thin")
+    ax.set(xlabel="mean score, 0 to 1")
+    return ax
+
+
+def find_top(table, levels):
+    """Return the highest mean on a pair of levels among domains that are not thin.
+
+    >>> table = pd.DataFrame({"levels": "1-2", "is_thin": [True, False], "mean": [0.9, 0.4]})
+    >>> find_top(table, "1-2")
+    0.4
+    """
+    return float(table.loc[(table["levels"] == levels) & ~table["is_thin"], "mean"].max())
 
 
 def map_categories(runs, agents):

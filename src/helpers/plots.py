@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
@@ -300,48 +300,3 @@ def draw_steps(table, ax, *, x, y, label, colour, style="-"):
     ax.step(table[x], table[y], where="post", color=colour, label=label, linestyle=style, marker="o", markersize=4)
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     return ax
-
-
-def draw_radar(table, ax, *, spoke, series, value, n, is_thin=None, colours=COLOURS, top=None):
-    """Draw a radar on a polar Axes: a line a series over the spokes, in the order in which both first occur.
-
-    Each spoke is labelled with its `n` (a number of events a spoke). Points of spokes where `is_thin` are hollow and
-    the lines to them dotted. `top` is the outermost ring. Raises ValueError for fewer than three spokes, or when a
-    spoke has a series twice.
-    """
-    if table.duplicated([spoke, series]).any():
-        raise ValueError(f"more than one row for a {spoke} and {series}; sum or average them first")
-    spokes, names = (list(dict.fromkeys(table[column])) for column in (spoke, series))
-    if len(spokes) < 3:
-        raise ValueError(f"a radar needs three spokes or more, there are {len(spokes)}; draw bars")
-    angles = 2 * np.pi * np.arange(len(spokes)) / len(spokes)
-    counts = table.groupby(spoke)[n].max().reindex(spokes)
-    thin = np.zeros(len(spokes), dtype=bool)
-    if is_thin is not None:
-        thin = table.groupby(spoke)[is_thin].any().reindex(spokes).to_numpy()
-    for at, name in enumerate(names):
-        ends = table[table[series] == name].set_index(spoke)[value].reindex(spokes).to_numpy(dtype=float)
-        _draw_ring(ax, angles, ends, thin, colours[at % len(colours)], name)
-    ax.set_theta_offset(np.pi / 2)
-    ax.set_theta_direction(-1)
-    ax.set_xticks(angles, [f"{name}\nn = {counts[name]:,}" for name in spokes])
-    for label, angle in zip(ax.get_xticklabels(), angles, strict=True):
-        side = round(np.sin(angle), 6)
-        label.set_horizontalalignment("center" if side == 0 else "left" if side > 0 else "right")
-    ax.tick_params(axis="x", pad=3, labelsize=8)
-    ax.tick_params(axis="y", labelsize=7, labelcolor="0.4")
-    ax.set_ylim(0, top)
-    ax.yaxis.set_major_locator(MaxNLocator(4))
-    ax.set_rlabel_position(180 / len(spokes))
-    return ax
-
-
-def _draw_ring(ax, angles, ends, thin, colour, name):
-    for at in range(len(ends)):
-        pair = [at, (at + 1) % len(ends)]
-        style = ":" if thin[pair].any() else "-"
-        turn = angles[pair] + [0, 2 * np.pi * (pair[1] == 0)]
-        ax.plot(turn, ends[pair], color=colour, lw=1.3, ls=style)
-    for chosen, face in ((~thin, colour), (thin, "white")):
-        label = str(name) if face is colour else None
-        ax.plot(angles[chosen], ends[chosen], "o", ms=4, color=colour, mfc=face, label=label)

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from helpers.futurex import domains
-from helpers.plots import draw_radar
 
 
 def make_rng():
@@ -157,7 +157,7 @@ def test_without_models_nothing_is_claimed():
     assert (models["verdict"] == "cannot tell").all() and (models["n"] == 0).all() and models["estimate"].isna().all()
 
 
-def make_radar(n_spokes):
+def make_means(n_spokes):
     return pd.DataFrame(
         {
             "domain": list("abcdef")[:n_spokes],
@@ -169,32 +169,9 @@ def make_radar(n_spokes):
     )
 
 
-def test_radar_labels_spokes_with_n_and_hollows_thin_ones():
-    from matplotlib.figure import Figure
-
-    ax = Figure().add_subplot(polar=True)
-    draw_radar(make_radar(4), ax, spoke="domain", series="agent_id", value="mean", n="n", is_thin="is_thin")
-    assert [label.get_text() for label in ax.get_xticklabels()] == [f"{name}\nn = 9" for name in "abcd"]
-    hollow = [line for line in ax.lines if line.get_marker() == "o" and line.get_markerfacecolor() == "white"]
-    assert [len(line.get_xdata()) for line in hollow] == [1]
-    assert sum(line.get_linestyle() == ":" for line in ax.lines) == 2
-
-
-def test_radar_refuses_two_spokes_and_repeated_rows():
-    from matplotlib.figure import Figure
-
-    ax = Figure().add_subplot(polar=True)
-    with pytest.raises(ValueError, match="three spokes"):
-        draw_radar(make_radar(2), ax, spoke="domain", series="agent_id", value="mean", n="n")
-    with pytest.raises(ValueError, match="more than one row"):
-        draw_radar(pd.concat([make_radar(4)] * 2), ax, spoke="domain", series="agent_id", value="mean", n="n")
-
-
 def test_means_have_a_point_an_agent_hollow_where_thin():
-    from matplotlib.figure import Figure
-
     ax = Figure().add_subplot()
-    domains.draw_means(make_radar(4).assign(low=0.4, high=0.6), ax, "domain", n="n")
+    domains.draw_means(make_means(4).assign(low=0.4, high=0.6), ax, "domain", n="n")
     assert [label.get_text() for label in ax.get_yticklabels()] == [f"{name}\nn = 9" for name in "abcd"]
     faces = [(len(box.lines[0].get_xdata()), box.lines[0].get_markerfacecolor()) for box in ax.containers]
     assert [(n, face == "white") for n, face in faces] == [(3, False), (1, True)]

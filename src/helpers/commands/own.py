@@ -23,9 +23,9 @@ from helpers.estimates.spread import MIN_EVENTS
 from helpers.figures import save_figure, use_style, write_index
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems, describe_problem
-from helpers.futurex.domains import select_domains, summarize_domains
+from helpers.futurex.domains import draw_means, select_domains, summarize_domains
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import draw_grouped, draw_intervals, draw_points, draw_radar
+from helpers.plots import draw_grouped, draw_intervals, draw_points
 from helpers.store import locate_output
 
 MANY = 20
@@ -161,25 +161,22 @@ def draw_missing(scores, events, rng, about, n_trials):
 
 
 def draw_domains(scores, events, rng, about, n_trials):
-    """Draw each agent's mean by domain on radars for levels 1-2 and 3-4 (one radar, without levels)."""
+    """Draw each agent's mean by domain as points with intervals, for levels 1-2 and 3-4 (or all, without levels)."""
     if events["domain"].isna().any():
         return f"no domain figure: {int(events['domain'].isna().sum())} events have no domain in events.csv"
     table = summarize_domains(select_domains(scores, events), rng)
-    parts = [part for _, part in table.groupby("levels") if part["domain"].nunique() >= 3]
-    if not parts:
-        return "no domain figure: a radar needs three domains or more"
-    fig, axes = plt.subplots(1, len(parts), figsize=(7 * len(parts), 5), squeeze=False, subplot_kw={"polar": True})
-    colours = list(pick_colours(sorted(table["agent_id"].unique())).values())
+    parts, agents = [part for _, part in table.groupby("levels")], sorted(table["agent_id"].unique())
+    height = min(40, 1.5 + table["domain"].nunique() * max(0.45, 0.11 * len(agents)))
+    fig, axes = plt.subplots(1, len(parts), figsize=(6 * len(parts), height), squeeze=False)
     for ax, part in zip(axes[0], parts, strict=True):
-        about_radar = {"spoke": "domain", "series": "agent_id", "value": "mean", "n": "n_events", "is_thin": "is_thin"}
-        draw_radar(part, ax, **about_radar, colours=colours, top=1.05)
-        ax.set_title(f"Levels {part['levels'].iloc[0]}".replace("Levels all", "All events"), pad=22)
-    if table["agent_id"].nunique() < MANY:
-        axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.25, 0.5), fontsize=8)
+        draw_means(part, ax, "domain", colours=list(pick_colours(agents).values()))
+        ax.set(title=f"Levels {part['levels'].iloc[0]}".replace("Levels all", "All events"), xlim=(0, 1.02))
+    if len(agents) < MANY:
+        axes[0][-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
     n = table.drop_duplicates(["levels", "domain"])["n_events"].sum()
     save_figure(fig, "domains", table, title="Mean score by domain", n=n, **about)
     n_thin = table.loc[table["is_thin"]].drop_duplicates(["levels", "domain"]).shape[0]
-    return f"domains: figures/domains.png; {n_thin} spokes are hollow (fewer than {MIN_EVENTS} events)"
+    return f"domains: figures/domains.png; {n_thin} domains are hollow (fewer than {MIN_EVENTS} events)"
 
 
 def draw_factors(scores, events, rng, about, n_trials):

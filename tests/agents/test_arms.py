@@ -98,7 +98,7 @@ def test_a_wrong_arm_is_told(tmp_path, text, sentence):
 def arm(provider, reach, monkeypatch, world, events):
     """An arm of two events, recorded from the mock provider; returns what was recorded: {event_id: outcome}."""
     monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": ARM, "never-A": ARM})
-    monkeypatch.setattr(arms, "load_entries", lambda: {"mock": ENTRY})
+    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
     reach()  # sets where writes go
     provider.answer = lambda asked: {"content": rf"\boxed{{{'AB'[len(asked['messages'][0]['content']) % 2]}}}"}
     door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})

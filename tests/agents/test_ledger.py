@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,50 @@ def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_pa
     assert list(read_runs(path, "runs").run_id) == ["r0", "r1", "r2", "r3", "shared"]
 
 
+OPENER = """
+import sys, time
+from helpers.agents.ledger import open_ledger, save_run
+folder, name, start = sys.argv[1:]
+time.sleep(max(0, float(start) - time.time()))
+for i in range(25):
+    time.sleep(max(0, float(start) + 0.05 * i - time.time()))
+    save_run(open_ledger(f"{folder}/{i}.sqlite"), {"run_id": name, "agent_id": "a"})
+    save_run(open_ledger(f"{folder}/old.sqlite"), {"run_id": f"{name}-{i}", "agent_id": "a"})
+"""
+
+
+def test_eight_processes_open_a_new_ledger_and_an_old_one_at_once(tmp_path):
+    open_ledger(tmp_path / "old.sqlite").close()
+    command = [sys.executable, "-c", OPENER, str(tmp_path)]
+    openers = [subprocess.Popen([*command, f"r{i}", str(time.time() + 3)]) for i in range(8)]
+    assert [opener.wait(timeout=60) for opener in openers] == [0] * 8
+    assert all(len(read_runs(tmp_path / f"{i}.sqlite", "runs")) == 8 for i in range(25))
+    assert len(read_runs(tmp_path / "old.sqlite", "runs")) == 200
+
+
+def test_a_file_that_is_no_ledger_is_named_and_left_as_it_is(tmp_path):
+    (tmp_path / "l.sqlite").write_bytes(b"something else" * 1000)
+    with pytest.raises(ValueError, match="l.sqlite cannot be read .*; move it away"):
+        open_ledger(tmp_path / "l.sqlite")
+    assert (tmp_path / "l.sqlite").read_bytes() == b"something else" * 1000
+
+
+def test_nothing_is_deleted_where_nothing_was_stored(tmp_path):
+    ledger, said = open_ledger(tmp_path / "l.sqlite"), []
+    ledger.set_trace_callback(said.append)
+    save(ledger, "r", 1, status="error")
+    assert not [sql for sql in said if sql.startswith("DELETE")]
+    save(ledger, "r", 1, status="ok")
+    assert len([sql for sql in said if sql.startswith("DELETE")]) == 3
+    assert list(read_runs(tmp_path / "l.sqlite", "replies").status) == ["ok"]
+
+
 def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
     ledger = open_ledger(tmp_path / "l.sqlite")
     assert save(ledger, "r", 1, reply="first")
     assert not save(ledger, "r", 1, reply="second")
     assert list(read_runs(tmp_path / "l.sqlite", "replies").reply) == ["first"]
-    assert list_done(ledger, "r") == {"e001"}
+    assert list_done(ledger, "r") == {("e001", 0)}
 
 
 def test_questions_stored_together_are_all_there_or_none(tmp_path):

@@ -60,7 +60,8 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
     entry = '{ category = "base_model", framework = "prompt", method = "zero_shot", model = "openai/mock-1" }'
     (tmp_path / "agents.toml").write_text(f"{json.dumps(name)} = {entry}")
     with pytest.raises(ValueError, match="^agents.toml, agent .*: a name is 1 to 64 letters"):
-        load_entries(tmp_path / "agents.toml")
+        load_entries(tmp_path / "agents.toml", wanted=[name])
+    assert load_entries(tmp_path / "agents.toml") == {}
     (tmp_path / "arms.toml").write_text(f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}')
     with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
         load_arms(tmp_path / "arms.toml")
@@ -71,8 +72,10 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_entry_is_told_with_agent_and_reason(tmp_path, name):
     change, sentence = WRONG[name]
+    path = write_entries(tmp_path / "agents.toml", good=ENTRY, mine=ENTRY | change)
     with pytest.raises(ValueError, match=sentence):
-        load_entries(write_entries(tmp_path / "agents.toml", good=ENTRY, mine=ENTRY | change))
+        load_entries(path, wanted=["mine"])
+    assert load_entries(path, wanted=["good"]) == {"good": ENTRY}, "a broken entry does not stop the others"
 
 
 def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
@@ -80,7 +83,7 @@ def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
     write_entries(path, mine=ENTRY)
     path.write_text(path.read_text() + '\noptions = { api_key = "sk-1" }\n')
     with pytest.raises(ValueError, match="mine: the option 'api_key' is set by the door"):
-        load_entries(path)
+        load_entries(path, wanted=["mine"])
     path.write_text('model = "x"\n')
     with pytest.raises(ValueError, match="agents.toml, model: an agent is a table"):
         load_entries(path)

@@ -331,6 +331,103 @@ def test_a_run_stops_for_accidents_in_a_row_and_at_the_ceiling(tmp_path, tasks, 
     assert "over_budget" not in set(replies["status"]), "not asked is no reply"
 
 
+def interrupt(event, world):
+    """The question "ctrl-c" interrupts its own run, "again" does it a second time while the others are at work."""
+    if event["task"] in ("ctrl-c", "sigterm", "again"):
+        time.sleep(0.3 if event["task"] == "again" else 0.1)
+        os.kill(os.getpid(), signal.SIGTERM if event["task"] == "sigterm" else signal.SIGINT)
+    time.sleep(8 if event["task"] == "slow" else 0.3)
+    return answer(event, world)
+
+
+@pytest.mark.parametrize(("task", "words"), [("ctrl-c", "stopped by Ctrl-C"), ("sigterm", "stopped by SIGTERM")])
+def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_path, task, words, capfd):
+    events, path = make_events(12, task=[task, *[""] * 11], source_id="s"), tmp_path / "l"
+    events["as_of"] = "2016-10-10T00:00:00+08:00"
+    with pytest.raises(Stopped, match=words) as stopped:
+        run({"a": interrupt}, events, path, mode="thread", workers=4)
+    assert stopped.value.cause == "signal"
+    assert "4 questions are under way and will be stored as they end; a second Ctrl-C" in capfd.readouterr().err
+    assert list(read_runs(path, "replies").status) == ["ok"] * 4
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    run({"a": interrupt}, events.assign(task=""), path, mode="thread", workers=4, drawn_from=events)
+    assert list(read_runs(path, "replies").status) == ["ok"] * 12
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path):
+    started = time.monotonic()
+    events = make_events(8, task=["ctrl-c", "again", *["slow"] * 6], source_id="s", as_of="2016-10-10T00:00:00+08:00")
+    with pytest.raises(KeyboardInterrupt):
+        run({"a": interrupt}, events, tmp_path / "l", mode="thread", workers=4)
+    assert time.monotonic() - started < 6, "it does not wait for the slow ones"
+
+
+def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
+    events, path = make_events(6, task=""), tmp_path / "l.sqlite"
+    LINE.update(is_down=True, n_asked=0)
+    with pytest.raises(Stopped, match="connection refused") as stopped:
+        run({"a": call}, events, path, mode="thread", workers=4, tries_first=True)
+    assert (stopped.value.cause, LINE["n_asked"]) == ("first", 1)
+    assert read_runs(path, "replies").empty, "nothing counts as missing because of a server that is not there"
+    LINE.update(is_down=False, n_asked=0)
+    run({"a": call}, events, path, mode="thread", workers=4, tries_first=True)
+    assert LINE["n_asked"] == 6, "none is asked twice"
+    assert list(read_runs(path, "replies").status) == ["ok"] * 6
+
+
+def test_what_a_killed_worker_left_is_asked_again(tmp_path):
+    events, path = make_events(3, task=["", "die", ""]), tmp_path / "l.sqlite"
+    run({"a": misbehave}, events, path, workers=1)
+    assert list(read_runs(path, "replies").status) == ["ok", "error", "ok"]
+    run({"a": misbehave}, events.assign(task=""), path, workers=1, drawn_from=events)
+    assert list(read_runs(path, "replies").status) == ["ok"] * 3
+    assert len(read_runs(path, "traces")) == 6
+
+
+def repeat(event, world):
+    return {"prediction": {"value": event.get("sample", 0)}}
+
+
+def test_repeats_are_asked_each_once_and_more_of_them_are_the_same_run(tmp_path):
+    events, path = make_events(3), tmp_path / "l.sqlite"
+    first = run({"a": repeat}, events, path, mode="thread")
+    assert list(read_runs(path, "runs").status) == ["complete"]
+    for n in (3, 2):
+        assert run({"a": repeat}, events, path, mode="thread", samples=range(n)) == first
+        rows = read_runs(path, "predictions")
+        assert list(zip(rows.event_id, rows["sample"], rows.value, strict=True)) == [
+            (f"e{i:03}", k, str(k)) for i in range(3) for k in range(3)
+        ]
+
+
+CTRL_C = """
+from test_runs import *
+if __name__ == "__main__":
+    try:
+        run({"a": answer_slowly}, make_events(600), "PATH", open_slowly, "baseline")
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+def open_slowly():
+    (Path(os.environ["TEST_FOLDER"]) / f"opened_{os.getpid()}").touch()
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.5, None])
+def test_ctrl_c_to_a_whole_terminal_leaves_no_trace_of_the_worker_processes(tmp_path, moment):
+    """SIGINT goes to the parent and its workers, while they import (0 s, 0.5 s) or when they are at work (None)."""
+    code, environment = tmp_path / "go.py", os.environ | {"TEST_FOLDER": str(tmp_path)}
+    code.write_text(CTRL_C.replace("PATH", str(tmp_path / "l.sqlite")))
+    environment["PYTHONPATH"] = f"{HERE}:{environment.get('PYTHONPATH', '')}"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    child = subprocess.Popen([sys.executable, code], cwd=HERE, env=environment, start_new_session=True, **pipes)
+    wait_until((tmp_path / "l.sqlite").exists if moment is not None else lambda: any(tmp_path.glob("opened_*")))
+    time.sleep(moment or 0.2)
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.communicate(timeout=30) == ("stopped\n", "")
+
+
 def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypatch):
     agents, events = {"a": {"forecast": answer, "params": {"n": 7}, "seed": 1}}, make_events(2)
 
@@ -391,7 +488,7 @@ def test_tokens_and_cost_are_summed_and_shown(tmp_path, capsys):
 
 
 def test_questions_come_by_day_then_source_then_agent():
-    groups = list_tasks([("r1", "a"), ("r2", "b")], make_events(12), {"r1": {"e000"}, "r2": set()})
+    groups = list_tasks([("r1", "a"), ("r2", "b")], make_events(12), {"r1": {("e000", 0)}, "r2": set()})
     order = [
         (task[1]["as_of"], task[1]["source_id"], task[0][1], task[1]["event_id"]) for group in groups for task in group
     ]

@@ -21,7 +21,7 @@ def recorder(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MOCK_KEY", "sk-canary+7/Zq==9f3a")
     entry = ENTRY | {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
-    monkeypatch.setattr(record, "load_entries", lambda: {"mock": entry})
+    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}})
     provider.answer = lambda asked: {"content": r"\boxed{5}"}
     return provider
@@ -115,7 +115,7 @@ FILE = FOLDER / MODELS["smollm2"]["file"]
 @pytest.mark.skipif(not (FILE.exists() and has_server()), reason="the 135M model's file or its server is not at hand")
 def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorder, monkeypatch):
     entry = ENTRY | {"model": "local/smollm2"}
-    monkeypatch.setattr(record, "load_entries", lambda: {"mock": entry})
+    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_arms", lambda: {"local-A": ARM | {"n": 2, "kinds": ["single"]}})
     record.main(["--arm", "local-A"])
     facts, rows = read_run("local-A"), Recordings("local-A").rows

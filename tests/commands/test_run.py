@@ -24,7 +24,7 @@ from helpers.world.sources import load_sources
 def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr("helpers.store.ROOT", tmp_path)
-    with pytest.raises(SystemExit, match=f"^make run: {sentence}"):
+    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(arguments)
     assert not (tmp_path / LEDGER).exists()
 
@@ -76,12 +76,13 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
     mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
-    monkeypatch.setattr("helpers.commands.run.load_entries", lambda: load_entries() | {"mine": mine})
+    monkeypatch.setattr("helpers.commands.run.load_entries", lambda wanted: load_entries() | {"mine": mine})
     monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
     monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
-    with pytest.raises(SystemExit, match=f"^make run: {sentence}"):
+    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
-    assert not (tmp_path / LEDGER).exists(), "no question counts as missing because of a wrong setting"
+    stored = (tmp_path / LEDGER).exists() and len(read_runs(tmp_path / LEDGER, "replies"))
+    assert not stored, "no question counts as missing because of a wrong setting"
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"canary" in data for data in kept)
 

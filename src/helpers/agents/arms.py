@@ -28,7 +28,8 @@ KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "d
 def load_arms(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
     arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    agents = [agent_id for agent_id, entry in load_entries().items() if is_prompted(entry)]
+    wanted = [arm.get("agent") for arm in arms.values()]
+    agents = [agent_id for agent_id, entry in load_entries(wanted=wanted).items() if is_prompted(entry)]
     for arm_id, arm in arms.items():
         check_name(f"{Path(path).name}, arm", arm_id)
         unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)

@@ -27,7 +27,8 @@ def ask_deep_research(transcript, event, world):
     prompt = fill_prompt(event)
     transcript.add("prompt", content=prompt)
     options = {"tools": TOOLS} | client.options
-    reply = ask_in_background(client.door, client.model, prompt, deadline_at=transcript.deadline_at, **options)
+    given = {"sample": transcript.sample, "deadline_at": transcript.deadline_at}
+    reply = ask_in_background(client.door, client.model, prompt, **given, **options)
     for query in reply["queries"]:
         transcript.add("tool", actor=PROVIDER, tool="search", arguments={"query": query})
     return transcript.keep(reply, PROVIDER)

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from helpers.store import TABLES, list_columns
 
@@ -21,6 +22,9 @@ KEPT = ("runs", "replies", "predictions", "traces")
 
 ACCIDENTS = ("error", "over_budget")
 """Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
+
+WAIT_S = 30
+"""Seconds that a process waits for its turn at a ledger."""
 
 TIMINGS = ("started_at", "duration_s")
 """Columns that differ from one execution to the next; they never enter a file that is compared."""
@@ -41,20 +45,45 @@ PRIMARY KEY (event_id, attempted_at))'
 def open_ledger(path):
     """Open a ledger, making its file and tables when absent; returns a `sqlite3.Connection`.
 
-    A column that `store.TABLES` has gained since the file was made is added. Several processes may write at once: each
-    waits up to 30 s for its turn.
+    A column that `store.TABLES` has gained since the file was made is added. Several processes may open it and write
+    at once: each waits up to WAIT_S for its turn. Raises ValueError for a file that is no ledger; it is left as it is.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    if any(list_absent(connection, name) for name in KEPT):
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            for name in KEPT:
-                connection.execute(write_create_sql(name))
-                for column in list_absent(connection, name):
-                    connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
+    # SQLite does not wait, whatever its timeout, where two connections switch a new file to the write-ahead log
+    patient = Retrying(
+        retry=retry_if_exception(is_locked), wait=wait_random(0.01, 0.1), stop=stop_after_delay(WAIT_S), reraise=True
+    )
+    try:
+        return patient(connect_ledger, path)
+    except sqlite3.DatabaseError as error:
+        if is_locked(error):
+            raise
+        name = Path(path).name
+        raise ValueError(f"{name} cannot be read ({error}); move it away, and the next run makes a new one") from None
+
+
+def is_locked(error):
+    """Say whether SQLite refused because another connection was at work."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def connect_ledger(path):
+    """Return a connection to a ledger that has all its tables and columns."""
+    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    try:
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        if any(list_absent(connection, name) for name in KEPT):
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                for name in KEPT:
+                    connection.execute(write_create_sql(name))
+                    for column in list_absent(connection, name):
+                        connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -80,8 +109,10 @@ def save_questions(connection, batch, again=ACCIDENTS):
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for reply, prediction, trace in batch:
-            drop_question(connection, reply, again)
-            if insert_row(connection, "replies", reply):
+            is_new = insert_row(connection, "replies", reply)
+            if not is_new and drop_question(connection, reply, again):
+                is_new = insert_row(connection, "replies", reply)
+            if is_new:
                 n_new += 1
                 insert_row(connection, "predictions", prediction)
                 for step in trace:
@@ -90,13 +121,15 @@ def save_questions(connection, batch, again=ACCIDENTS):
 
 
 def drop_question(connection, reply, again):
-    """Take out a question's rows when the status of its stored reply is one of `again`."""
+    """Take out a question's rows when the status of its stored reply is one of `again`; returns whether it was."""
     key = [reply[column] for column in ("run_id", "event_id", "sample")]
     where = "WHERE run_id = ? AND event_id = ? AND sample = ?"
     sql = f"DELETE FROM replies {where} AND status IN ({', '.join('?' * len(again))})"
-    if connection.execute(sql, [*key, *again]).rowcount:
+    is_out = connection.execute(sql, [*key, *again]).rowcount == 1
+    if is_out:
         for table in ("predictions", "traces"):
             connection.execute(f"DELETE FROM {table} {where}", key)
+    return is_out
 
 
 def save_run(connection, run):
@@ -121,9 +154,9 @@ def close_run(connection, run_id, n_questions):
 
 
 def list_done(connection, run_id, again=ACCIDENTS):
-    """Return the event_ids that a run has a reply for, as a set; one whose status is among `again` is none."""
-    sql = f"SELECT event_id FROM replies WHERE run_id = ? AND status NOT IN ({', '.join('?' * len(again))})"
-    return {row[0] for row in connection.execute(sql, [run_id, *again])}
+    """Return the (event_id, sample) that a run has a reply for, as a set; one whose status is among `again` is none."""
+    sql = f"SELECT event_id, sample FROM replies WHERE run_id = ? AND status NOT IN ({', '.join('?' * len(again))})"
+    return set(connection.execute(sql, [run_id, *again]))
 
 
 def sum_costs(connection, run_ids):

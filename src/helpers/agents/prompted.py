@@ -39,10 +39,13 @@ class Client(NamedTuple):
 
 
 class Transcript:
-    """The steps of one agent on one event, in the columns of the traces table, and what they cost."""
+    """The steps of one agent on one event, in the columns of the traces table, and what they cost.
 
-    def __init__(self, client):
-        self.client, self.steps, self.finish_reason = client, [], None
+    `sample` tells apart an event's repeats: each has requests of its own.
+    """
+
+    def __init__(self, client, sample=0):
+        self.client, self.sample, self.steps, self.finish_reason = client, sample, [], None
         self.deadline_at = time.monotonic() + client.door.deadline_s
         self.usage = dict.fromkeys(USAGE)
 
@@ -59,7 +62,8 @@ class Transcript:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
             options = {"temperature": 0, "extra_body": body} | options
         options = self.client.options | options
-        reply = ask(self.client.door, self.client.model, messages, deadline_at=self.deadline_at, **options)
+        given = {"sample": self.sample, "deadline_at": self.deadline_at}
+        reply = ask(self.client.door, self.client.model, messages, **given, **options)
         return self.keep(reply, actor)
 
     def keep(self, reply, actor=None):
@@ -100,7 +104,7 @@ def forecast(answer, client, event, world):
 
     `answer` returns the recording whose text holds the answer.
     """
-    transcript = Transcript(client)
+    transcript = Transcript(client, event.get("sample", 0))
     try:
         reply = answer(transcript, event, world)
     except LlmError as error:

@@ -36,28 +36,40 @@ KEYS |= {"model_family", "options", "usd_per_million"}
 """What an entry may say."""
 
 
-def load_entries(path=ROOT / "data/agents.toml"):
-    """Read the registry: {agent_id: entry}, checked.
+def load_entries(path=ROOT / "data/agents.toml", wanted=()):
+    """Read the registry: {agent_id: entry}, checked. A broken entry is left out: it must not stop the other agents.
 
-    Raises ValueError naming the agent and what is missing, unknown or not to be said there.
+    Raises ValueError naming the agent and what is missing, unknown or not to be said there, where a `wanted` entry is
+    broken, or the file is no TOML.
     """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path.name}: {error}") from None
+    kept = {}
     for agent_id, entry in entries.items():
-        check_name(f"{path.name}, agent", agent_id)
-        check_form(f"{path.name}, {agent_id}", entry)
-        for name, known in (("category", CATEGORIES), ("method", (*METHODS, *PROMPTED))):
-            if entry.get(name) not in known:
-                raise ValueError(f"{path.name}, {agent_id}: {name} must be one of {', '.join(known)}")
-        model = entry.get("model")
-        if entry["method"] in PROMPTED and not model:
-            raise ValueError(f"{path.name}, {agent_id}: the method {entry['method']} needs a model")
-        if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
-            names = ", ".join(LOCAL + name for name in MODELS)
-            raise ValueError(f"{path.name}, {agent_id}: there is no model {model!r}; there are {names}")
-    return entries
+        try:
+            check_name(f"{path.name}, agent", agent_id)
+            check_agent(f"{path.name}, {agent_id}", entry)
+            kept[agent_id] = entry
+        except ValueError:
+            if agent_id in wanted or not isinstance(entry, dict):
+                raise
+    return kept
+
+
+def check_agent(where, entry):
+    """Raise ValueError when an entry's form is wrong, or its category, method or model is not known."""
+    check_form(where, entry)
+    for name, known in (("category", CATEGORIES), ("method", (*METHODS, *PROMPTED))):
+        if entry.get(name) not in known:
+            raise ValueError(f"{where}: {name} must be one of {', '.join(known)}")
+    model = entry.get("model")
+    if entry["method"] in PROMPTED and not model:
+        raise ValueError(f"{where}: the method {entry['method']} needs a model")
+    if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
+        names = ", ".join(LOCAL + name for name in MODELS)
+        raise ValueError(f"{where}: there is no model {model!r}; there are {names}")
 
 
 def check_form(where, entry):

@@ -3,8 +3,8 @@
 A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer goes
 to the ledger as it comes, so a run that was killed continues where it was. A reply is final, an accident is not: what
 broke on the way (a connection, a server, an exception) is asked again by the next run, and so is what a ceiling kept
-from being asked, which is not stored at all. Baselines cost nothing: their answers to a
-day's questions on a source are made and stored together.
+from being asked, which is not stored at all (`stops` says when a run ends before its last question). Baselines cost
+nothing: their answers to a day's questions on a source are made and stored together.
 
 An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table (category,
 framework, params, condition, model, seed, ...). `event` is the event's row as a dict; `world`, which `opener` gives, is
@@ -16,7 +16,7 @@ counts, `cost_usd` and `finish_reason`.
 
 import importlib.metadata
 import pickle
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from functools import lru_cache
 from itertools import groupby
 
@@ -24,13 +24,11 @@ from tqdm import tqdm
 
 from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import ACCIDENTS, close_run, list_done, open_ledger, save_questions, save_run, sum_costs
+from helpers.agents.stops import Stopped, Watch, heed_signals
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
 from helpers.columns import check_name
-from helpers.papers import get_constant
+from helpers.models.llm import DEADLINE_S
 from helpers.store import dump_json, hash_text, list_columns
-
-DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
-"""Seconds a question, by default (FutureX 3.2.3)."""
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
@@ -100,17 +98,19 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
     }
 
 
-def list_tasks(runs, events, done):
-    """Return groups of questions still to be asked: by day, source, agent and event; `done` maps run_id to event_ids.
+def list_tasks(runs, events, done, samples=(0,)):
+    """Return groups of questions still to be asked, by day, source, agent and event.
 
-    A group is a day's questions on one source, so that whoever answers them reads its pages once.
+    A group is a day's questions on one source, so that whoever answers them reads its pages once. `done` maps run_id to
+    (event_id, sample); an event stands once for each of its samples, the repeats (`sample` 1 and on) after the first.
     """
     order = events.sort_values(["as_of", "source_id", "event_id"])
     rows = [{column: to_cell(v) for column, v in row.items()} for row in order.to_dict("records")]
     groups = []
     for _, day in groupby(rows, key=lambda event: (event["as_of"], event["source_id"])):
         day = list(day)
-        tasks = [(run, event) for run in runs for event in day if event["event_id"] not in done[run[0]]]
+        asked = [event | {"sample": n} if n else event for n in samples for event in day]
+        tasks = [(run, e) for run in runs for e in asked if (e["event_id"], e.get("sample", 0)) not in done[run[0]]]
         groups += [tasks] if tasks else []
     return groups
 
@@ -140,6 +140,8 @@ def run_agents(
     secrets=(),
     again=ACCIDENTS,
     max_accidents=None,
+    tries_first=False,
+    samples=(0,),
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
@@ -147,11 +149,13 @@ def run_agents(
     worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
     `deadline_s` is in seconds a question, by default the paper's limit (3.2.3). What the ledger holds is not asked
     again, refusals and timeouts neither: a missing prediction stays missing (4.1); a reply whose status is one of
-    `again` is none. After `max_accidents` in a row, or when a ceiling is reached, threads ask no further question,
-    those under way are stored as they end, and Stopped is raised. An agent whose code changed, or other events, are a
-    new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
-    after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on a
-    terminal only. `secrets` are kept out of stored reasons.
+    `again` is none. Each event is asked once for each of `samples`; other ones at another time are the same run. After
+    `max_accidents` in a row, at a ceiling, or at Ctrl-C (SIGINT, SIGTERM), threads ask no further question, those under
+    way are stored as they end, and Stopped is raised; with `tries_first` also when the first question, which then goes
+    alone, has no reply. A second Ctrl-C raises KeyboardInterrupt at once. An agent whose code changed, or other events,
+    are a new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is
+    named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on
+    a terminal only. `secrets` are kept out of stored reasons.
     """
     if mode not in ("process", "thread"):
         raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
@@ -166,56 +170,25 @@ def run_agents(
     with closing(open_ledger(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
-        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids})
-        watch = Watch(max_accidents)
+        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
+        n_left, n_all = sum(map(len, groups)), len(ids) * len(events) * len(samples)
+        watch = Watch(max_accidents, tries_first)
         if mode == "process":
             cheap = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
             arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets, cheap)
         else:
             tasks = sum(groups, [])
-            arrivals = run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets, watch.is_stopped)
+            arrivals = run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets, watch)
         try:
-            with closing(arrivals):
-                store_rows(
-                    ledger, watch.look(arrivals), ids, sum(map(len, groups)), len(ids) * len(events), progress, again
-                )
+            with closing(arrivals), heed_signals(watch) if mode == "thread" else nullcontext():
+                store_rows(ledger, watch.look(arrivals), ids, n_left, n_all, progress, again)
         finally:
             for run_id, _ in ids:
-                close_run(ledger, run_id, len(whole))
+                close_run(ledger, run_id, len(whole) * len(samples))
     run_ids = {agent_id: run_id for run_id, agent_id in ids}
-    if watch.reason:
-        raise Stopped(watch.reason, run_ids)
+    if watch.cause:
+        raise Stopped(watch.cause, watch.reason, run_ids)
     return run_ids
-
-
-class Stopped(RuntimeError):
-    """A run was stopped before its last question, with the reason; `run_ids` as `run_agents` returns them."""
-
-    def __init__(self, reason, run_ids):
-        super().__init__(reason)
-        self.run_ids = run_ids
-
-
-class Watch:
-    """Looks at what arrives, and says when a run is to stop and why: accidents in a row, or a ceiling."""
-
-    def __init__(self, max_accidents=None):
-        self.max_accidents, self.n_in_row, self.reason = max_accidents, 0, None
-
-    def is_stopped(self):
-        """Say whether no further question is to be asked."""
-        return self.reason is not None
-
-    def look(self, arrivals):
-        """Yield batches of rows as they arrive, without those of questions that a ceiling kept from being asked."""
-        for batch in arrivals:
-            for reply, _, _ in batch:
-                self.n_in_row = self.n_in_row + 1 if reply["status"] == "error" else 0
-                if reply["status"] == "over_budget":
-                    self.reason = self.reason or reply["reason"]
-                elif self.max_accidents and self.n_in_row >= self.max_accidents:
-                    self.reason = self.reason or f"{self.n_in_row} accidents in a row, the last: {reply['reason']}"
-            yield [rows for rows in batch if rows[0]["status"] != "over_budget"]
 
 
 def store_rows(ledger, arrivals, ids, n_left, n_all, progress, again):

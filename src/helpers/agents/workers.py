@@ -11,8 +11,9 @@ import time
 from collections import deque
 from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from multiprocessing.resource_tracker import ensure_running
 from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
 
@@ -31,6 +32,9 @@ N_STARTS = 3
 
 # pebble waits this long between SIGTERM and SIGKILL; with its 3 s a question could outlive its deadline by as much
 pebble.CONSTS.term_timeout = 0.5
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+"""What a person, or who started us, stops a run with."""
 
 CLOSE_S = 10
 """Seconds that a worker has at the end of a run to close its world."""
@@ -68,9 +72,10 @@ def check_columns(table, row):
 def make_rows(run, event, outcome, started_at=None, duration_s=None):
     """Return a question's rows, (reply, prediction, trace), as dicts; `run` is (run_id, agent_id).
 
-    An agent that gives no trace gets one step, how it ended. Raises ValueError for an unknown status or column.
+    `event` is its row; one of its repeats says which by `sample`, from 1. An agent that gives no trace gets one step,
+    how it ended. Raises ValueError for an unknown status or column.
     """
-    key = {"run_id": run[0], "event_id": event["event_id"], "sample": 0}
+    key = {"run_id": run[0], "event_id": event["event_id"], "sample": event.get("sample", 0)}
     status, given = outcome.get("status", "ok"), dict(outcome["prediction"])
     if status not in REPLY_STATUSES:
         raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
@@ -124,7 +129,9 @@ HERE = {}
 
 
 def start_worker(forecasts, opener, secrets):
-    """Open the world once in this worker process; it is closed when the process ends."""
+    """Open the world once in this worker process; it is closed when the process ends, which the parent decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     stack = ExitStack()
     Finalize(None, close_world, args=(stack,), exitpriority=10)
     HERE.update(forecasts=forecasts, secrets=secrets, stack=stack)
@@ -150,6 +157,17 @@ def work(batch):
     if "problem" in HERE:
         raise WorldError(HERE["problem"])
     return [ask_agent(HERE["forecasts"][run[1]], run, event, HERE["world"], HERE["secrets"]) for run, event in batch]
+
+
+@contextmanager
+def hold_signals():
+    """Hold Ctrl-C back in this thread and what it starts: a process that is still importing would print a trace."""
+    ensure_running()  # multiprocessing's tracker, whose start would let the signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def fail_future(error, task, deadline_s):
@@ -184,6 +202,7 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
     def start_pool():
         return pebble.ProcessPool(1, initializer=start_worker, initargs=(forecasts, opener, secrets), context=context)
 
+    @hold_signals()
     def feed(lane):
         if not pools[lane].active:
             pools[lane].join()
@@ -233,22 +252,24 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 
-def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), is_stopped=lambda: False):
+def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), watch=None):
     """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
 
     For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
-    answer is dropped and another question starts in its place. Once `is_stopped()`, none starts, and those under way
-    come to their ends. Raises WorldError when the world does not open.
+    answer is dropped and another question starts in its place. `watch` (`runs.Watch`) says how many of the workers may
+    be at work (`allow`), 0 once the run is stopped: those under way, which it sees in `under_way`, come to their ends.
+    Raises WorldError when the world does not open.
     """
-    tasks, arrivals, limits = deque(enumerate(tasks)), SimpleQueue(), {}
+    tasks, arrivals = deque(enumerate(tasks)), SimpleQueue()
+    limits, allow = ({}, lambda workers: workers) if watch is None else (watch.under_way, watch.allow)
 
     def answer(number, run, event):
         arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
 
     with ExitStack() as stack:
         world = enter_world(opener, stack)
-        while limits or (tasks and not is_stopped()):
-            while tasks and len(limits) < workers and not is_stopped():
+        while limits or (tasks and allow(workers)):
+            while tasks and len(limits) < allow(workers):
                 number, task = tasks.popleft()
                 limits[number] = task, time.monotonic() + deadline_s
                 threading.Thread(target=answer, args=(number, *task), daemon=True).start()

@@ -39,7 +39,7 @@ def describe_arm(arm_id, arm, entry, seconds, whole):
 
 def record_arm(arm_id, arm, end=math.inf):
     """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
-    entry = load_entries()[arm["agent"]]
+    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     whole = read_table("events", arm["window"])
     events = select_events(arm, whole)
     done = list_recorded(arm_id)
@@ -82,7 +82,7 @@ def ask_again(arm_id, arm, n):
     Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
     LookupError when nothing is recorded, RuntimeError when a request fails.
     """
-    entry = load_entries()[arm["agent"]]
+    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
     chosen = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n]
     if not chosen:

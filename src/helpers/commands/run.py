@@ -1,18 +1,28 @@
-"""`make run AGENT=name LIMIT=20`: put agents to a sample of events, beside the baselines, and show their scores."""
+"""`daybefore run --agent name --limit 20` (make run AGENT=name LIMIT=20): put agents to a sample of events.
 
-import argparse
+The baselines run beside them; their scores are shown.
+"""
+
+import math
 import os
-from contextlib import ExitStack, closing
+import signal
+import sys
+from contextlib import ExitStack, closing, suppress
+
+import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries, read_prices
-from helpers.agents.runs import DEADLINE_S, Stopped, describe_run, order_events, run_agents, sample_events
+from helpers.agents.runs import DEADLINE_S, describe_run, run_agents, sample_events
+from helpers.agents.stops import Stopped
+from helpers.agents.workers import STOPS
 from helpers.calendar import list_days
+from helpers.commands.main import build_parser
 from helpers.commands.results import show_results
-from helpers.models.costs import get_prices
-from helpers.models.llm import open_door
+from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
+from helpers.models.llm import is_final, open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world
@@ -24,12 +34,15 @@ MANY_PAID = 50
 N_REPLY = 300
 """Tokens that a reply is taken to have in the estimate before a run."""
 
+SHORT = 500
+"""Tokens of a reply that are enough for most answers; said where the bound of a request is too much."""
+
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
 
 
-def parse_positive(name, text):
-    """Return a positive whole number. Raises ValueError that names the setting.
+def parse_positive(name, text, least=1):
+    """Return a whole number that is at least `least`. Raises ValueError that names the setting.
 
     >>> parse_positive("LIMIT", "20")
     20
@@ -38,7 +51,7 @@ def parse_positive(name, text):
         ...
     ValueError: LIMIT must be a positive whole number such as 20, not 'all'
     """
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or int(text) < least:
         raise ValueError(f"{name} must be a positive whole number such as 20, not {text!r}")
     return int(text)
 
@@ -59,38 +72,92 @@ def choose_agents(registry, names):
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
-def connect_prompted(agent_id, entry, window, events, stack, *, deadline_s, ceiling_usd):
-    """Return an agent that asks a language model, its model within reach; only what is not recorded will be asked.
+def parse_amount(name, text):
+    """Return a positive number. Raises ValueError that names the setting.
+
+    >>> parse_amount("CEILING", "0.5")
+    0.5
+    >>> parse_amount("CEILING", "-1")
+    Traceback (most recent call last):
+        ...
+    ValueError: CEILING must be a positive number of US dollars such as 1.5, not '-1'
+    """
+    with suppress(ValueError):
+        if 0 < (amount := float(text)) < math.inf:
+            return amount
+    raise ValueError(f"{name} must be a positive number of US dollars such as 1.5, not {text!r}")
+
+
+def tell(text):
+    """Print what a run is doing now: on standard error, so that standard output is its result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- before the first request ----------------------------------------------------------------------------------------
+
+
+def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s, again, samples):
+    """Return the events that neither an earlier run's ledger nor a packed recording answers, a row for each repeat."""
+    run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
+    done = {(event_id, 0) for event_id in list_recorded(f"{agent_id}-{window}")}
+    if path.exists():
+        with closing(open_ledger(path)) as ledger:
+            done |= list_done(ledger, run_id, again)
+    asked = [(event_id, n) for n in samples for event_id in events["event_id"]]
+    keep = [key not in done for key in asked]
+    return pd.concat([events] * len(samples), ignore_index=True)[keep]
+
+
+def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceiling_usd):
+    """Return an agent that asks a language model, its model within reach when questions are `left` to ask it.
 
     Raises ValueError with what to do when the model cannot be reached: no such model, no key, no server, no network.
     """
-    run_id = f"{agent_id}-{window}"
-    is_live = not set(events["event_id"]) <= set(list_recorded(run_id))
+    run_id, is_live, is_free = f"{agent_id}-{window}", len(left) > 0, bool(get_local_name(entry))
     problem = check_entry(entry) if is_live else None
     if problem:
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
-    prices, is_free = read_prices(entry), bool(get_local_name(entry))
-    if ceiling_usd is not None and not is_free and prices is None and get_prices(entry["model"]) is None:
+    prices = read_prices(entry)
+    if is_live and ceiling_usd is not None and not is_free and prices is None and get_prices(entry["model"]) is None:
         raise ValueError(
             f"{agent_id}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
             "{ input = ..., output = ... } into its table in data/agents.toml, or leave the ceiling out"
         )
+    if is_live and is_free:
+        tell(f"{agent_id}: starting its model on this machine ...")
     connection = open_model(entry, stack) if is_live else None
     settings = {"deadline_s": deadline_s, "prices": prices, "command": f"make run AGENT={agent_id}"}
-    settings["ceiling_usd"] = None if is_free else ceiling_usd
+    settings["ceiling_usd"] = None if is_free or not is_live else ceiling_usd
     door = open_door(run_id, live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
-    return connect_agent(entry, door)
+    if is_live:
+        check_bound(agent_id, entry, left, door)
+    elif door.recordings.rows:
+        tell(f"{agent_id}: all its questions have replies, recorded under {door.recordings.folder}; no model is asked")
+    return connect_agent(entry, door), door
 
 
-def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s):
-    """Return the events that neither an earlier run's ledger nor a recording answers."""
-    run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
-    done = set(list_recorded(f"{agent_id}-{window}"))
-    if path.exists():
-        with closing(open_ledger(path)) as ledger:
-            done |= list_done(ledger, run_id)
-    return events[~events["event_id"].isin(done)]
+def check_bound(agent_id, entry, left, door):
+    """Raise ValueError when the ceiling leaves no room for one request, with the reason in tokens and dollars."""
+    if door.ceiling_usd is None:
+        return
+    options, prices = entry.get("options", {}), name_prices(door, entry["model"])
+    prompt = max((fill_prompt(event) for event in left.to_dict("records")), key=len)
+    request = {"model": entry["model"], "messages": [{"role": "user", "content": prompt}], "options": options}
+    bound, room = bound_cost(door, request), door.ceiling_usd - door.spent_usd
+    if bound <= room:
+        return
+    n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
+    n_input = round((bound - n_output * prices[1]) / prices[0]) if prices[0] else len(prompt)
+    least = bound_cost(door, request | {"options": options | {"max_tokens": SHORT}})
+    advice = f"a CEILING above {write_usd(door.spent_usd + bound)} makes room"
+    if n_output > SHORT and least < bound:
+        advice += f", and so does options = {{ max_tokens = {SHORT} }} in its table: {write_usd(least)} USD a request"
+    raise ValueError(
+        f"{agent_id}: the ceiling leaves no room for a request: {write_usd(door.spent_usd)} of "
+        f"{write_usd(door.ceiling_usd)} USD are spent, and one can cost {write_usd(bound)} USD, by {n_input:,} "
+        f"tokens of prompt and up to {n_output:,} of reply; {advice}; nothing was asked"
+    )
 
 
 def estimate_cost(entry, events):
@@ -106,36 +173,72 @@ def estimate_cost(entry, events):
     if prices is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
     cost = n_tokens * prices[0] + len(events) * N_REPLY * prices[1]
-    return f"{told} and {cost:.4f} USD; what it looks up or thinks comes on top", cost > 0
+    return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
 
-def announce(agent_id, entry, events, *, is_limited):
+def announce(agent_id, entry, left, door, *, is_limited, n_samples):
     """Print what a run will ask and take, before the first request.
 
     Raises ValueError when many questions would be paid for and nobody has said how many.
     """
-    told, is_paid = estimate_cost(entry, events)
-    if is_paid and len(events) > MANY_PAID and not is_limited:
+    if left.empty:
+        return
+    told, is_paid = estimate_cost(entry, left)
+    if is_paid and len(left) > MANY_PAID and not is_limited:
         raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
-    if len(events):
-        print(f"{agent_id}: {told}", flush=True)
+    n_recorded = sum(is_final(row) for row in door.recordings.rows.values())
+    print(f"{agent_id}: {told}", flush=True)
+    if n_recorded:
+        print(f"{agent_id}: {n_recorded} replies are recorded already; what they answer is not asked, or paid, again")
+    if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
+        print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
 
 
-def try_first(agent_id, agent, events, world):
-    """Ask an agent its first question; raises ValueError when its model gives no reply, with the reason.
+# --- the run ---------------------------------------------------------------------------------------------------------
 
-    The reply is recorded, so it is not asked a second time.
+
+def explain_stop(agent_id, stopped, ceiling_usd):
+    """Return why an agent was stopped and how it goes on, as a sentence."""
+    if stopped.cause == "first":
+        return f"{agent_id}: its model did not answer the first question: {stopped}; nothing else was asked"
+    if stopped.cause == "ceiling":
+        higher = f"CEILING={write_usd(2 * ceiling_usd)}" if ceiling_usd else "a higher CEILING"
+        return (
+            f"{agent_id} has reached its ceiling: {stopped}; what was answered is stored, and {higher}, which counts "
+            "all that the run has ever cost, goes on from there; the same CEILING asks nothing"
+        )
+    rest = "what was answered is stored; the same command asks for the rest, and for accidents again"
+    return f"{agent_id} was stopped: {stopped}; {rest}"
+
+
+def ask_prompted(agents, entries, events, opener, path, *, at_once, ceiling_usd, **options):
+    """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
+
+    Raises ValueError when the first of them answers nothing, Interrupted when Ctrl-C came.
     """
-    first = order_events(events).iloc[0].to_dict()
-    outcome = agent["forecast"](first, world)
-    if outcome.get("status") in ("error", "timeout", "unsupported", "over_budget"):  # nothing is stored of it yet
-        raise ValueError(f"{agent_id}: its model did not answer the first question: {outcome['reason']}")
+    run_ids, stops = {}, []
+    for name, agent in agents.items():
+        n = 1 if get_local_name(entries[name]) else at_once
+        try:
+            run_ids |= run_agents({name: agent}, events, opener, path, workers=n, mode="thread", **options)
+        except Stopped as stopped:
+            reason = explain_stop(name, stopped, ceiling_usd)
+            if stopped.cause == "signal":
+                raise Interrupted(reason) from None
+            if stopped.cause == "first" and not run_ids:
+                raise ValueError(reason) from None
+            run_ids |= stopped.run_ids
+            stops.append(reason)
+    return run_ids, stops
 
 
-def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure):
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after what was under way has been stored."""
+
+
+def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1):
     """Run the agents asked for and the baselines, print their scores and where the replies are."""
-    entries = load_entries()
-    agents = load_agents()
+    entries, agents = load_entries(wanted=names), load_agents()
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     baselines = {name: agent for name, agent in chosen.items() if name in agents}
     list_days(window)  # raises ValueError for an unknown window
@@ -144,50 +247,57 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     local = not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
+    asking = {"again": (*ACCIDENTS, *["timeout"] * is_retry), "samples": range(n_samples)}
     with ExitStack() as stack:
-        opener = stack.enter_context(open_world(local=local, keeps_pages=True))
-        limits, prompted = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}, {}
+        prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}
         for name in [name for name in chosen if name not in agents]:
-            prompted[name] = connect_prompted(name, entries[name], window, events, stack, **limits)
-            left = count_unanswered(path, name, prompted[name], events, **options)
-            announce(name, entries[name], left, is_limited=limit is not None or is_sure)
-            try_first(name, prompted[name], events, opener())
-        run_ids = run_agents(baselines, events, opener, path, workers=workers, **options)
-        options |= {"again": (*ACCIDENTS, *["timeout"] * is_retry), "max_accidents": MAX_ACCIDENTS, "mode": "thread"}
-        stops = []
-        for name, agent in prompted.items():
-            n = 1 if get_local_name(entries[name]) else at_once
-            try:
-                run_ids |= run_agents({name: agent}, events, opener, path, workers=n, **options)
-            except Stopped as stopped:
-                run_ids |= stopped.run_ids
-                stops.append(f"{name} was stopped: {stopped}")
+            agent = connect_agent(entries[name], None)
+            left = count_unanswered(path, name, agent, events, **options, **asking)
+            prompted[name], door = connect_prompted(name, entries[name], left, window, stack, **limits)
+            announce(name, entries[name], left, door, is_limited=limit is not None or is_sure, n_samples=n_samples)
+        tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *baselines])} ...")
+        opener = stack.enter_context(open_world(local=local, keeps_pages=True))
+        asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
+        run_ids, stops = ask_prompted(prompted, entries, events, opener, path, **options, **asking)
+        run_ids |= run_agents(baselines, events, opener, path, workers=workers, **options)
     print(show_results(path, run_ids, events, window, list(baselines), seed))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
-    print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
     if stops:
-        raise RuntimeError(
-            "\n".join(stops)
-            + "\nWhat was answered is stored; the same command asks for the rest, and for accidents again."
-        )
+        tell("\n".join(f"daybefore run: {stop}" for stop in stops))
+        raise SystemExit(3)
+    if limit is not None and len(events) < len(whole):
+        print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
 
 
-def main(arguments=None):
-    """Read the command line and run; a wrong setting ends in one sentence that says what to do."""
-    parser = argparse.ArgumentParser(prog="make run", description=__doc__)
+def read_arguments(arguments):
+    """Return the settings of the command line; what cannot be read ends in one sentence."""
+    parser = build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
     parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
+    parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
     parser.add_argument("--at-once", default="8", help="questions at once to a provider's model (default 8)")
-    parser.add_argument("--ceiling", type=float, help="US dollars that the agent may cost in all (default: no limit)")
+    parser.add_argument("--ceiling", help="US dollars that the agent may cost in all (default: no limit)")
     parser.add_argument("--retry", action="store_true", help="ask again what timed out, too")
     parser.add_argument("--yes", action="store_true", help=f"more than {MANY_PAID} paid questions without a limit")
     parser.add_argument(
         "--deadline", default=str(DEADLINE_S), help=f"seconds a question (default {DEADLINE_S}, as in FutureX)"
     )
-    parser.add_argument("--sample-seed", default=SEED, type=int, help="another seed is another sample")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--sample-seed", default=str(SEED), help="another seed is another sample")
+
+    def refuse(problem):
+        tell(f"daybefore run: {problem}; daybefore run --help lists what there is")
+        raise SystemExit(2)
+
+    parser.error = refuse
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    """Read the command line and run; a wrong setting ends in one sentence that says what to do."""
+    given = read_arguments(arguments)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
     try:
         run(
             given.agent or ["last_value"],
@@ -195,16 +305,22 @@ def main(arguments=None):
             None if given.limit is None else parse_positive("LIMIT", given.limit),
             workers=parse_positive("--workers", given.workers),
             deadline_s=parse_positive("--deadline", given.deadline),
-            seed=given.sample_seed,
+            seed=parse_positive("--sample-seed", given.sample_seed, least=0),
             at_once=parse_positive("--at-once", given.at_once),
-            ceiling_usd=given.ceiling,
+            ceiling_usd=None if given.ceiling is None else parse_amount("CEILING", given.ceiling),
             is_retry=given.retry,
             is_sure=given.yes,
+            n_samples=parse_positive("SAMPLES", given.samples),
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"make run: {problem}") from None
-    except KeyboardInterrupt:
-        raise SystemExit("\nstopped; what was answered is stored, and the same command goes on from there") from None
+        raise SystemExit(f"daybefore run: {problem}") from None
+    except KeyboardInterrupt as stopped:
+        rest = "stopped; what was answered is stored, and the same command goes on from there"
+        tell(f"daybefore run: {stopped}" if str(stopped) else f"\n{rest}")
+        raise SystemExit(130) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

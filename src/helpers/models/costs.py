@@ -1,5 +1,6 @@
 """What requests to models cost: prices, counts of tokens, the most that a request can cost, room under a ceiling."""
 
+import math
 import time
 from functools import lru_cache
 
@@ -15,6 +16,17 @@ AHEAD_S = 0.5
 
 MAX_COUNT = 10**9
 """Tokens beyond which a provider's count is no count."""
+
+
+def write_usd(amount):
+    """Return an amount of US dollars as text: four decimals, more where it is small, none in vain.
+
+    >>> write_usd(1e-06), write_usd(0.0123456), write_usd(1.5), write_usd(20), write_usd(0)
+    ('0.000001', '0.0123', '1.5', '20', '0')
+    """
+    decimals = 4 if not amount or abs(amount) >= 0.001 else 1 - math.floor(math.log10(abs(amount)))
+    text = f"{amount:.{decimals}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def read_count(value, least=0):
@@ -75,11 +87,12 @@ def reserve(door, model, bound, limit):
     """
     with door.room:
         while door.ceiling_usd is not None:
-            spent = f"not asked: {door.spent_usd:.4f} USD are spent, the ceiling is {door.ceiling_usd:g}"
+            spent, ceiling = write_usd(door.spent_usd), write_usd(door.ceiling_usd)
+            spent = f"not asked: {spent} USD are spent, the ceiling is {ceiling}"
             if bound is None:
                 raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
             if door.spent_usd + bound > door.ceiling_usd:
-                raise LlmError("over_budget", f"{spent}, this request can cost {bound:.4f}")
+                raise LlmError("over_budget", f"{spent}, this request can cost {write_usd(bound)}")
             if not door.n_under_way or door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
                 break
             if not door.room.wait(max(0.0, limit - AHEAD_S - time.monotonic())):

@@ -1,0 +1,93 @@
+"""When a run of questions in threads is to stop, and why: accidents in a row, a ceiling, Ctrl-C."""
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+
+from helpers.agents.workers import STOPS
+
+NO_REPLY = ("error", "timeout", "unsupported")
+"""Statuses of a first question that tell of a wrong setting, or a server that is gone."""
+
+
+class Stopped(RuntimeError):
+    """A run was stopped before its last question; `cause` is "first", "accidents", "ceiling" or "signal".
+
+    `run_ids` are as `run_agents` returns them.
+    """
+
+    def __init__(self, cause, reason, run_ids):
+        super().__init__(reason)
+        self.cause, self.run_ids = cause, run_ids
+
+
+class Watch:
+    """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked."""
+
+    def __init__(self, max_accidents=None, tries_first=False):
+        self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
+        self.cause, self.reason, self.under_way = None, None, {}
+
+    def stop(self, cause, reason):
+        """Stop the run; the first cause is kept."""
+        if self.cause is None:
+            self.cause, self.reason = cause, reason
+
+    def allow(self, workers):
+        """Return how many questions may be under way: none once stopped, one until the first has its reply."""
+        return 0 if self.cause else 1 if self.is_trying else workers
+
+    def look(self, arrivals):
+        """Yield batches of rows as they arrive, without those that are no reply and tell of a setting.
+
+        That is what a ceiling kept from being asked, and a first question that could not be asked.
+        """
+        for batch in arrivals:
+            kept = [rows for rows in batch if self.judge(rows[0])]
+            yield kept
+
+    def judge(self, reply):
+        """Count a reply, stop the run where it is due, and say whether the reply is to be stored."""
+        status, reason = reply["status"], reply["reason"]
+        self.n_in_row = self.n_in_row + 1 if status == "error" else 0
+        if status == "over_budget":
+            self.stop("ceiling", reason)
+            return False
+        if self.is_trying and status in NO_REPLY:
+            self.stop("first", reason)
+            return False
+        self.is_trying = False
+        if self.max_accidents and self.n_in_row >= self.max_accidents:
+            self.stop("accidents", f"{self.n_in_row} accidents in a row, the last: {reason}")
+        return True
+
+
+@contextmanager
+def heed_signals(watch):
+    """Stop a run at the first SIGINT (Ctrl-C) or SIGTERM, raise KeyboardInterrupt at the second; in the main thread.
+
+    A line on standard error says what is under way and what a second one costs.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = []
+
+    def stop(number, frame):
+        heard.append(number)
+        if len(heard) > 1:
+            raise KeyboardInterrupt
+        n = len(watch.under_way)
+        what = f"{n} question{'s are' if n != 1 else ' is'} under way and will be stored as they end"
+        again = "a second Ctrl-C stops at once, and what they have not answered by then is asked, and paid, again"
+        told = f"\nstopping: no further question is asked, {what}; {again}\n" if n else "\nstopping\n"
+        os.write(2, told.encode())  # print is not safe here: the signal may come while it is at work
+        watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")
+
+    before = {number: signal.signal(number, stop) for number in STOPS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -33,6 +33,7 @@ OWN_ARGUMENTS = {
     "chunk": "trials in memory at once; changes no number",
     "n_boot": "draws behind an interval",
     "n_draws": "draws by chance",
+    "samples": "which of its repeats a question is asked for: the first",
     "workers": "processes on this machine",
 }
 """Arguments whose default is never a paper's, and what they are."""

@@ -13,11 +13,16 @@ START_S = 120
 
 @contextmanager
 def run_server(server):
-    """Run a server in a thread of this process until the block ends; yields its address."""
+    """Run a server in a thread of this process until the block ends; yields its address.
+
+    A server that has a `token` wants it with each request; it stands in the address, as http://gateway:token@127.0.0.1:port,
+    from where clients that take the address as their proxy send it (RFC 9110, Proxy-Authorization).
+    """
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        token = f"gateway:{server.token}@" if getattr(server, "token", "") else ""
+        yield f"http://{token}127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()

@@ -1,12 +1,12 @@
 """Planted pages: on loopback only, out of every index, and counted when they move an agent - and only then."""
 
-import http.client
 import json
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+import requests
 from builders import reply_with
 
 from helpers import store
@@ -165,10 +165,9 @@ def test_no_planted_page_enters_the_replay_web_its_search_or_its_gateway(site, w
     assert error.value.status == "outside"
     assert site.asked == [URL], "the other studies' crawler never reached the site"
     assert all("test" not in page["url"].split("/")[2] for page in crawler.gateway.pages.values())
-    proxy = http.client.HTTPConnection(crawler.gateway.session.proxies["http"].removeprefix("http://"))
-    proxy.request("GET", URL, headers={"Accept-Datetime": AS_OF})
-    assert proxy.getresponse().status == 404, "the replay server itself has no such page"
-    proxy.close()
+    proxies = crawler.gateway.session.proxies
+    response = requests.get(URL, headers={"Accept-Datetime": AS_OF}, proxies=proxies, timeout=5)
+    assert response.status_code == 404, "the replay server itself has no such page"
 
 
 # --- figures, claims, defences ---------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ import pytest
 import requests
 from builders import open_sites
 
-from helpers.world.archive import Misbehaviour
+from helpers.servers import run_server
+from helpers.world.archive import Misbehaviour, build_server
 from helpers.world.extract import ExtractionError
 from helpers.world.gateway import GatewayError
 
@@ -136,8 +137,7 @@ def test_without_faults_nothing_differs(few, calm):
 
 
 def test_the_server_says_what_it_cannot_answer(few):
-    with open_sites({"clemson": few["clemson"]}) as crawler:
-        base = crawler.gateway.session.proxies["http"]
+    with run_server(build_server({"clemson": few["clemson"]}, is_open=True)) as base:
         url = f"{base}/{few['clemson'].address.removeprefix('http://')}"
         assert requests.get(url, timeout=5).status_code == 400
         assert requests.get(url, timeout=5, params={"at": "2016-10-10T00:00:00"}).status_code == 400
@@ -149,3 +149,19 @@ def test_the_server_says_what_it_cannot_answer(few):
         assert "9 October 2016" in page.text
         page = requests.get(url, timeout=5, params={"at": "2016-10-10T20:59:59+08:00"})
         assert "9 October 2016" not in page.text
+
+
+def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("helpers.world.sources.ROOT", tmp_path)
+    (tmp_path / "data/replay").mkdir(parents=True)
+    (tmp_path / "data/replay/clemson.csv").write_text("occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n")
+    (tmp_path / "data/replay/weather_bwi.csv").write_text("day;entity\n1;2\n")
+    rows = "occurred_at,entity,kp_sum,ap\n2016-10-01,Earth,5,7\n"
+    (tmp_path / "data/replay/geomagnetic.csv").write_text(rows)
+    with open_sites({name: few[name] for name in NAMES}) as crawler:
+        outcomes = try_all(crawler, ("clemson", "weather_bwi", "oil_brent", "geomagnetic"), HOURS[:1])
+    assert [outcome for outcome in outcomes.values() if isinstance(outcome, str)] == ["down"] * 3
+    assert len(outcomes["geomagnetic", HOURS[0]]) == 2
+    said = capsys.readouterr().err
+    assert "clemson: no page can be made of its rows" in said and "bwi.replay" in said and "brent.replay" in said
+    assert "Traceback" not in said

@@ -1,10 +1,13 @@
 """The gateway lets through what is dated, in time, inside the world, small and quick, and nothing else."""
 
 import gzip
+import http.client
 import time
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
+import requests
 from builders import open_sites, serve
 
 from helpers.store import list_columns
@@ -95,7 +98,17 @@ def test_nothing_outside_is_asked_for(url):
     assert asked == []
 
 
-@pytest.mark.parametrize("place", ["http://example.org/", "//example.org/x", "https://site.replay/", "ftp://a.replay/"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "http://example.org/",
+        "//example.org/x",
+        "https://site.replay/",
+        "ftp://a.replay/",
+        "http://[a.replay]",
+        "http://[",
+    ],
+)
 def test_a_redirect_to_outside_is_refused(place):
     asked = []
 
@@ -236,3 +249,110 @@ def test_each_page_is_recorded_whole(sources):
     assert not pages.isna().any().any()
     assert list(pages["source_id"]) == ["clemson", "clemson", "geomagnetic"]
     assert (pd.to_datetime(pages["published_at"]) < pd.to_datetime(pages["retrieved_at"])).all()
+
+
+NAMING = (
+    "?at=",
+    "?q=1&at=",
+    "?%61t=",
+    "?a%74=",
+    "?%61%74=",
+    "?at=2016-10-01&at=",
+    "?AT=",
+    "?q=1;at=",
+    "?at&b=",
+)
+"""Ways in which an address may name a moment of its own."""
+
+
+@pytest.mark.parametrize("query", NAMING)
+def test_an_address_that_names_a_moment_is_refused_and_never_asked_for(query):
+    asked = []
+
+    def answer(handler):
+        asked.append(handler.path)
+        reply(handler, b"", 302, Location=f"/moved{query}2016-12-24T00:00:00%2B08:00")
+
+    with pytest.raises(GatewayError, match="names no moment") as caught:
+        fetch(answer, f"{URL}{query}2016-12-24T00:00:00%2B08:00")
+    assert "2016-12" not in str(caught.value) and asked == []
+    with pytest.raises(GatewayError, match="names no moment") as caught:
+        fetch(answer)
+    assert "2016-12" not in str(caught.value) and asked == [URL], "a redirect is no way around"
+
+
+def test_a_refusal_does_not_name_the_later_moment():
+    with pytest.raises(GatewayError) as caught:
+        fetch(lambda handler: reply(handler, Memento_Datetime="Wed, 12 Oct 2016 03:04:05 GMT"), f"{URL}?day=2016-10-12")
+    assert caught.value.status == "too_late"
+    assert "2016-10-12" not in str(caught.value) and "11:04" not in str(caught.value)
+
+
+@pytest.mark.parametrize("moment", ["Fri, 31 Dec 9999 00:00:00 GMT", "Sun, 09 Oct 2016 15:59:59 +99999999999999"])
+def test_a_moment_out_of_all_bounds_is_a_refusal(moment):
+    assert refuse(lambda handler: reply(handler, Memento_Datetime=moment)) in ("undated", "too_late")
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "unicode_escape", "rot13", "undefined", "no-such"])
+def test_no_declared_charset_breaks_the_reading(charset):
+    body = "12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252") + b"\\ud800-" * 3
+    page = fetch(lambda handler: reply(handler, body, Content_Type=f"text/html; charset={charset}"))
+    assert page.text.startswith("12 °C") and page.text.encode()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a..replay/", f"http://{'x' * 80}.replay/", "http://a.replay:99999999/", "http://.replay/"]
+)
+def test_an_odd_host_is_a_refusal(url):
+    def answer(handler):
+        reply(handler, status=404)
+
+    with serve(answer) as proxy, pytest.raises(GatewayError):
+        Gateway(proxy).fetch(url, AS_OF)
+
+
+def test_a_broken_title_is_none():
+    page = fetch(lambda handler: reply(handler, b'{"source": "a\tb"}', Content_Type="application/json"))
+    assert page.text
+
+
+# --- the server's token -----------------------------------------------------------------------------------------------
+
+
+def test_without_its_token_the_replay_web_serves_nothing(world, sources):
+    address = urlsplit(world.args[0])
+    assert len(address.password) == 32
+    url, head = sources["clemson"].address, {"Accept-Datetime": JUST_BEFORE}
+    for token in (None, "", "0" * 32, "é"):
+        proxy = (
+            f"http://gateway:{token}@127.0.0.1:{address.port}"
+            if token is not None
+            else f"http://127.0.0.1:{address.port}"
+        )
+        with pytest.raises(GatewayError, match="the site answered 407"):
+            Gateway(proxy).fetch(url, AS_OF)
+        for path in (url, f"/{url.removeprefix('http://')}?at=2016-10-30T00:00:00Z", "http://no.replay/", "*", "/"):
+            connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=5)
+            connection.request("GET", path, headers=head)
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (407, b"this server answers its gateway only")
+    assert "9 October" not in Gateway(world.args[0]).fetch(url, AS_OF).text
+
+
+def test_each_start_has_a_token_of_its_own(sources):
+    few = {"clemson": sources["clemson"]}
+    with open_sites(few) as one, open_sites(few) as other:
+        tokens = [urlsplit(crawler.gateway.session.proxies["http"]).password for crawler in (one, other)]
+    assert tokens[0] != tokens[1]
+
+
+@pytest.mark.parametrize("query", ["?at=", "?%61t=", "?at=2016-10-01T00:00:00Z&at="])
+def test_with_a_token_an_address_cannot_name_the_moment(sources, query):
+    """The second lock: whoever holds the token still gets the page of the header's moment."""
+    with open_sites({"clemson": sources["clemson"]}) as crawler:
+        proxies, url = crawler.gateway.session.proxies, sources["clemson"].address
+        early = requests.get(url, headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5)
+        tricked = requests.get(
+            f"{url}{query}2016-10-30T00:00:00Z", headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5
+        )
+    assert early.status_code == 200 and tricked.text == early.text

@@ -53,6 +53,13 @@ def test_load_only_sources_come_when_built(tmp_path, monkeypatch, sources):
         ('period = "daily"', 'period = "yearly"', "period: 'yearly' is none of daily, weekly"),
         ('variable = "tmax"', 'variable = "tmux"', "variable: 'tmux' is none of tmax, tmin; did you mean tmax"),
         ('lag_days = 1\nhour = "09:00"', "lag_minutes = 5", "hour is missing: values have a time of day"),
+        ("lag_days = 1", "lag_days = 0", "publication.hour: the day has not ended then; add settled_at"),
+        (
+            'lag_days = 1\nhour = "09:00"',
+            "lag_minutes = 59",
+            "publication.lag_minutes: a value's period has not",
+        ),
+        ('"daily"\ndirectly', '"monthly"\ndirectly', "publication.lag_days: a month, dated by its first day, has not"),
         ("(?P<tmax>", "(?P<tmx>", "extract.pattern: the group tmx is no variable; did you mean tmax"),
         ("(?P<tmax>", "(?P<tmax", "extract.pattern: it is no regular expression"),
         ("{tmax}", "{tmx}", "page.sentence: {tmx} is unknown; did you mean tmax"),

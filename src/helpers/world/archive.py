@@ -2,15 +2,19 @@
 
 The moment comes with each request (Memento, RFC 7089: `Accept-Datetime`) and the answer's `Memento-Datetime` is the
 publication moment of the newest row on the page. A row is never shown before it was published. It answers as an HTTP
-proxy (`GET http://host/path`), so a client needs only to be told its proxy, and at /host/path for a person's browser.
+proxy (`GET http://host/path`), so a client needs only to be told its proxy: an address with a token, new at each start,
+without which nothing is served.
 
-Run `python -m helpers.world.archive` to look at it; it prints its address.
+Run `python -m helpers.world.archive --open` to look at it with a browser: it prints its address, asks for no token, and
+answers at /host/path?at=2016-10-10T00:00:00%2B08:00 too.
 """
 
 import argparse
+import base64
 import bisect
 import json
 import random
+import secrets
 import sys
 import threading
 from dataclasses import dataclass
@@ -118,17 +122,29 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def parse_request(self):
+        """Read a request's head; one without the server's token, if it has one, is answered 407 and goes no further."""
+        if not super().parse_request():
+            return False
+        token = getattr(self.server, "token", "")
+        wanted = b"Basic " + base64.b64encode(f"gateway:{token}".encode())
+        if token and not secrets.compare_digest(self.headers.get("Proxy-Authorization", "").encode(), wanted):
+            self.answer(407, "this server answers its gateway only")
+            return False
+        return True
+
     def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
         url = self.path if "://" in self.path else f"http:/{self.path}"
         parts = urlsplit(url)
-        wanted = parse_qs(parts.query).get("at", [None])[0] or self.headers.get("Accept-Datetime")
+        at = [] if self.server.token else parse_qs(parts.query).get("at", [])
+        wanted = at[0] if at else self.headers.get("Accept-Datetime")
         site = self.find_site(f"{parts.scheme}://{parts.netloc}{parts.path}")
         if site is False:
             return self.answer(500, "the site's rows cannot be read")
         if site is None:
             return self.answer(404, "no source of the replay world has this address")
         if wanted is None:
-            return self.answer(400, "say a moment: the header Accept-Datetime, or ?at=2016-10-10T00:00:00%2B08:00")
+            return self.answer(400, "say a moment: the header Accept-Datetime")
         try:
             clock = int(parse_moment(wanted).timestamp())
         except (ValueError, TypeError):
@@ -187,11 +203,15 @@ def parse_moment(text):
     return moment
 
 
-def build_server(sources, misbehaviour=Misbehaviour(), port=0):
-    """Return a server on loopback over these sources; `server_address` tells its port."""
+def build_server(sources, misbehaviour=Misbehaviour(), port=0, *, is_open=False):
+    """Return a server on loopback over these sources; `server_address` tells its port.
+
+    It has a `token` of its own, which `run_server` puts into its address, unless it is open to anybody.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     server.misbehaviour = misbehaviour
+    server.token = "" if is_open else secrets.token_hex(16)
     server.sites = Sites(sources, misbehaviour)
     return server
 
@@ -203,10 +223,11 @@ def main():
     parser.add_argument(
         "--local", action="store_true", help="also the load-only sources, if built (make slice LOCAL=1)"
     )
+    parser.add_argument("--open", action="store_true", help="answer anybody, and ?at= in an address: for a browser")
     parser.add_argument("--misbehaviour", default="{}", help='faults as JSON, e.g. {"seed": 1, "outage": 0.1}')
     options = parser.parse_args()
     faults = Misbehaviour(**json.loads(options.misbehaviour))
-    server = build_server(load_sources(local=options.local), faults, options.port)
+    server = build_server(load_sources(local=options.local), faults, options.port, is_open=options.open)
     with run_server(server) as address:
         print(address, flush=True)
         sys.stdin.read()

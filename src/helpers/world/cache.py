@@ -5,6 +5,7 @@ index that is renewed now and then. A page's age is counted by the replay clock,
 """
 
 import contextlib
+import secrets
 import threading
 from http.server import ThreadingHTTPServer
 
@@ -71,6 +72,6 @@ def open_cache(upstream, ttl_hours):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Cacher)
     server.daemon_threads, server.block_on_close = True, False
     server.upstream, server.ttl_s, server.copies, server.lock = upstream, 3600 * ttl_hours, {}, threading.Lock()
-    server.n_requests = server.n_kept = 0
+    server.n_requests, server.n_kept, server.token = 0, 0, secrets.token_hex(16)
     with run_server(server) as address:
         yield address, server

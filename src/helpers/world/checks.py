@@ -37,6 +37,7 @@ NAME = {"type": "string", "pattern": "^[a-z0-9_]{1,64}$", "description": "1 to 6
 CLOCK = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "description": "a time such as 09:00"}
 ADDRESS = {"type": "string", "pattern": r"^http://[a-z0-9-]+\.replay/\S*$"}
 ADDRESS["description"] = "a web address of the replay world, such as http://ferries.replay/"
+PUBLISHED = {"lag_days": WHOLE, "hour": CLOCK, "settled_at": CLOCK, "lag_minutes": WHOLE, "period_minutes": WHOLE}
 LAYOUT = one_of(("long", "wide"))
 VARIABLE = fields(
     ("label", "unit", "decimals"), label=TEXT, unit={"type": "string", "description": "a text"}, decimals=WHOLE
@@ -83,7 +84,7 @@ SCHEMA = fields(
     history=POSITIVE,
     note={"type": "string"},
     rows=NAME,
-    publication=fields(("timezone",), lag_days=WHOLE, hour=CLOCK, lag_minutes=WHOLE, timezone=TEXT),
+    publication=fields(("timezone",), timezone=TEXT, **PUBLISHED),
     entities=fields(("label",), label=TEXT, only=TEXTS),
     variables={"type": "object", "additionalProperties": VARIABLE, "propertyNames": NAME},
     page=fields((), layout=LAYOUT, sentence=TEXT, fixtures_days=WHOLE, questions={"type": "array", "items": QUESTION}),
@@ -137,6 +138,13 @@ def check_publication(entry):
         yield place, "it needs lag_days and hour (dated values), or lag_minutes alone (values with a time)"
     elif "lag_minutes" not in rule and len({"lag_days", "hour"} & set(rule)) < 2:
         yield place, f"{'hour' if 'lag_days' in rule else 'lag_days'} is missing"
+    if rule.get("lag_minutes", 60) < rule.get("period_minutes", 60):
+        words = "a value's period has not ended then; for a reading at that moment add period_minutes = 0"
+        yield [*place, "lag_minutes"], words
+    if rule.get("lag_days") == 0 and rule.get("hour", "") < rule.get("settled_at", "24:00"):
+        yield [*place, "hour"], "the day has not ended then; add settled_at, the time by which its values stand"
+    if rule.get("lag_days", 31) < 31 and entry["update_frequency"] == "monthly":
+        yield [*place, "lag_days"], "a month, dated by its first day, has not ended then; write 31 or more"
     try:
         ZoneInfo(rule["timezone"])
     except (ValueError, OSError, ZoneInfoNotFoundError):

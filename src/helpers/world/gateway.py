@@ -4,12 +4,13 @@ A page is let through only if it is dated (`Memento-Datetime`) and its date is e
 """
 
 import hashlib
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import partial
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pandas as pd
 import requests
@@ -24,6 +25,11 @@ from helpers.world.kept import keep_page, read_title
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 MAX_HOPS = 5
+CHARSETS = re.compile(
+    r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
+    r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
+)
+"""Charsets that a page may declare; Python's others (punycode, idna, utf-7 ...) are slow, or make what is no text."""
 
 
 class GatewayError(Exception):
@@ -49,7 +55,8 @@ class Page:
 class Gateway:
     """Fetches pages of the replay world through its server (`proxy`), and records each in `pages`.
 
-    Only hosts under `.replay` are reachable through it; each redirect is checked again. With `keeps_pages` pages are
+    Only hosts under `.replay` are reachable through it; each redirect is checked again. The server's token stands in
+    its address (`servers.run_server`), so that nobody else is answered. With `keeps_pages` pages are
     kept in files as well (`helpers.world.kept`).
     """
 
@@ -75,7 +82,7 @@ class Gateway:
             raise GatewayError("down", f"{url}: the site answered {response.status_code}")
         published = read_memento(response, url)
         if published >= moment:
-            raise GatewayError("too_late", f"{url}: published {stamp_moment(published)}, not earlier than {as_of}")
+            raise GatewayError("too_late", f"{hide_query(url)}: published, but not earlier than {as_of}")
         content_type = response.headers.get("Content-Type", "")
         declared = response.encoding if "charset" in content_type.lower() else None
         return self._record(url, published, moment, content_type, decode_body(body, declared), body)
@@ -101,6 +108,8 @@ class Gateway:
                 body = self._read(response, url, end)
             except (requests.RequestException, HTTPError) as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
+            except ValueError:  # requests reads the Location itself; such as http://[a.replay]
+                raise GatewayError("outside", f"{hide_query(url)}: it leads to what is no address") from None
             if not response.is_redirect:
                 return response, body, url
             url = urljoin(url, response.headers["Location"])
@@ -140,19 +149,37 @@ class Gateway:
 
 
 def check_address(url):
-    """Raise GatewayError unless the address is http and inside the replay world.
+    """Raise GatewayError unless the address is http, inside the replay world, and names no moment of its own (`at=`).
 
     >>> check_address("http://example.org/")
     Traceback (most recent call last):
         ...
     helpers.world.gateway.GatewayError: http://example.org/: outside the replay world, whose hosts end in .replay
+    >>> check_address("http://oil.replay/?q=1&%61t=2016-11-01")
+    Traceback (most recent call last):
+        ...
+    helpers.world.gateway.GatewayError: http://oil.replay/: an address names no moment (at=); leave it out
     """
     try:
         parts = urlsplit(url)
+        is_inside = parts.scheme == "http" and (parts.hostname or "").endswith(".replay")
     except ValueError:  # such as an address with half a bracket
         raise GatewayError("outside", f"{url}: no address") from None
-    if parts.scheme != "http" or not (parts.hostname or "").endswith(".replay"):
+    if not is_inside:
         raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in .replay")
+    if any(
+        name.strip().lower() == "at" for name, _ in parse_qsl(parts.query.replace(";", "&"), keep_blank_values=True)
+    ):
+        raise GatewayError("outside", f"{hide_query(url)}: an address names no moment (at=); leave it out")
+
+
+def hide_query(url):
+    """Return an address without what follows its path: a refusal says nothing of a later moment.
+
+    >>> hide_query("http://oil.replay/x?at=2016-11-01")
+    'http://oil.replay/x'
+    """
+    return url.partition("?")[0]
 
 
 def read_memento(response, url):
@@ -160,7 +187,7 @@ def read_memento(response, url):
     stamp = response.headers.get("Memento-Datetime")
     try:
         moment = pd.Timestamp(parsedate_to_datetime(stamp))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, IndexError):
         moment = None
     if moment is None or moment.tzinfo is None:
         raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
@@ -177,7 +204,7 @@ def decode_body(body, declared):
         return body.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    if declared and declared.lower().replace("-", "") != "utf8":
+    if declared and CHARSETS.fullmatch(declared.lower()):
         try:
             return body.decode(declared)
         except (UnicodeDecodeError, LookupError):

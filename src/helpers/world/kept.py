@@ -30,7 +30,10 @@ def read_title(text, content_type):
     found = TITLES[form].search(text[:HEAD])
     if not found:
         return None
-    return parse_json(found[1]) if form == "json" else " ".join(unescape(found[1]).split())
+    try:
+        return parse_json(found[1]) if form == "json" else " ".join(unescape(found[1]).split())
+    except ValueError:  # broken JSON
+        return None
 
 
 def keep_page(page, text):

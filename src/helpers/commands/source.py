@@ -6,6 +6,7 @@ import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment
+from helpers.columns import check_name
 from helpers.commands.main import build_parser
 from helpers.formats.rows import check_rows
 from helpers.outcomes.answers import acquire_answers
@@ -29,6 +30,7 @@ def choose_source(source_id, window, *, local=False):
     listed = f"there are {', '.join(sources)}"
     if not source_id:
         raise ValueError(f"say which source to try, such as SOURCE=clemson; {listed}")
+    check_name("source", source_id)
     if source_id not in sources:
         near = suggest(source_id, sources)
         raise ValueError(

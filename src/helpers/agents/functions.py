@@ -1,0 +1,241 @@
+"""An agent as a Python function of a reader's own: `forecast(event, world)` returns an answer, or a distribution.
+
+`event` is the event's row as a dict; `world`, a `View`, is the web as of the event's `as_of`: nothing later can be had
+through it, and each look is a step of the trace. What may be returned:
+
+- a text, read as a model's reply is (`replies.predictions`), so a letter, "A, C", or "... \\boxed{12.5}" will do;
+- a number (number, percent), or a list of letters (multi) or names (ranking, list);
+- a pandas Series of the value expected for each entity on the event's date, answered by the rule that resolves the
+  event, whatever its kind;
+- a dict, a distribution: the probability of each letter (single, multi), of each name to be among the k (ranking), or
+  values by quantile, 0.5 among them (number, percent);
+- None: no answer, a missing prediction.
+
+What a function raises is stored as the question's failure. It runs as Python does, in this process or a worker's: a
+function that opens the kit's own files instead of `world` sees what stands in them.
+"""
+
+import importlib
+import inspect
+import math
+import sys
+import threading
+from functools import partial
+from numbers import Real
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.agents.forecasters import read_history
+from helpers.agents.identity import hash_parser, is_plain, list_functions
+from helpers.questions.targets import resolve_event
+from helpers.replies.predictions import parse_prediction
+from helpers.store import parse_json
+from helpers.world.gateway import GatewayError
+
+LOCK = threading.Lock()
+"""Held while pages are parsed, as threads share one world."""
+
+
+class View:
+    """The world as of one event's `as_of`: pages, searches, a source's values; each look is added to `steps`."""
+
+    def __init__(self, crawler, event):
+        self._crawler, self._event, self.steps = crawler, event, []
+
+    @property
+    def as_of(self):
+        """The moment in which the agent lives, the event's."""
+        return self._event["as_of"]
+
+    def fetch(self, url, as_of=None):
+        """Return the page (`gateway.Page`: text, url, published_at, page_id) at an address. Raises GatewayError."""
+        page = self._crawler.gateway.fetch(url, self._choose(as_of))
+        self._add("open", {"address": url}, [page.page_id])
+        return page
+
+    def search(self, query, n=3, as_of=None):
+        """Return the `n` best passages (`search.Hit`: text, title, url, published_at, page_id) for a query."""
+        hits = self._crawler.search(query, self._choose(as_of), n)
+        self._add("search", {"query": query}, sorted({hit.page_id for hit in hits}))
+        return hits
+
+    def observe(self, source_id=None, as_of=None):
+        """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value."""
+        source_id = source_id or self._event["source_id"]
+        with LOCK:
+            table, page_id = self._crawler.observe(source_id, self._choose(as_of))
+        self._add("observe", {"source_id": source_id}, [page_id])
+        return table.copy() if isinstance(table, pd.DataFrame) else table
+
+    def read_history(self):
+        """Return the past of what the event asks about, in its measure: dates x entities, the newest last.
+
+        Raises GatewayError or ExtractionError when the source's page cannot be had or read.
+        """
+        variables = parse_json(self._event["variables"])
+        source_id = variables.get("about", self._event["source_id"])
+        with LOCK:
+            history, page_id = read_history(self._crawler, source_id, self.as_of, variables)
+        self._add("observe", {"source_id": source_id}, [page_id])
+        return history.copy()
+
+    def _choose(self, as_of):
+        if as_of is None:
+            return self.as_of
+        if pd.Timestamp(as_of) > pd.Timestamp(self.as_of):
+            raise GatewayError("too_late", f"{as_of} is later than {self.as_of}, the moment that this agent lives in")
+        return as_of
+
+    def _add(self, tool, arguments, page_ids):
+        self.steps.append({"step_type": "tool", "tool": tool, "arguments": arguments, "page_ids": page_ids})
+
+
+def make_agent(function, **columns):
+    """Return a function as an agent for `runs.run_agents`; `columns` are more of the runs table's.
+
+    Raises ValueError when it cannot be called with an event and a world.
+    """
+    first, *_ = list_functions(function)
+    name = f"{first.__module__}:{getattr(first, '__qualname__', type(first).__qualname__)}"
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        raise ValueError(f"{name} must take two arguments, (event, world)") from None
+    params = {"function": name}
+    if isinstance(function, partial):
+        params["arguments"] = [repr(part) for part in (function.args, function.keywords) if is_plain(part)]
+    about = {"category": "scripted", "framework": "Python function", "params": params}
+    return about | columns | {"forecast": partial(ask_function, function)}
+
+
+def ask_function(function, event, world):
+    """Ask a function about an event; returns the outcome that `runs.run_agents` stores."""
+    view = View(world, event)
+    given = function(dict(event), view)
+    outcome = {"prediction": {"parser_version": hash_parser()}}
+    if isinstance(given, str):
+        outcome["reply"] = given
+    try:
+        outcome["prediction"] |= read_answer(given, event)
+        note = None
+    except ValueError as problem:
+        note, status = str(problem), "refusal" if given is None else "unparsable"
+        outcome["prediction"] |= {"value": None, "status": status, "reason": note}
+    seen = sorted({page_id for step in view.steps for page_id in step["page_ids"]})
+    outcome["prediction"]["source_ids"] = seen
+    outcome["trace"] = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
+    return outcome
+
+
+def read_answer(given, event):
+    """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted.
+
+    >>> read_answer({"A": 0.2, "B": 0.8}, {"kind": "single", "options": '{"A":"Yes","B":"No"}'})
+    {'value': 'B', 'probability': 0.8, 'distribution': {'A': 0.2, 'B': 0.8}}
+    >>> read_answer([1], {"kind": "number", "options": None})
+    Traceback (most recent call last):
+        ...
+    ValueError: the function gave a list for an event of kind number; see helpers.agents.functions for what it may give
+    """
+    kind, options = event["kind"], parse_json(event["options"]) or {}
+    if given is None:
+        raise ValueError("the function gave None, no answer")
+    if isinstance(given, str):
+        value, reason = parse_prediction(given, kind, options, explain=True)
+        if value is None:
+            raise ValueError(f"its text cannot be read: {reason}")
+        return {"value": value}
+    if isinstance(given, pd.Series):
+        return {"value": resolve_expected(given, event)}
+    if isinstance(given, dict):
+        return read_distribution({str(key): check_number(value) for key, value in given.items()}, kind, options, event)
+    if kind in ("number", "percent") and isinstance(given, Real) and not isinstance(given, bool):
+        return {"value": check_number(given)}
+    if kind in ("multi", "ranking", "list") and isinstance(given, list | tuple) and given:
+        names = [check_option(name, options) for name in given]
+        return {"value": sorted(set(names)) if kind == "multi" else names}
+    told = f"the function gave a {type(given).__name__} for an event of kind {kind}"
+    raise ValueError(f"{told}; see helpers.agents.functions for what it may give")
+
+
+def read_distribution(chances, kind, options, event):
+    """Return a distribution, checked, with the answer that follows from it."""
+    if kind in ("number", "percent"):
+        quantiles = {check_share(float(share)): value for share, value in chances.items()}
+        ordered = [quantiles[share] for share in sorted(quantiles)]
+        if 0.5 not in quantiles or ordered != sorted(ordered):
+            raise ValueError("a distribution of a number maps quantiles, 0.5 among them, to values that do not fall")
+        ends = {"interval_low": quantiles.get(0.05), "interval_high": quantiles.get(0.95)}
+        return {"value": quantiles[0.5], "distribution": {str(share): v for share, v in quantiles.items()}} | ends
+    if kind not in ("single", "multi", "ranking") or not chances:
+        raise ValueError(f"there is no distribution for an event of kind {kind}")
+    shares = {check_option(name, options): check_share(value) for name, value in chances.items()}
+    best = sorted(shares, key=lambda name: (-shares[name], name))
+    if kind == "ranking":
+        return {"value": best[: int(event["k"])], "distribution": shares}
+    if kind == "multi":
+        return {"value": sorted(name for name in shares if shares[name] > 0.5) or best[:1], "distribution": shares}
+    if not math.isclose(sum(shares.values()), 1, abs_tol=1e-6):
+        raise ValueError(f"the probabilities add up to {sum(shares.values()):.6g}, not to 1")
+    return {"value": best[0], "probability": shares[best[0]], "distribution": shares}
+
+
+def resolve_expected(expected, event):
+    """Return the answer to an event if each entity's value on its date is as expected, by its own rule."""
+    variables = parse_json(event["variables"])
+    if event["kind"] == "number":
+        return check_number(expected.get(variables["entity"]))
+    value = resolve_event(variables | {"by": "value"}, expected)
+    if not value:
+        raise ValueError(f"no answer follows from values expected for {list(expected.index)}")
+    return value
+
+
+def check_number(value):
+    """Return a finite number as a float. Raises ValueError for anything else."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no finite number")
+    return float(value)
+
+
+def check_share(value):
+    """Return a number from 0 to 1. Raises ValueError for any other."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value!r} is no number from 0 to 1")
+    return value
+
+
+def check_option(name, options):
+    """Return one of the options' letters, or where there are none any text. Raises ValueError for anything else."""
+    if not isinstance(name, str) or not name or (options and name not in options):
+        raise ValueError(f"{name!r} is none of {', '.join(options)}" if options else f"{name!r} is no name")
+    return name
+
+
+def load_function(place):
+    """Return the function that "module:function" names; the module lies in the working folder or on PYTHONPATH.
+
+    Raises ValueError with what is wrong: no such module, one that fails, no such function, or none that can be called.
+    """
+    module, _, name = place.partition(":")
+    folder = Path.cwd()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))  # after all others, so that a file of the reader's hides no library
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and module.split(".")[0] == error.name.split(".")[0]:
+            raise ValueError(f"no module {module} in the working folder or on PYTHONPATH") from None
+        raise ValueError(f"module {module} imports {error.name}, which is not installed") from None
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"module {module} fails as it is imported: {type(error).__name__}: {error}") from None
+    here, file = folder.joinpath(*module.split(".")).with_suffix(".py"), getattr(found, "__file__", None)
+    if here.exists() and (file is None or Path(file).resolve() != here.resolve()):
+        raise ValueError(f"{here.name} is hidden by another module {module}; give the file another name")
+    function = getattr(found, name, None)
+    if not callable(function):
+        names = [key for key, value in vars(found).items() if inspect.isfunction(value) and value.__module__ == module]
+        problem = f"{name} is no function" if hasattr(found, name) else f"there is no {name!r}"
+        raise ValueError(f"module {module}: {problem}; its functions are {', '.join(names) or 'none'}")
+    return function

@@ -1,0 +1,311 @@
+"""A reader's own function as an agent: what it may return, what it sees, how it fails, what its runs are named by."""
+
+import linecache
+import os
+import sys
+from functools import partial
+
+import pandas as pd
+import pytest
+from builders import AS_OF, make_event, open_sites
+
+from helpers.agents.functions import View, ask_function, load_function, make_agent, read_answer
+from helpers.agents.identity import hash_agent
+from helpers.agents.ledger import read_runs
+from helpers.agents.registry import load_agents, load_entries
+from helpers.agents.runs import choose_mode, run_agents
+from helpers.store import dump_json, parse_json, read_table
+from helpers.world.crawl import open_world
+from helpers.world.gateway import GatewayError
+from helpers.world.sources import load_sources
+
+OIL = "oil_brent"
+NUMBER = make_event("number", source_id=OIL, event_id="T-1", level=3)
+TERMS = {"ask": "value", "variable": "price", "entity": "Brent", "hour": None, "date": "2016-10-14"}
+NUMBER["variables"] = dump_json(TERMS)
+LATER = "2016-10-17T00:00:00+08:00"
+
+
+@pytest.fixture(scope="module")
+def crawler():
+    """A crawler over one real source."""
+    with open_sites({OIL: load_sources()[OIL]}) as crawler:
+        yield crawler
+
+
+RETURNS = [
+    ("number", 12, {"value": 12.0}),
+    ("number", pd.Series([3.5]).iloc[0], {"value": 3.5}),
+    ("number", r"So \boxed{12.5}.", {"value": 12.5}),
+    ("number", "12.5", {"value": 12.5}),
+    ("number", {0.05: 1, 0.5: 2, 0.95: 4}, {"value": 2.0, "interval_low": 1.0, "interval_high": 4.0}),
+    ("single", "B", {"value": "B"}),
+    ("single", {"A": 0.3, "B": 0.7}, {"value": "B", "probability": 0.7}),
+    ("multi", ["B", "A"], {"value": ["A", "B"]}),
+    ("multi", {"A": 0.6, "B": 0.2}, {"value": ["A"]}),
+    ("ranking", ("Oslo", "Rome"), {"value": ["Oslo", "Rome"]}),
+    ("ranking", {"Rome": 0.2, "Oslo": 0.9, "Lima": 0.5}, {"value": ["Oslo", "Lima"]}),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "wanted"), RETURNS)
+def test_what_a_function_returns_is_read_as_its_kind(kind, given, wanted):
+    found = read_answer(given, make_event(kind, k=2))
+    assert {name: found[name] for name in wanted} == wanted
+
+
+WRONG = [
+    ("number", "I do not know", "unparsable", "its text cannot be read"),
+    ("number", float("nan"), "unparsable", "nan is no finite number"),
+    ("number", True, "unparsable", "gave a bool for an event of kind number"),
+    ("number", {0.1: 1, 0.9: 2}, "unparsable", "maps quantiles, 0.5 among them"),
+    ("number", object, "unparsable", "gave a type for an event"),
+    ("single", 1, "unparsable", "gave a int for an event of kind single"),
+    ("single", {"A": 0.6, "B": 0.6}, "unparsable", "add up to 1.2, not to 1"),
+    ("single", {"A": 0.6, "F": 0.4}, "unparsable", "'F' is none of A, B"),
+    ("multi", ["C"], "unparsable", "'C' is none of A, B"),
+    ("ranking", [1, 2], "unparsable", "1 is no name"),
+    ("text", {"a": 1}, "unparsable", "no distribution for an event of kind text"),
+    ("single", None, "refusal", "the function gave None"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "status", "reason"), WRONG)
+def test_a_wrong_return_is_a_missing_prediction_with_its_reason(kind, given, status, reason):
+    made = ask_function(lambda event, world: given, make_event(kind, k=2), None)
+    assert made["prediction"]["value"] is None and made["prediction"]["status"] == status
+    assert reason in made["prediction"]["reason"] == made["trace"][-1]["error"]
+
+
+@pytest.mark.parametrize("kind", ["single", "multi", "ranking", "number"])
+def test_expected_values_answer_an_event_of_any_kind_as_the_baseline_does(kind):
+    events = read_table("events", "A")
+    event = events[(events["kind"] == kind) & (events["site_type"] != "prediction_market")].iloc[0].to_dict()
+    with open_sites({event["source_id"]: load_sources()[event["source_id"]]}) as crawler:
+        made = ask_function(lambda event, world: world.read_history().ffill().iloc[-1], event, crawler)
+        last = load_agents()["last_value"]["forecast"](event, crawler)["prediction"]
+    assert made["prediction"].get("reason") is None
+    assert made["prediction"]["value"] == (pytest.approx(last["value"]) if kind == "number" else last["value"])
+
+
+def test_a_function_sees_the_page_of_its_day_and_every_look_is_a_step(crawler):
+    def look(event, world):
+        page = world.fetch(crawler.sources[OIL].address)
+        assert page.published_at < event["as_of"] and world.search("Brent crude price")
+        return world.read_history()["Brent"].iloc[-1]
+
+    made = ask_function(look, NUMBER, crawler)
+    assert made["prediction"]["value"] == 50.14 and len(made["prediction"]["source_ids"]) == 1
+    assert [step.get("tool") for step in made["trace"]] == ["open", "search", "observe", None]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda world, address: world.fetch(address, as_of=LATER),
+        lambda world, address: world.fetch(f"{address}?at={LATER.replace('+', '%2B')}"),
+        lambda world, address: world.observe(OIL, as_of=LATER),
+        lambda world, address: world.search("Brent", as_of=LATER),
+        lambda world, address: world.fetch("http://example.org/"),
+    ],
+)
+def test_a_function_that_looks_ahead_or_outside_is_refused(look, crawler):
+    event = dict(NUMBER)
+
+    def peek(event, world):
+        event["as_of"] = LATER  # its own copy
+        with pytest.raises(AttributeError):
+            world.as_of = LATER
+        return look(world, crawler.sources[OIL].address)
+
+    with pytest.raises(GatewayError) as refusal:
+        ask_function(peek, event, crawler)
+    assert refusal.value.status in ("too_late", "outside") and event == NUMBER
+
+
+def test_what_one_function_does_to_a_table_no_other_sees(crawler):
+    values = View(crawler, NUMBER).observe()
+    values["value"] = 0
+    history = View(crawler, NUMBER).read_history()
+    history["Brent"] = 0
+    assert View(crawler, NUMBER).observe()["value"].iloc[-1] != 0
+    assert View(crawler, NUMBER).read_history()["Brent"].iloc[-1] == 50.14
+
+
+def fail(event, world):
+    raise RuntimeError("no idea")
+
+
+def answer_five(event, world):
+    return 5
+
+
+def ask(tmp_path, agents, **options):
+    """Put functions to one event; returns the predictions."""
+    events, path = pd.DataFrame([NUMBER | {"variables": None}]), tmp_path / "l.sqlite"
+    ids = run_agents(agents, events, lambda: None, path, window="T", progress=False, **options)
+    return read_runs(path, "predictions", ids.values()).set_index("agent_id"), ids
+
+
+def test_a_function_runs_as_an_agent_and_what_it_raises_is_its_failure(tmp_path):
+    table, ids = ask(tmp_path, {"five": lambda event, world: 5, "fails": fail})
+    assert parse_json(table.loc["five", "value"]) == 5 and table.loc["five", "status"] == "ok"
+    assert table.loc["fails", ["status", "reason"]].tolist() == ["error", "RuntimeError: no idea"]
+    run = read_runs(tmp_path / "l.sqlite", "runs", [ids["five"]]).iloc[0]
+    assert (run["category"], run["framework"]) == ("scripted", "Python function")
+
+
+def test_functions_of_modules_run_in_processes_and_those_of_a_notebook_in_threads(monkeypatch):
+    agents = {"five": make_agent(answer_five)}
+    assert choose_mode(agents) == "process"
+    assert choose_mode(agents | {"local": make_agent(lambda event, world: 5)}) == "thread"
+    monkeypatch.setattr(answer_five, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "answer_five", answer_five, raising=False)
+    assert choose_mode(agents) == "thread", "a worker has another __main__"
+    with pytest.raises(TypeError, match="'five' must be a function of a module"):
+        choose_mode(agents, "process")
+
+
+def test_a_function_must_take_an_event_and_a_world():
+    with pytest.raises(ValueError, match=r"test_functions:.*<lambda> must take two arguments, \(event, world\)"):
+        make_agent(lambda event: 5)
+
+
+MODULE = """from my_parts import weight
+
+PLACES = 2
+
+
+def forecast(event, world):
+    return round(weight(), PLACES)
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A folder with a reader's module and one that it imports, worked in."""
+    (tmp_path / "my_module.py").write_text(MODULE)
+    (tmp_path / "my_parts.py").write_text("def weight():\n    return 0.25\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("my_module", "my_parts", "my_broken", "my_hungry", "json_tools"):
+        sys.modules.pop(name, None)
+
+
+def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_name(mine):
+    (mine / "agents.toml").write_text('[mine]\nagent = "my_module:forecast"\n\n[other]\nagent = "nowhere:f"\n')
+    assert load_entries(mine / "agents.toml")["mine"]["category"] == "scripted"
+    assert load_agents(mine / "agents.toml") == {}
+    agents = load_agents(mine / "agents.toml", wanted=["mine"])
+    assert list(agents) == ["mine"] and choose_mode(agents) == "process"
+    assert agents["mine"]["forecast"](NUMBER, None)["prediction"]["value"] == 0.25
+    with pytest.raises(ValueError, match="agents.toml, other: no module nowhere in the working folder"):
+        load_agents(mine / "agents.toml", wanted=["other"])
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("nowhere:f", "no module nowhere in the working folder or on PYTHONPATH"),
+        ("my_broken:f", "module my_broken fails as it is imported: ZeroDivisionError"),
+        ("my_hungry:f", "module my_hungry imports not_there, which is not installed"),
+        ("my_module:forcast", "module my_module: there is no 'forcast'; its functions are forecast"),
+        ("my_module:PLACES", "module my_module: PLACES is no function; its functions are forecast"),
+        ("json:f", "json.py is hidden by another module json; give the file another name"),
+    ],
+)
+def test_what_is_wrong_with_a_readers_module_is_one_sentence(mine, place, said):
+    (mine / "my_broken.py").write_text("1 / 0")
+    (mine / "my_hungry.py").write_text("import not_there")
+    (mine / "json.py").write_text("def f(event, world): pass")
+    with pytest.raises(ValueError, match=f"^{said}"):
+        load_function(place)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('agent = "my_module"', "agent must be written \"module:function\", not 'my_module'"),
+        ('agent = "../x:f"', 'agent must be written "module:function"'),
+        ('agent = "m:f"\nmodel = "openai/x"', "model is no matter of an agent that is a function"),
+        ('agent = "m:f"\ncategory = "baseline"', "the baselines are the kit's own"),
+        ('method = "function"\ncategory = "scripted"\nframework = "x"', "method must be one of last_value"),
+    ],
+)
+def test_a_wrong_entry_of_a_function_is_told(tmp_path, lines, said):
+    (tmp_path / "agents.toml").write_text(f"[mine]\n{lines}\n")
+    with pytest.raises(ValueError, match=f"agents.toml, mine: {said}"):
+        load_entries(tmp_path / "agents.toml", wanted=["mine"])
+
+
+def test_a_run_is_named_after_the_functions_file_and_the_files_beside_that_it_imports(mine):
+    first = hash_agent(load_function("my_module:forecast"))
+    (mine / "unrelated.py").write_text("X = 1\n")
+    assert hash_agent(load_function("my_module:forecast")) == first
+    for file, old, new in (("my_module.py", "PLACES = 2", "PLACES = 3"), ("my_parts.py", "0.25", "0.75")):
+        text = (mine / file).read_text()
+        (mine / file).write_text(text.replace(old, new))
+        os.utime(mine / file, (0, 0))  # a change within a second is one, too
+        assert hash_agent(load_function("my_module:forecast")) != first, file
+        (mine / file).write_text(text)
+
+
+def test_a_packages_own_modules_count_by_their_dotted_imports(mine):
+    (mine / "pack").mkdir()
+    (mine / "pack/__init__.py").write_text("")
+    (mine / "pack/agents.py").write_text("from . import rules\n\n\ndef forecast(event, world):\n    return rules.A\n")
+    (mine / "pack/rules.py").write_text("from .deep import A\n")
+    (mine / "pack/deep.py").write_text("A = 1\n")
+    first = hash_agent(load_function("pack.agents:forecast"))
+    (mine / "pack/deep.py").write_text("A = 2\n")
+    assert hash_agent(load_function("pack.agents:forecast")) != first
+
+
+CELL = "def guess(event, world):\n    return shift(WEIGHT)\n"
+OTHER = "def shift(x):\n    return x + 1\n"
+
+
+def identify(cell=CELL, other=OTHER, weight=0.5):
+    """Return the digest of a function as a notebook holds it: two cells and a value of a third."""
+    space = {"__name__": "__main__", "WEIGHT": weight}
+    for name, text in (("cell 1", cell), ("cell 2", other)):
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        exec(compile(text, name, "exec"), space)
+    return hash_agent(space["guess"])
+
+
+def test_in_a_notebook_the_cells_and_values_that_a_function_uses_count():
+    first = identify()
+    assert identify() == first
+    assert identify(cell=CELL.replace("WEIGHT)", "WEIGHT) * 2")) != first
+    assert identify(other=OTHER.replace("1", "2")) != first
+    assert identify(weight=0.6) != first
+
+
+def test_what_a_function_was_made_with_counts():
+    def make(weight):
+        return lambda event, world, places=2: round(weight, places)
+
+    assert hash_agent(make(1)) == hash_agent(make(1)) != hash_agent(make(2))
+    first, second = (make_agent(partial(lambda when, event, world: 5, when)) for when in (AS_OF, LATER))
+    assert first["params"] != second["params"]
+
+
+def test_a_registered_function_is_scored_beside_the_baselines(mine, monkeypatch, capsys):
+    from helpers.commands import run
+
+    monkeypatch.setenv("DAYBEFORE_OUT", str(mine / "out"))
+    (mine / "my_module.py").write_text(
+        "def forecast(event, world):\n    past = world.read_history().ffill()\n    return past.iloc[-7:].mean()\n"
+    )
+    entries = load_entries()
+    (mine / "agents.toml").write_text('[mine]\nagent = "my_module:forecast"\n')
+    entries |= load_entries(mine / "agents.toml")
+    agents = load_agents() | load_agents(mine / "agents.toml", wanted=["mine"])
+    monkeypatch.setattr(run, "load_entries", lambda **_: entries)
+    monkeypatch.setattr(run, "load_agents", lambda **_: agents)
+    with open_world():
+        run.main(["--agent", "mine", "--limit", "8", "--workers", "1"])
+    shown = capsys.readouterr().out
+    assert any(line.split()[:1] == ["mine"] and "100% (8 of 8)" in line for line in shown.splitlines()), shown

@@ -20,8 +20,9 @@ from PIL.PngImagePlugin import PngInfo
 from helpers.calendar import list_days
 from helpers.store import locate_output
 
-STATUSES = ("real", "stand-in", "synthetic")
-"""real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data."""
+STATUSES = ("real", "stand-in", "synthetic", "as given")
+"""real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data;
+as given: of a user's own files or runs, of which the kit does not know what they are."""
 
 DPI = 120
 

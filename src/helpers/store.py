@@ -4,6 +4,7 @@ Reads look first under `DAYBEFORE_OUT` (when set) and then in the repository; wr
 when set, so that tests and checks re-run every stage without touching a committed file.
 """
 
+import contextlib
 import gzip
 import hashlib
 import json
@@ -126,6 +127,19 @@ def locate_output(relative):
     path = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@contextlib.contextmanager
+def write_under(folder):
+    """Send every write of the kit to a folder while the block runs."""
+    before = os.environ.get("DAYBEFORE_OUT")
+    os.environ["DAYBEFORE_OUT"] = str(Path(folder).resolve())
+    try:
+        yield
+    finally:
+        del os.environ["DAYBEFORE_OUT"]
+        if before is not None:
+            os.environ["DAYBEFORE_OUT"] = before
 
 
 def locate_input(relative):

@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import own
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems
-from helpers.store import locate_output
+from helpers.store import locate_output, write_under
 
 LETTERS = "ABCDE"
 DOMAINS = ("Finance", "Sports", "Weather", "Politics", "Culture")
@@ -264,7 +264,7 @@ def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkey
     monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
     if before:
         monkeypatch.setenv("DAYBEFORE_OUT", before)
-    with pytest.raises(KeyError), own.write_under(tmp_path):
+    with pytest.raises(KeyError), write_under(tmp_path):
         assert locate_output("figures/x.png") == tmp_path / "figures/x.png"
         raise KeyError("a failure inside")
     assert os.environ.get("DAYBEFORE_OUT") == before

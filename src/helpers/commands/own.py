@@ -6,8 +6,6 @@ written under the folder: figures/ and tables/.
 """
 
 import argparse
-import contextlib
-import os
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -26,7 +24,7 @@ from helpers.formats.sheets import Problems, describe_problem
 from helpers.futurex.domains import draw_means, select_domains, summarize_domains
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_grouped, draw_intervals, draw_points
-from helpers.store import locate_output
+from helpers.store import locate_output, write_under
 
 MANY = 20
 """So many agents or more: no legend can tell their colours apart."""
@@ -57,19 +55,6 @@ def draw_folder(folder, seed=0, n_trials=N_TRIALS):
             notes.append(draw(scores, known, np.random.default_rng(seed), about, n_trials))
         write_index()
     return notes
-
-
-@contextlib.contextmanager
-def write_under(folder):
-    """Send every write of the kit to a folder while the block runs."""
-    before = os.environ.get("DAYBEFORE_OUT")
-    os.environ["DAYBEFORE_OUT"] = str(Path(folder).resolve())
-    try:
-        yield
-    finally:
-        del os.environ["DAYBEFORE_OUT"]
-        if before is not None:
-            os.environ["DAYBEFORE_OUT"] = before
 
 
 def describe_folder(folder, events):

@@ -1,0 +1,331 @@
+"""Runs beside each other on the events that all of them were asked: paired differences, and a leaderboard.
+
+A run is named by its run_id, or by its agent's name: of a local run (the ledger of `make run`; the newest of an agent),
+else of a recorded one (data/tables). A missing prediction counts 0 on the leaderboard, so that all stand on the same
+events; a difference is over the events that both predicted. Intervals and tests are by source.
+"""
+
+import difflib
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from helpers.agents.ledger import LEDGER, open_ledger, read_runs
+from helpers.commands.main import build_parser
+from helpers.commands.main import main as run_command
+from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
+from helpers.estimates.intervals import find_clusters, summarize_clustered
+from helpers.estimates.pairs import ALPHA, compare_pairs, judge_pair, list_pairs
+from helpers.figures import save_figure, use_style
+from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
+from helpers.formats.sheets import escape_cells
+from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
+from helpers.store import ROOT, locate_output, read_table, write_under
+
+FOLDER = "data/runs/compare"
+"""Where a comparison is written, ignored by git; --out names another folder."""
+
+MANY = 12
+"""Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
+
+CHANCE = "random"
+"""The agent that guesses: how far another is above it is skill, whatever the events."""
+
+
+class Run(NamedTuple):
+    """A run to compare: how it is shown, and where it is kept (a ledger's path, or a folder of data/tables)."""
+
+    label: str
+    run_id: str
+    agent_id: str
+    category: str
+    model: str
+    window: str
+    place: Path | str
+
+
+# --- which runs ------------------------------------------------------------------------------------------------------
+
+
+def list_local():
+    """Return the runs of the local ledger, the newest first; none where there is no ledger."""
+    path = locate_output(LEDGER)
+    if not path.exists():
+        return []
+    with closing(open_ledger(path)) as ledger:
+        newest = dict(ledger.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
+    runs = read_runs(path, "runs").sort_values("run_id")
+    rows = sorted(runs.to_dict("records"), key=lambda run: newest.get(run["run_id"]) or "", reverse=True)
+    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path) for row in rows if row["run_id"] in newest]
+
+
+def list_recorded():
+    """Return the recorded runs of data/tables."""
+    found = []
+    for file in sorted((ROOT / "data/tables").rglob("runs.csv.gz")):
+        place = file.parent.relative_to(ROOT / "data/tables").as_posix()
+        found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
+    return found
+
+
+def make_run(row, window, place):
+    """Return a Run from a row of the table runs."""
+    told = (row[name] if isinstance(row[name], str) else "" for name in ("agent_id", "category", "model"))
+    return Run(row["agent_id"], row["run_id"], *told, window, place)
+
+
+def choose_runs(names, window):
+    """Return (runs, notes) for names of runs or agents; for none, the newest local run of every agent in a window.
+
+    Two runs of one agent are shown by their run_ids. Raises ValueError for an unknown name, with the nearest.
+    """
+    every = list_local() + list_recorded()
+    ours = [run for run in every if run.window == window]
+    notes, asked_for = [], list(dict.fromkeys(names))
+    if not names:
+        asked_for = sorted({run.agent_id for run in ours if isinstance(run.place, Path)})
+        if len(asked_for) < 2:
+            raise ValueError(f"there are no local runs of window {window} yet; `make run AGENT=last_value` makes some")
+    chosen = []
+    for name in asked_for:
+        found = [run for run in every if run.run_id == name] or [run for run in ours if run.agent_id == name]
+        if not found:
+            known = sorted({run.agent_id for run in ours} | {run.run_id for run in every})
+            near = difflib.get_close_matches(name, known, 1, 0)[0]
+            raise ValueError(f"no run or agent of window {window} is called {name!r}; the nearest is {near!r}")
+        if names and len(found) > 1:
+            others = ", ".join(run.run_id for run in found[1:4])
+            notes.append(f"{name}: {found[0].run_id} is taken; there are also {others}, to be named so")
+        chosen.append(found[0])
+    agents = [run.agent_id for run in chosen]
+    labels = [run.run_id if agents.count(run.agent_id) > 1 else run.agent_id for run in chosen]
+    return [run._replace(label=label) for run, label in zip(chosen, labels, strict=True)], notes
+
+
+def add_baselines(runs, window):
+    """Return the baselines' runs that are not among some runs: local ones, else recorded."""
+    taken, found = {run.agent_id for run in runs}, {}
+    for run in list_local() + list_recorded():
+        if run.category == "baseline" and run.window == window and run.agent_id not in taken:
+            found.setdefault(run.agent_id, run)
+    return [found[name] for name in sorted(found)]
+
+
+def read_predictions(runs):
+    """Return some runs' predictions, each under its label as agent_id."""
+    parts = []
+    for run in runs:
+        if isinstance(run.place, Path):
+            rows = read_runs(run.place, "predictions", [run.run_id])
+        else:
+            rows = read_table("predictions", run.place).query("run_id == @run.run_id")
+        parts.append(rows.assign(agent_id=run.label))
+    return pd.concat(parts, ignore_index=True)
+
+
+def find_shared(predictions, runs):
+    """Return the events that all runs were asked, as a set. Raises ValueError when there is none.
+
+    >>> table = pd.DataFrame({"agent_id": ["x", "x", "y"], "event_id": ["e1", "e2", "e2"]})
+    >>> find_shared(table, [Run("x", "x-A", "x", "", "", "A", "A"), Run("y", "y-A", "y", "", "", "A", "A")])
+    {'e2'}
+    """
+    asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
+    shared = set.intersection(*asked.values())
+    if not shared:
+        told = ", ".join(f"{run.label} ({len(asked[run.label])} of window {run.window})" for run in runs)
+        raise ValueError(f"no event was asked of all: {told}; run them on the same window and LIMIT, or compare fewer")
+    return shared
+
+
+def describe_limits(predictions, runs, shared):
+    """Return a sentence on the run whose events limit the comparison most, "" where none does."""
+    asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
+    without = {
+        name: len(set.intersection(*(events for other, events in asked.items() if other != name)))
+        for name in asked
+        if len(asked) > 2
+    }
+    name = max(without, key=without.get, default=None)
+    if name is None or without[name] <= len(shared):
+        return ""
+    return f"{name} was asked only {len(asked[name])}; without it the others share {without[name]} events"
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def compare_runs(scores, events, names):
+    """Return the paired differences between agents, every two of them (of many: each with the best one).
+
+    As `pairs.compare_pairs`, with coverage_a and _b (the share of the scored events predicted) and verdict (by p_holm).
+    """
+    matrix = build_matrix(select_headline(scores, events), names)
+    best = matrix.fillna(0).mean().idxmax()
+    pairs = list_pairs(names) if len(names) <= MANY else [(best, [name for name in names if name != best])]
+    table = compare_pairs(matrix, find_clusters(events)[0], pairs)
+    covered = matrix.notna().mean()
+    table = table.assign(**{f"coverage_{side}": table[f"agent_{side}"].map(covered) for side in "ab"})
+    return table.assign(verdict=[judge_pair(row, "p_holm") for row in table.to_dict("records")])
+
+
+def bound_both(matrix, clusters):
+    """Return `summarize_clustered` of a matrix by cluster, with the ends of the intervals by event beside it."""
+    plain = summarize_clustered(matrix)
+    return summarize_clustered(matrix, clusters).assign(low_by_event=plain["low"], high_by_event=plain["high"])
+
+
+def rank_agents(scores, events, runs):
+    """Return the leaderboard, best first: a row a run, over the same events for all, a missing prediction counting 0.
+
+    Columns: rank, agent, run_id, category, model, score with its interval by source and by event, above_random (paired,
+    with interval; blank without that agent), score_answered and coverage, overall and brier (`tabulate_scores`), n,
+    n_sources.
+    """
+    rows, clusters = select_headline(scores, events), find_clusters(events)[0]
+    imputed = build_matrix(rows, [run.label for run in runs], "score_imputed")
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    board = bound_both(imputed, clusters).rename(columns={"mean": "score", "n_clusters": "n_sources"})
+    board[ends] = board[ends].clip(0, 1)
+    board = board[["score", *ends, "n", "n_sources"]]
+    if CHANCE in imputed:
+        above = summarize_clustered(imputed.sub(imputed[CHANCE], axis=0).drop(columns=CHANCE), clusters)
+        board[["above_random", "above_random_low", "above_random_high"]] = above[["mean", "low", "high"]]
+    means = tabulate_scores(scores, events).pivot_table(
+        index="agent_id", columns=["metric", "group"], values="mean", aggfunc="first", dropna=False
+    )
+    columns = {"score_answered": ("score", "all"), "overall": ("score", "overall"), "brier": ("brier", "all")}
+    board = board.assign(**{name: means.get(key, np.nan) for name, key in columns.items()})
+    board["coverage"] = build_matrix(rows, list(board.index)).notna().mean()
+    told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model"]]
+    board = told.join(board).rename_axis("agent").reset_index()
+    board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
+    board.insert(0, "rank", board["score"].rank(ascending=False, method="min").astype(int))
+    return board
+
+
+def write_board(board, about):
+    """Return the leaderboard as markdown, with what it rests on."""
+    head = ["", "agent", "score", "above random", "where answered", "coverage", "overall", "Brier"]
+    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
+    for row in board.to_dict("records"):
+        above = [row.get(f"above_random{end}", np.nan) for end in ("", "_low", "_high")]
+        bare = [write_interval(row[name], np.nan, np.nan) for name in ("score_answered", "overall", "brier")]
+        cells = [row["rank"], row["agent"].replace("|", "\\|"), write_interval(row["score"], row["low"], row["high"])]
+        cells += [write_interval(*above), bare[0], f"{row['coverage']:.0%}", *bare[1:]]
+        lines.append(" | ".join(map(str, cells)))
+    return "\n".join([*(f"| {line} |" for line in lines), "", about, ""])
+
+
+def write_pairs(pairs):
+    """Return the differences as text, a line a pair."""
+
+    def write(low, high):
+        return f"{low:+.3f} to {high:+.3f}" if np.isfinite(low) else "cannot tell"
+
+    shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
+    shown["a - b"] = pairs["difference"].map("{:+.3f}".format)
+    shown["95% by source"] = [write(*ends) for ends in pairs[["low", "high"]].to_numpy()]
+    shown["by event"] = [write(*ends) for ends in pairs[["low_by_event", "high_by_event"]].to_numpy()]
+    for name, column in (("p (Holm)", "p_holm"), ("could be seen", "seen")):
+        shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
+    shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
+    shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
+    return shown.assign(verdict=pairs["verdict"]).to_string(index=False)
+
+
+# --- the figure and the command --------------------------------------------------------------------------------------
+
+
+def draw_comparison(board, pairs, about):
+    """Draw the leaderboard and the differences as points with their intervals by source, thin ones by event."""
+    use_style()
+    board, pairs = board.head(MOST_DRAWN), pairs.head(MOST_DRAWN)
+    height = 1.3 + 0.27 * max(len(board), len(pairs), 3)
+    fig, axes = plt.subplots(1, 2, figsize=(12, height), width_ratios=[1, 1.15])
+    draw_dots(board.assign(label=shorten_names(board["agent"])), axes[0], label="label", value="score")
+    axes[0].set(xlabel="mean score, missing = 0", title="The same events for all", xlim=(0, None))
+    names = [shorten_names(pairs[column], 24) for column in ("agent_a", "agent_b")]
+    labels = [f"{a} − {b}" for a, b in zip(*names, strict=True)]
+    draw_dots(pairs.assign(label=labels), axes[1], label="label", value="difference")
+    axes[1].axvline(0, color="0.4", lw=1)
+    axes[1].set(xlabel="difference on events both predicted", title="Pairs (thick: by source, thin: by event)")
+    shown = [
+        board.rename(columns={"score": "value", "n_sources": "n_clusters"}),
+        pairs.rename(columns={"difference": "value"}),
+    ]
+    shown = pd.concat([part.assign(part=name) for part, name in zip(shown, ("score", "difference"), strict=True)])
+    columns = "part agent agent_a agent_b value low high low_by_event high_by_event p p_holm seen n n_clusters".split()
+    shown = escape_cells(shown.reindex(columns=columns))
+    save_figure(fig, "compare", shown, title="Runs on the same events", **about)
+
+
+def gather(names, window):
+    """Return (runs, baselines, predictions, events, notes): what is compared, on the events that all runs were asked.
+
+    The baselines are those beside the runs that were asked these events too. Raises ValueError where nothing can be
+    compared.
+    """
+    runs, notes = choose_runs(names, window)
+    if len(runs) < 2:
+        raise ValueError(f"a comparison needs two runs; {runs[0].label} is one, name another")
+    predictions = read_predictions(runs)
+    shared, window = find_shared(predictions, runs), runs[0].window
+    notes += filter(None, [describe_limits(predictions, runs, shared)])
+    beside = [(run, read_predictions([run])) for run in add_baselines(runs, window)]
+    beside = [(run, rows) for run, rows in beside if shared <= set(rows["event_id"])]
+    predictions = pd.concat([predictions, *(rows for _, rows in beside)], ignore_index=True)
+    events = read_table("events", window)
+    chosen = [table[table["event_id"].isin(shared)] for table in (predictions, events)]
+    return runs, [run for run, _ in beside], *chosen, notes
+
+
+def compare(names, window, out):
+    """Compare runs, write the tables and the figure under a folder; returns (what was found, the text to print)."""
+    runs, baselines, predictions, events, notes = gather(names, window)
+    window, days = runs[0].window, events["as_of"].str[:10]
+    scores = score_predictions(predictions, read_table("answers", window), events)
+    pairs = compare_runs(scores, events, [run.label for run in runs])
+    board = rank_agents(scores, events, runs + baselines)
+    n = select_headline(scores, events)["event_id"].nunique()
+    about = f"{len(events)} events of window {window} asked of all, {n} with a score; {describe_intervals(events)}"
+    with write_under(out):
+        for name, table in (("pairs", pairs), ("leaderboard", board)):
+            path = locate_output(f"{name}.csv")
+            escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
+        locate_output("leaderboard.md").write_text(write_board(board, about), encoding="utf-8")
+        facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
+        draw_comparison(board, pairs, facts | {"status": "as given"})
+    files = [
+        str(Path(out) / name) for name in ("pairs.csv", "leaderboard.csv", "leaderboard.md", "figures/compare.png")
+    ]
+    found = {"window": window, "n_events": len(events), "n_scored": n, "notes": [about, *notes], "files": files}
+    found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
+    family = f"Holm over {int(pairs['p'].notna().sum())} pairs; told apart below {ALPHA}"
+    could = "could be seen: the smallest difference found with 80% power at this spread and n"
+    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, "").rstrip(), ""]
+    return found, "\n".join([*text, "written: " + ", ".join(files)])
+
+
+def main(arguments=None):
+    """Read the command line, compare and print; returns what was found. A wrong name ends in one sentence."""
+    parser = build_parser("compare", __doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="RUN", help="a run_id, or an agent's name (none: all local runs)")
+    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A); a run_id says its own")
+    parser.add_argument("--out", help=f"the folder to write to (default {FOLDER})")
+    given = parser.parse_args(arguments)
+    try:
+        found, text = compare(given.names, given.window, given.out or locate_output(f"{FOLDER}/pairs.csv").parent)
+    except (ValueError, FileNotFoundError) as problem:
+        raise SystemExit(f"daybefore compare: {problem}") from None
+    print(text)
+    return found
+
+
+if __name__ == "__main__":
+    run_command(["compare", *sys.argv[1:]])

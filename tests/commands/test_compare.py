@@ -1,0 +1,163 @@
+"""Runs beside each other: a planted difference is found, luck shared by sources is not taken for one (synthetic)."""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
+from helpers.commands import compare
+from helpers.commands.main import main as run_command
+from helpers.store import write_table
+
+N_SOURCES, N_EACH = 24, 6
+DRAW = compare.draw_comparison
+
+
+def make_world(folder, agents, monkeypatch, window="A"):
+    """Write events of 24 sources, answers, and a ledger; `agents` maps run_id to right or wrong by event, or None."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
+    ids = [f"{window}-{source:02}-{at}" for source in range(N_SOURCES) for at in range(N_EACH)]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'})
+    events["source_id"] = events["cluster_id"] = [f"s{name.split('-')[1]}" for name in ids]
+    events["as_of"] = "2016-10-10T00:00:00+08:00"
+    write_table("events", events, window)
+    write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), window)
+    with closing(open_ledger(folder / LEDGER)) as ledger:
+        for run_id, marks in agents.items():
+            agent = run_id.rsplit("-", 2)[0]
+            category = "baseline" if agent == "random" else "base_model"
+            save_run(ledger, {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
+            rows = zip(ids, marks, strict=False)
+            save_questions(ledger, [make_question(run_id, agent, event_id, mark) for event_id, mark in rows])
+    return events
+
+
+def make_question(run_id, agent, event_id, mark):
+    key, status = {"run_id": run_id, "event_id": event_id, "sample": 0}, "refusal" if mark is None else "ok"
+    value = None if mark is None else '"A"' if mark else '"B"'
+    started = f"2026-01-0{1 + run_id.endswith('2')}T00:00:00+00:00"
+    return (
+        key | {"status": status, "started_at": started},
+        key | {"agent_id": agent, "status": status, "value": value},
+        [],
+    )
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """`good` is right on 5 of 6 events of a source, `poor` on 2 of 6, `lucky` on all of half the sources; not drawn."""
+    n = N_SOURCES * N_EACH
+    agents = {
+        "good-A-01": [at % 6 != (at // 6) % 5 for at in range(n)],
+        "poor-A-01": [at % 6 < 2 + (at // 6) % 2 - (at // 12) % 2 for at in range(n)],
+        "lucky-A-01": [(at // 6) % 2 for at in range(n)],
+        "random-A-01": [at % 2 for at in range(n)],
+    }
+    make_world(tmp_path, agents, monkeypatch)
+    monkeypatch.setattr(compare, "list_recorded", list)
+    monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
+    return tmp_path
+
+
+def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["good", "poor"])
+    (row,) = found["pairs"]
+    assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
+    assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
+    assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
+    text = capsys.readouterr().out
+    assert "Holm over 1 pairs" in text and "144 events of window A asked of all" in text and "by source (24)" in text
+    folder = world / compare.FOLDER
+    pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
+    assert pairs["difference"].tolist() == [0.5] and board["agent"].tolist() == ["good", "random", "poor"]
+    assert board["above_random"].round(6).tolist()[::2] == [0.333333, -0.166667], "baselines stand beside them"
+    assert "| 1 | good | 0.83" in (folder / "leaderboard.md").read_text()
+    shown = pd.read_csv(folder / "figures/compare.csv")
+    assert shown.loc[shown["part"] == "difference", "value"].tolist() == [0.5]
+    with Image.open(folder / "figures/compare.png") as picture:
+        assert picture.width > 600 and '"status": "as given"' in picture.text["daybefore"]
+
+
+def test_luck_that_sources_share_is_no_difference(world):
+    row = compare.main(["lucky", "poor"])["pairs"][0]
+    assert row["low_by_event"] > 0, "by event it would count as one"
+    assert row["low"] < 0 < row["high"] and row["verdict"] == "cannot tell"
+    assert row["seen"] > row["difference"]
+
+
+def test_the_family_is_all_pairs_shown(world):
+    pairs = pd.DataFrame(compare.main([])["pairs"])
+    assert len(pairs) == 6
+    least = pairs["p"].idxmin()
+    assert pairs.loc[least, "p_holm"] == pytest.approx(6 * pairs.loc[least, "p"])
+
+
+def test_many_agents_are_compared_with_the_best_only(world, monkeypatch):
+    monkeypatch.setattr(compare, "MANY", 3)
+    pairs = pd.DataFrame(compare.main([])["pairs"])
+    assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
+
+
+def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, monkeypatch, capsys):
+    make_world(world, {"short-A-01": [None, True] * 30}, monkeypatch)
+    found = compare.main(["good", "poor", "short"])
+    assert found["n_events"] == 60
+    board = pd.DataFrame(found["leaderboard"]).set_index("agent")
+    assert board.loc["short", ["score", "score_answered", "coverage", "n"]].tolist() == [0.5, 1.0, 0.5, 60]
+    assert "short was asked only 60; without it the others share 144 events" in capsys.readouterr().out
+
+
+def test_runs_that_share_no_event_are_refused(world, monkeypatch):
+    make_world(world, {"far-C1-01": [True] * 20}, monkeypatch, window="C1")
+    with pytest.raises(
+        SystemExit, match=r"no event was asked of all: good \(144 of window A\), far \(20 of window C1\)"
+    ):
+        compare.main(["good", "far-C1-01"])
+    assert not (world / compare.FOLDER / "pairs.csv").exists()
+
+
+def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
+    make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
+    found = compare.main(["good", "poor"])
+    assert found["pairs"][0]["difference"] < 0
+    assert "good: good-A-02 is taken; there are also good-A-01" in capsys.readouterr().out
+    both = compare.main(["good-A-01", "good-A-02"])["pairs"][0]
+    assert (both["agent_a"], both["agent_b"], round(both["difference"], 6)) == ("good-A-01", "good-A-02", 0.833333)
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["goood", "poor"], "no run or agent of window A is called 'goood'; the nearest is 'good'"),
+        (["good"], "a comparison needs two runs; good is one, name another"),
+        (["good", "poor", "--window", "C1"], "no run or agent of window C1 is called 'good'"),
+    ],
+)
+def test_a_wrong_name_is_one_sentence(names, sentence, world):
+    with pytest.raises(SystemExit, match=f"^daybefore compare: {sentence}"):
+        compare.main(names)
+
+
+def test_names_no_spreadsheet_runs(world, monkeypatch):
+    make_world(world, {"=1+1-A-01": [True] * 144}, monkeypatch)
+    compare.main(["=1+1", "poor", "--out", str(world / "here")])
+    assert pd.read_csv(world / "here/pairs.csv")["agent_a"].tolist() == ["'=1+1"]
+
+
+def test_json_is_one_object(world, capfd):
+    run_command(["compare", "good", "poor", "--json"])
+    found = json.loads(capfd.readouterr().out)
+    assert found["pairs"][0]["difference"] == 0.5 and found["leaderboard"][0]["agent"] == "good"
+
+
+def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    found = compare.main(["qwen_zero_shot-A", "last_value"])
+    board = pd.DataFrame(found["leaderboard"])
+    assert found["n_events"] == 240 and {"qwen_zero_shot", "last_value", "arima", "random"} <= set(board["agent"])
+    assert np.isfinite(board["score"]).all() and found["pairs"][0]["n_clusters"] > 20

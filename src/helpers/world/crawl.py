@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial
 
 from helpers.servers import start_server
-from helpers.world.extract import extract_page, select_series
+from helpers.world.extract import ExtractionError, extract_page, read_terms, select_series
 from helpers.world.gateway import Gateway
 from helpers.world.search import SearchIndex
 from helpers.world.sources import load_sources
@@ -48,9 +48,20 @@ class Crawler:
         source, key = self.sources[source_id], (source_id, as_of)
         if key not in self.seen:
             page = self.gateway.fetch(source.address, as_of)
-            table = self.keep(page.page_id, lambda: extract_page(source, page.text))
+            table = self.keep(page.page_id, lambda: self.read(source, page.text))
             self.keep(key, lambda: (table, page.page_id), self.seen)
         return self.seen[key]
+
+    def read(self, source, text):
+        """Return what a page says (`extract_page`); a market's questions are about variables of the registry's sources.
+
+        Raises ExtractionError.
+        """
+        table = extract_page(source, text)
+        for terms in map(read_terms, table["terms"] if source.form == "market" else ()):
+            if terms["about"] not in self.sources or terms["variable"] not in self.sources[terms["about"]].variables:
+                raise ExtractionError(f"{source.id}: a question is about {terms['about'][:40]!r}, which is no source")
+        return table
 
     def select(self, source_id, as_of, variable, hour=None):
         """Return (series, page_id): one variable as `select_series` gives it, pivoted once per content."""

@@ -8,9 +8,52 @@ from functools import cache, lru_cache
 import jmespath
 import numpy as np
 import pandas as pd
-from lxml import etree, html
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 from lxml.cssselect import CSSSelector
 
+from helpers.world.markup import (
+    MAX_NUMBER,
+    YEARS,
+    bound_number,
+    parse_html,
+    parse_json,
+    read_number,
+    read_period,
+    read_text,
+)
+
+KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
+"""What a market's options stand for, by what is asked; of a leader, its names."""
+NUMBER = {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER}
+TEXT = {"type": "string", "minLength": 1}
+ASKED = {
+    "threshold": {"properties": {"threshold": NUMBER, "entity": TEXT}, "required": ["threshold", "entity"]},
+    "change": {"properties": {"reference": NUMBER, "entity": TEXT}, "required": ["reference", "entity"]},
+    "outcome": {"properties": {"entity": TEXT}, "required": ["entity"]},
+    "leader": {
+        "properties": {"reference": {"type": "object", "minProperties": 2, "additionalProperties": NUMBER}},
+        "required": ["reference"],
+    },
+}
+"""What else the terms of a market's question hold, by what is asked."""
+TERMS = Draft202012Validator(
+    {
+        "type": "object",
+        "properties": {
+            "ask": {"enum": list(ASKED)},
+            **dict.fromkeys(("about", "variable"), TEXT),
+            "date": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
+            "hour": {"type": ["string", "null"], "pattern": r"^([01]\d|2[0-3]):[0-5]\d$"},
+            "keys": {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True},
+            "by": {"enum": ["gain", "value"]},
+            "order": {"enum": ["asc", "desc"]},
+            "absent": {"enum": ["out"]},
+        },
+        "required": ["about", "ask", "variable", "date", "hour", "keys"],
+        "allOf": [{"if": {"properties": {"ask": {"const": ask}}}, "then": needs} for ask, needs in ASKED.items()],
+    }
+)
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
 
 
@@ -19,68 +62,49 @@ class ExtractionError(Exception):
 
 
 def extract_page(source, text):
-    """Return the observations on a page by its source's rule. Raises ExtractionError when it reads none."""
+    """Return the observations on a page by its source's rule; of a prediction market, its event pages.
+
+    Whatever a page does, ExtractionError is all that it raises: a page that cannot be read, is beyond the limits
+    (`markup`), holds nothing, or says what no source of this kind can say (`check_rows`, `check_event`).
+    """
     rule = source.extract
-    if rule["kind"] == "market":
-        return extract_market(source, text)
     try:
         rows = EXTRACTORS[rule["kind"]](source, rule, text)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({error})") from None
-    if not any(row[3] is not None for row in rows):
-        raise ExtractionError(f"{source.id}: the {rule['kind']} rule reads nothing from the page")
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    table["value"] = pd.to_numeric(table["value"])
+        if rule["kind"] == "market":
+            return pd.DataFrame(check_events(rows))
+        table = pd.DataFrame(check_rows(source, rows), columns=COLUMNS)
+        table["value"] = pd.to_numeric(table["value"])
+    except Exception as error:  # a page is a stranger's: it must not stop the reading of another
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({said})") from None
     return table
+
+
+def check_rows(source, rows):
+    """Return rows of (period, entity, variable, value) with numbers in bounds.
+
+    Raises ValueError for one without a name, a period of the other kind (a date where values have a time), a value that
+    is no number, two values of one thing, and for rows without any value.
+    """
+    if len({row[:3] for row in rows}) < len(rows):
+        raise ValueError("it says two values of one thing")
+    checked = []
+    for period, entity, variable, value in rows:
+        if ("T" in period) != source.is_hourly:
+            raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
+        entity.encode()  # half a character, as JSON may hold, could be written nowhere
+        if value is not None and type(value) not in (int, float):
+            raise ValueError(f"{str(value)[:40]!r} is no number")
+        checked.append((period, entity, variable, bound_number(value)))
+    if not any(row[3] is not None for row in checked):
+        raise ValueError("it reads nothing from the page")
+    return checked
 
 
 @cache
 def compile_css(selector):
     """Return a css selector compiled once; call it with an element."""
     return CSSSelector(selector)
-
-
-@lru_cache(maxsize=4096)
-def read_period(text):
-    """Read a page's date or time into the tables' form.
-
-    >>> read_period("9 October 2016"), read_period("9 October 2016, 17:00"), read_period("2016-10-09 17:00")
-    ('2016-10-09', '2016-10-09T17:00', '2016-10-09T17:00')
-    """
-    text = text.strip()
-    if text[:4].isdigit():
-        return text.replace(" ", "T")
-    if "," in text:
-        return datetime.strptime(text, "%d %B %Y, %H:%M").isoformat(timespec="minutes")  # noqa: DTZ007 (local time)
-    return datetime.strptime(text, "%d %B %Y").date().isoformat()  # noqa: DTZ007 (local date)
-
-
-def read_number(text):
-    """Read a printed number; None for 'n/a' and what is no number.
-
-    >>> read_number("12,345.7"), read_number("n/a"), read_number("-0.5"), read_number("nan"), read_number("1_000")
-    (12345.7, None, -0.5, None, None)
-    """
-    try:
-        value = float(str(text).replace(",", "").replace("_", "-"))
-    except ValueError:
-        return None
-    return value if value == value else None
-
-
-PARSER = etree.HTMLParser(encoding="utf-8")
-"""Makes plain elements: lxml's html ones are each made through a look-up in Python, and pages have many cells."""
-STRING = etree.XPath("string()")
-
-
-def parse_html(text):
-    """Return the tree of a page."""
-    return html.fromstring(text.encode(), parser=PARSER)
-
-
-def read_text(element):
-    """Return the text of an element; one without children is read without a query."""
-    return STRING(element) if len(element) else element.text or ""
 
 
 def extract_table(source, rule, text):
@@ -119,7 +143,7 @@ def extract_css(source, rule, text):
 def extract_json(source, rule, text):
     """Read a JSON endpoint by jmespath expressions."""
     rows = []
-    for entry in jmespath.search(rule["rows"], json.loads(text)) or []:
+    for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
         period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
         rows += [(period, entity, variable, entry[key]) for variable, key in rule["values"].items()]
     return rows
@@ -137,11 +161,8 @@ def extract_regex(source, rule, text):
     return rows
 
 
-EXTRACTORS = {"table": extract_table, "css": extract_css, "json": extract_json, "regex": extract_regex}
-
-
-def extract_market(source, text):
-    """Return a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
+def extract_market(source, rule, text):
+    """Read a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
     rows = []
     heading, option, closing, rules, resolution_part = map(
         compile_css, ("h2", ".options li", ".closes", ".rules", ".resolution")
@@ -160,9 +181,59 @@ def extract_market(source, text):
                 "resolution": read_text(resolution[0]) if resolution else None,
             }
         )
+    return rows
+
+
+EXTRACTORS = {
+    "table": extract_table,
+    "css": extract_css,
+    "json": extract_json,
+    "regex": extract_regex,
+    "market": extract_market,
+}
+
+
+def check_events(rows):
+    """Return a market's event pages. Raises ValueError when there is none, or one that no question can be made of."""
     if not rows:
-        raise ExtractionError(f"{source.id}: no event on the page")
-    return pd.DataFrame(rows)
+        raise ValueError("no event on the page")
+    if len({row["market_id"] for row in rows}) < len(rows):
+        raise ValueError("two events have one name")
+    for row in rows:
+        keys = read_terms(row["terms"])["keys"]
+        options = json.loads(row["options"])
+        if not row["question"] or not row["market_id"] or len(set(options)) < len(options) or len(options) != len(keys):
+            raise ValueError(f"event {row['market_id']} has no question, or not its options")
+        for column in ("opens_at", "closes_at"):
+            check_moment(row[column])
+    return rows
+
+
+@lru_cache(maxsize=4096)
+def read_terms(text):
+    """Return an event page's terms (`targets.resolve_event`). Raises ValueError for what cannot be resolved by them.
+
+    >>> read_terms('{"ask":"change","keys":["Yes","No"]}')
+    Traceback (most recent call last):
+        ...
+    ValueError: the terms of a question: 'reference' is a required property
+    """
+    terms = json.loads(text)
+    if fault := best_match(TERMS.iter_errors(terms)):
+        raise ValueError(f"the terms of a question: {fault.message[:120]}")
+    wanted = KEYS.get(terms["ask"]) or list(terms["reference"])
+    if sorted(terms["keys"]) != sorted(wanted):
+        raise ValueError(f"the terms of a question: keys are {terms['keys']}, not {wanted}")
+    read_period(terms["date"])
+    return terms
+
+
+@lru_cache(maxsize=4096)
+def check_moment(text):
+    """Raise ValueError unless a text is a moment with an offset from UTC, in these centuries."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None or moment.year not in YEARS:
+        raise ValueError(f"{text[:40]!r} is no moment with an offset")
 
 
 def select_series(observations, variable, hour=None):

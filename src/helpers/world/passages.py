@@ -3,16 +3,17 @@
 Knows no source: what it makes of a page depends on the page's markup alone, as a search engine's reading does.
 """
 
-import json
 from typing import NamedTuple
 
 import pandas as pd
 from lxml import etree
 
-from helpers.world.extract import parse_html, read_number, read_text
+from helpers.world.markup import parse_html, parse_json, read_number, read_text
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
+MAX_CELLS = 200_000
+"""Cells of the table that a JSON answer's records make."""
 MAX_PASSAGES = 3
 """Passages kept of one subject (an entity of a table, a column), the newest."""
 WIDE = 6
@@ -38,25 +39,34 @@ def read_page(text, content_type):
     """
     try:
         return read_json(text) if "json" in content_type else read_html(text)
-    except (LookupError, ValueError, etree.ParserError, TypeError, AttributeError):
+    except (LookupError, ValueError, etree.ParserError, TypeError, AttributeError, RecursionError):
         return "", []
 
 
 def read_json(text):
     """Return (title, passages) of a JSON answer that holds a list of records."""
-    answer = json.loads(text)
+    answer = parse_json(text)
     records = next((value for value in answer.values() if isinstance(value, list)), [])
+    check_cells(records)
     frame = pd.DataFrame(records).astype(object)
     frame = frame.where(frame.notna(), "n/a").map(str)
     note = [answer["note"]] if answer.get("note") else []
     rows = describe_rows(list(frame.columns), frame.to_numpy().tolist())
-    return str(answer.get("source", "")), rows + number_passages(join_lines(note))
+    return str(answer.get("source", ""))[:MAX_CHARS], rows + number_passages(join_lines(note))
+
+
+def check_cells(records):
+    """Raise ValueError for records that would make too large a table: each with fields of its own, one a long list."""
+    names = {name for record in records if isinstance(record, dict) for name in record}
+    width = max([len(names), *(len(record) for record in records if isinstance(record, list))])
+    if len(records) * width > MAX_CELLS:
+        raise ValueError(f"more than {MAX_CELLS} cells")
 
 
 def read_html(text):
     """Return (title, passages) of an html page."""
     tree = parse_html(text)
-    title = " ".join(tree.xpath("string(//h1)").split())
+    title = " ".join(tree.xpath("string(//h1)").split())[:MAX_CHARS]
     passages = []
     for table in tree.iter("table"):
         lines = [[read_words(cell) for cell in row] for row in table.iter("tr")]
@@ -66,7 +76,7 @@ def read_html(text):
         passages.append(Passage(describe_article(article), 0))
     for age, section in enumerate(tree.iter("section")):
         items = [f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1)]
-        heading = " ".join(section.xpath("string(.//h2)").split())
+        heading = " ".join(section.xpath("string(.//h2)").split())[:MAX_CHARS]
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items)[:1]]
     prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
     return title, passages + number_passages(join_lines(prose, " "))
@@ -129,6 +139,7 @@ def is_numeric(cells):
 def describe_subject(subject, heading, lines, values):
     """Return one subject's rows as passages, at most MAX_PASSAGES; `values` are the places of its numbers."""
     texts = [f"{line[0]}: {', '.join(line[n] for n in values)}" for line in lines]
+    subject, heading = subject[:MAX_CHARS], heading[:MAX_CHARS]
     name = f"{subject} ({heading})" if subject and heading else subject or heading
     return number_passages(join_lines(texts, n=MAX_PASSAGES), name)
 

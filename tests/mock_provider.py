@@ -12,7 +12,9 @@ import re
 import sys
 import threading
 import time
+import zlib
 from collections import Counter
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 CONTENT = "I looked at it. \\boxed{B}"
@@ -79,6 +81,30 @@ def cut(handler):
     drop(handler)
 
 
+def send_endless(handler, body=b" " * 65536, **headers):
+    """Send a body's bytes again and again, until the client hangs up or its patience ends; counts the bytes."""
+    handler.send_response(200)
+    for name, value in {"content-type": "application/json", **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    end = time.monotonic() + handler.server.patience
+    while time.monotonic() < end:
+        handler.wfile.write(body)
+        handler.server.n_endless += len(body)
+
+
+@lru_cache(maxsize=1)
+def press_bomb():
+    """Return 300 MB of blanks as 300 kB of gzip."""
+    press = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return b"".join(press.compress(b" " * 1_000_000) for _ in range(300)) + press.flush()
+
+
+def redirect(handler):
+    """Send the client to another server, with its question."""
+    send(handler, 307, b"", location=handler.server.elsewhere + "/chat/completions?key=" + "secret")
+
+
 FAULTS = {
     "429": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="0.2"),
     "429 for long": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="21600"),
@@ -91,6 +117,18 @@ FAULTS = {
     "drop": drop,
     "cut": cut,
     "malformed": lambda h: send(h, 200, b'{"choices": [{"message": '),
+    "endless": send_endless,
+    "bomb": lambda h: send(h, 200, press_bomb(), content_encoding="gzip"),
+    "50 MB": lambda h: send(h, 200, write_body("B" * 50_000_000)),
+    "brotli": lambda h: send(h, 200, b"\x0b\x02\x80{}\x03", content_encoding="br"),
+    "no gzip": lambda h: send(h, 200, write_body(), content_encoding="gzip"),
+    "redirect": redirect,
+    "html": lambda h: send(h, 200, b"<!doctype html><title>Sign in</title>", content_type="text/html"),
+    "empty": lambda h: send(h, 200, b""),
+    "list": lambda h: send(h, 200, b"[1]"),
+    "deep": lambda h: send(h, 200, b'{"a":' + b"[" * 100_000),
+    "no message": lambda h: send(h, 200, b'{"choices": [{"message": null}]}'),
+    "error in a 200": lambda h: send(h, 200, b'{"error": "out of memory"}'),
     "no choice": lambda h: send(h, 200, json.dumps(json.loads(write_body()) | {"choices": []}).encode()),
     "refusal": lambda h: send(h, 200, write_body(None, refusal="I will not bet.")),
     "filter": lambda h: send(h, 400, b'{"error": {"message": "content_policy_violation", "code": "content_filter"}}'),
@@ -227,6 +265,7 @@ class Provider(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
 
+    `n_endless` counts the bytes of endless bodies; a "redirect" leads to `elsewhere`.
     `keys` holds the authorization header each came with, `moments` when jobs were polled or cancelled, by
     time.monotonic(); `n_together` is the most jobs that were at work at once.
     """
@@ -239,6 +278,7 @@ class Server(ThreadingHTTPServer):
         self.counts, self.lock, self.answer = Counter(), threading.Lock(), answer
         self.asked, self.keys, self.jobs, self.moments = [], [], {}, []
         self.working, self.n_together = set(), 0
+        self.elsewhere, self.n_endless = "http://127.0.0.1:9", 0
 
     def handle_error(self, request, client_address):
         """A client that has hung up is no news."""

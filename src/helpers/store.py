@@ -55,7 +55,7 @@ TABLES = {
     ),
     "replies": (
         ["run_id", "event_id", "sample"],
-        "status reply reason started_at duration_s n_input_tokens n_output_tokens n_cached_tokens cost_usd "
+        "status reply reason started_at duration_s model_s n_input_tokens n_output_tokens n_cached_tokens cost_usd "
         "finish_reason",
     ),
     "predictions": (

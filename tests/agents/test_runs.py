@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,23 @@ def answer(event, world):
         {"step_type": "answer", "content": "ok"},
     ]
     return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
+
+
+def answer_oddly(event, world):
+    """Answer with what no table holds."""
+    usage = {"n_input_tokens": 2**70, "n_output_tokens": -8, "cost_usd": Decimal("0.25"), "finish_reason": "\ud800"}
+    if event["event_id"] == "e001":
+        usage = {"n_input_tokens": Decimal(3), "cost_usd": "much", "reason": "half \ud83d"}
+    trace = [
+        {
+            "step_type": "answer",
+            "content": "a\udc00b",
+            "cost_usd": "free",
+            "tool": Path("x"),
+            "arguments": {"a": "\ud800"},
+        }
+    ]
+    return usage | {"reply": "It is \ud83d.", "prediction": {"value": "\ud800", "rationale": "\ud83d"}, "trace": trace}
 
 
 def answer_slowly(event, world):
@@ -540,3 +558,22 @@ def test_a_resumed_run_of_other_code_asks_anew_and_is_kept_apart(tmp_path, monke
     ]
     table = read_runs(path, "runs").set_index("run_id")
     assert table.code_version[second] == "other" != table.code_version[first]
+
+
+@MODES
+def test_what_no_table_holds_is_cleaned_and_stops_no_run(tmp_path, mode):
+    path = tmp_path / "ledger.sqlite"
+    agents = {"odd": {"forecast": answer_oddly}, "plain": {"forecast": answer}}
+    run_agents(agents, make_events(4), open_nothing, path, window="T", mode=mode)
+    replies = read_runs(path, "replies")
+    assert list(replies["status"]) == ["ok"] * 8
+    odd = replies[replies["run_id"].str.startswith("odd")].reset_index()
+    assert (odd["reply"][0], odd["finish_reason"][0], odd["reason"][1]) == ("It is ?.", "?", "half ?")
+    assert odd.loc[:1, ["n_input_tokens", "n_output_tokens"]].isna().to_numpy().tolist() == [
+        [True, True],
+        [False, True],
+    ]
+    assert odd["cost_usd"][0] == 0.25 and pd.isna(odd["cost_usd"][1])
+    steps = read_runs(path, "traces")
+    assert set(steps["content"].dropna()) == {"a?b", "ok"} and steps["cost_usd"].isna().all()
+    assert set(read_runs(path, "predictions")["value"]) >= {'"?"'}

@@ -9,14 +9,16 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from functools import partial
 from urllib.parse import quote
 
 import bench_llm
 import pytest
 from builders import KEY, PRICED, scan
-from mock_provider import CONTENT, Server
+from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
+from helpers.agents.registry import load_entries
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
 from helpers.models.failures import LlmError, fail
@@ -36,6 +38,7 @@ def say(text):
 @pytest.fixture(scope="module", autouse=True)
 def warm():
     """One request before the clocks are watched: litellm imports parts of itself with the first."""
+    press_bomb()
     with run_server(server := Server()), pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setenv("DAYBEFORE_OUT", folder)
         ask(open_door("warm", live=True, connection={"api_base": server.address}), MODEL, say("hello"))
@@ -73,8 +76,24 @@ ENDS = {
         "(received 80 bytes, expected 580) (requests: 3)",
         3,
     ),
-    "malformed": ("error", "the reply is not JSON (requests: 1)", 1),
-    "no choice": ("error", "the reply holds no choice", 1),
+    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
+    "html": ("error", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
+    "empty": ("error", "the reply is empty (requests: 1)", 1),
+    "list": ("error", "the reply is no JSON object: '[1]' (requests: 1)", 1),
+    "deep": ("error", "the reply is JSON nested too deep (requests: 1)", 1),
+    "no choice": ("error", "the reply holds no choice (requests: 1)", 1),
+    "error in a 200": ("error", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
+    "no message": ("error", "the reply's first choice holds no message (requests: 1)", 1),
+    "endless": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "bomb": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "50 MB": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "brotli": ("error", "the reply is compressed as 'br', which was not asked for (requests: 1)", 1),
+    "no gzip": ("error", "the reply is said to be gzip but is not (requests: 1)", 1),
+    "redirect": (
+        "error",
+        "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base to where it is (requests: 1)",
+        1,
+    ),
     "refusal": ("refusal", "I will not bet.", 1),
     "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)", 1),
 }
@@ -94,6 +113,72 @@ def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, pro
     assert provider.counts[fault] == ENDS[fault][2], "a replay asks nothing"
     pack_recordings("mock")
     assert scan(tmp_path) == []
+
+
+def test_an_endless_reply_is_cut_at_its_cap(reach, provider):
+    with pytest.raises(LlmError, match="larger than 10,000,000 bytes"):
+        ask(reach(), MODEL, say("endless"))
+    assert 10_000_000 < provider.n_endless < 40_000_000, "what was under way in the sockets is all beyond the cap"
+
+
+def test_a_redirect_does_not_carry_the_question_to_another_server(reach, provider):
+    with run_server(other := Server()):
+        provider.elsewhere = other.address
+        for word in ("redirect", "redirect"):
+            with pytest.raises(LlmError, match=r"redirects \(307\) to http://127.0.0.1:\d+/v1/chat/completions;"):
+                ask(reach(), MODEL, say(word))
+        assert not other.counts
+    assert provider.counts["redirect"] == 2, "a redirect is an accident: it is asked again once the address is right"
+
+
+def test_compressed_replies_are_read(reach, provider):
+    for encoding, wbits in (("gzip", 31), ("deflate", 15)):
+        press = zlib.compressobj(9, zlib.DEFLATED, wbits)
+        body = press.compress(write_body("x" * 200_000)) + press.flush()
+        FAULTS[encoding] = lambda h, body=body, name=encoding: send(h, 200, body, content_encoding=name)
+        assert len(ask(reach(), MODEL, say(encoding))["content"]) == 200_000
+        del FAULTS[encoding]
+
+
+def test_half_a_surrogate_pair_is_recorded_and_replayed(reach, provider):
+    provider.answer = lambda asked: {"content": "It is \ud83d. \\boxed{B}", "tool_calls": None}
+    row = ask(reach(), PRICED, say("what is \ud800?"))
+    assert row["content"] == "It is ?. \\boxed{B}" and row["cost_usd"] > 0
+    assert ask(reach(live=False), PRICED, say("what is \ud800?")) == row
+    assert provider.asked[-1]["messages"][0]["content"] == "what is ??"
+
+
+def test_the_time_of_the_model_is_told_from_that_of_the_kit(reach, provider):
+    provider.latency_s = 0.2
+    row = ask(reach(), MODEL, say("hello"))
+    assert 0.2 <= row["model_s"] <= row["duration_s"]
+    again = ask(reach(), MODEL, say("recover"))
+    assert again["n_requests"] == 3 and again["model_s"] >= 0.2
+    assert again["duration_s"] - again["model_s"] > 0.1, "neither waits between attempts nor those in vain"
+
+
+def test_a_disk_that_is_full_ends_in_one_sentence_and_loses_nothing(reach, provider, tmp_path, monkeypatch):
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path]).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    try:
+        door, said = reach(), []
+        for i in range(60):
+            try:
+                ask(door, MODEL, say(f"{i} " + "x" * 2000))
+            except OSError as error:
+                said.append(str(error))
+        kept = 60 - len(said)
+        assert 5 < kept < 40
+        assert set(said) == {"data/runs takes no more recordings (No space left on device); make room and run again"}
+        assert sum(provider.counts.values()) == kept + 1, "what could not be kept is not asked"
+        subprocess.run(["mount", "-o", "remount,size=4m", tmp_path], check=True)
+        again = reach()
+        assert len(again.recordings.rows) == kept
+        for i in range(60):
+            ask(again, MODEL, say(f"{i} " + "x" * 2000))
+        assert len(reach().recordings.rows) == 60
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
 def test_a_provider_that_recovers_is_asked_until_it_does(reach, provider):
@@ -186,6 +271,36 @@ def test_a_price_that_is_not_known_is_said(reach):
 def test_options_that_the_door_sets_are_refused(reach):
     with pytest.raises(ValueError, match="'stream' is set by the door"):
         ask(reach(), MODEL, say("hello"), stream=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"extra_headers": {"x-own": KEY}},
+        {"headers": {"x-own": KEY}},
+        {"extra_body": {"api_key": KEY}},
+        {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]},
+    ],
+)
+def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider, tmp_path, monkeypatch, options):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    door = open_door("keys", live=True, connection={"api_base": provider.address})  # which does not know this key
+    with pytest.raises(ValueError, match="can hold a key, and options are stored") as caught:
+        ask(door, MODEL, say("hello"), **options)
+    assert KEY not in str(caught.value)
+    assert not provider.counts and scan(tmp_path) == []
+    toml = "".join(f"options.{name} = {write_toml(value)}\n" for name, value in options.items())
+    (tmp_path / "agents.toml").write_text(f'[a]\ncategory = "base_model"\nframework = "f"\nmethod = "zero_shot"\n'
+                                          f'model = "openai/m"\n{toml}')  # fmt: skip
+    with pytest.raises(ValueError, match=r"agents.toml, a: .* can hold a key"):
+        load_entries(tmp_path / "agents.toml")
+
+
+def write_toml(value):
+    """Return a value as inline TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {write_toml(part)}" for name, part in value.items()) + " }"
+    return "[" + ", ".join(map(write_toml, value)) + "]" if isinstance(value, list) else json.dumps(value)
 
 
 def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(reach, tmp_path):
@@ -328,7 +443,16 @@ def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is
     assert door.spent_usd == row["cost_usd"]
 
 
-@pytest.mark.parametrize("usage", [{"prompt_tokens": -5_000_000, "completion_tokens": 8}, {"prompt_tokens": 2**70}, {}])
+ODD_USAGES = [
+    {"prompt_tokens": -5_000_000, "completion_tokens": 8},
+    {"prompt_tokens": 2**70},
+    {},
+    {"prompt_tokens": 50, "completion_tokens": 2**70},
+    {"prompt_tokens": 50, "completion_tokens": 8, "prompt_tokens_details": {"cached_tokens": 10**8}},
+]
+
+
+@pytest.mark.parametrize("usage", ODD_USAGES)
 def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usage):
     provider.answer = lambda asked: {"content": "Paris", "usage": usage}
     door = reach()

@@ -7,7 +7,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 import zipfile
+from pathlib import Path
 
 import pytest
 from builders import SMALL, match, needs_model, needs_server
@@ -154,6 +157,31 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, mon
     assert rows[0]["cost_usd"] is None
     closed = open_door("local")
     assert ask(closed, model, messages, extra_body=single, **options) == rows[0]
+
+
+def fetch(address, path, origin="https://evil.example", method="GET"):
+    """Return (status, headers) of a request as a page of another site would have a browser send it."""
+    request = urllib.request.Request(address.removesuffix("/v1") + path, method=method, headers={"Origin": origin})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, response.headers
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers
+
+
+@needs_server
+@needs_model
+def test_the_server_is_for_this_machine_only_and_for_no_page_of_a_browser():
+    with serve_model(SMALL, n_context=256) as (base_url, _):
+        host, port = base_url.removeprefix("http://").removesuffix("/v1").split(":")
+        assert host == "127.0.0.1"
+        listening = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if " 0A " in line}
+        assert [place for place in listening if place.endswith(f":{int(port):04X}")] == [f"0100007F:{int(port):04X}"]
+        status, headers = fetch(base_url, "/health")
+        assert status == 200 and not headers.get("Access-Control-Allow-Origin"), "no other site's page may read it"
+        _, headers = fetch(base_url, "/v1/chat/completions", method="OPTIONS")
+        assert not headers.get("Access-Control-Allow-Origin")
+        assert [path for path in ("/slots", "/", "/metrics") if fetch(base_url, path)[0] == 200] == []
 
 
 @needs_server

@@ -114,7 +114,7 @@ STARTS = {
     "404": ("unsupported", 'NotFoundError 404: {"error": {"message": "no such model"}} (requests: 1)', 1),
     "hang": ("timeout", "no whole reply within 2 s (requests: 1)", 1),
     "drip": ("timeout", "no whole reply within 2 s (requests: 1)", 1),
-    "malformed": ("error", "the reply is not JSON (requests: 1)", 1),
+    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
 }
 ENDS = {
     "this fails": ("error", "the job failed, server_error: broke for Bearer <secret>"),

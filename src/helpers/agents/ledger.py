@@ -26,7 +26,7 @@ ACCIDENTS = ("error", "over_budget")
 WAIT_S = 30
 """Seconds that a process waits for its turn at a ledger."""
 
-TIMINGS = ("started_at", "duration_s")
+TIMINGS = ("started_at", "duration_s", "model_s")
 """Columns that differ from one execution to the next; they never enter a file that is compared."""
 
 
@@ -169,7 +169,7 @@ def sum_costs(connection, run_ids):
 def read_runs(path, table, run_ids=None, timings=False):
     """Return one of a ledger's tables (runs, replies, predictions, traces) as a DataFrame sorted by its key.
 
-    `run_ids` keeps only those runs, None keeps all. The columns `started_at` and `duration_s` come only with
+    `run_ids` keeps only those runs, None keeps all. The columns of TIMINGS come only with
     `timings=True`: without them two executions of one run give equal tables. Raises KeyError for another table,
     FileNotFoundError for an absent file and LookupError for a run that is not in the ledger.
     """

@@ -16,7 +16,7 @@ from helpers.replies.distributions import weigh_reply
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
 
-USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s")
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s", "model_s")
 """What a request's recording says about its cost; a transcript adds them up."""
 
 N_TOP = 8
@@ -84,7 +84,7 @@ class Transcript:
 
     def close(self, prediction, reply):
         """Return the outcome of a question that was answered, in whatever way."""
-        usage = {name: self.usage[name] for name in ("n_input_tokens", "n_output_tokens", "n_cached_tokens")}
+        usage = {name: self.usage[name] for name in ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "model_s")}
         usage |= {"cost_usd": self.usage["cost_usd"], "finish_reason": self.finish_reason}
         return {"prediction": prediction, "reply": reply, "trace": self.steps} | usage
 

@@ -3,7 +3,6 @@
 Everything an agent does ends as rows for the ledger: an answer, a refusal, an exception, a hang, a process that died.
 """
 
-import math
 import multiprocessing
 import signal
 import threading
@@ -13,6 +12,7 @@ from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from decimal import Decimal
 from multiprocessing.resource_tracker import ensure_running
 from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
@@ -21,11 +21,12 @@ import pebble
 
 from helpers.columns import REPLY_STATUSES
 from helpers.models.failures import fail
+from helpers.models.recordings import clean_value
 from helpers.models.secrets import redact
 from helpers.store import dump_json, hash_text, list_columns
 
-USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason")
-"""What a reply may say about its cost."""
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")
+"""What a reply may say about its cost; `model_s` are the seconds of duration_s that the model's server took."""
 
 N_STARTS = 3
 """How often a worker that dies before it takes a question is started again."""
@@ -52,13 +53,35 @@ def describe_error(error, secrets=()):
 def to_cell(value):
     """Return a value as the ledger keeps it: containers as JSON, numpy numbers as plain ones, NaN as None.
 
-    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5)
-    ('[1,2]', None, 0.5)
+    What no column holds is cleaned (`clean_value`); a Decimal is a number, anything else its text.
+
+    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5), to_cell(Decimal("0.1"))
+    ('[1,2]', None, 0.5, 0.1)
     """
     if isinstance(value, list | tuple | dict):
-        return dump_json(value)
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return dump_json(clean_value(value))
+    value = value.item() if hasattr(value, "item") else float(value) if isinstance(value, Decimal) else value
+    return clean_value(value if value is None or isinstance(value, str | int | float) else str(value))
+
+
+def to_amount(value):
+    """Return a count, duration or cost as the ledger keeps it: a number of 0 or more, else None.
+
+    >>> to_amount(Decimal("0.5")), to_amount("0.25"), to_amount("much"), to_amount(-3), to_amount(2**70)
+    (0.5, 0.25, None, None, None)
+    """
+    cell = to_cell(value)
+    try:
+        cell = float(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return None
+    return cell if cell is not None and not isinstance(cell, bool) and 0 <= cell < 2**63 else None
+
+
+def to_cells(row):
+    """Return a row (a dict) as the ledger keeps it; columns whose names say so are amounts."""
+    is_amount = {column: column.startswith("n_") or column.endswith(("_s", "_usd")) for column in row}
+    return {column: (to_amount if is_amount[column] else to_cell)(value) for column, value in row.items()}
 
 
 def check_columns(table, row):
@@ -79,10 +102,10 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
     status, given = outcome.get("status", "ok"), dict(outcome["prediction"])
     if status not in REPLY_STATUSES:
         raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
-    text = outcome["reply"] if "reply" in outcome else dump_json(given)
-    end = {"status": status, "reason": outcome.get("reason")}
+    text = to_cell(outcome["reply"] if "reply" in outcome else dump_json(clean_value(given)))
+    end = {"status": status, "reason": to_cell(outcome.get("reason"))}
     timing = {"started_at": started_at, "duration_s": duration_s}
-    reply = key | end | timing | {"reply": text} | {c: to_cell(outcome.get(c)) for c in USAGE}
+    reply = key | end | timing | {"reply": text} | to_cells({c: outcome.get(c) for c in USAGE})
     value = given.get("value")
     given["value"] = to_cell(value) if isinstance(value, list | tuple | dict) else dump_json(to_cell(value))
     origin = {
@@ -92,7 +115,7 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
     }
     prediction = key | origin | end | {column: to_cell(v) for column, v in given.items()}
     steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]
-    trace = [key | {"step": i} | {c: to_cell(v) for c, v in step.items()} for i, step in enumerate(steps)]
+    trace = [key | {"step": i} | to_cells(step) for i, step in enumerate(steps)]
     return reply, check_columns("predictions", prediction), [check_columns("traces", step) for step in trace]
 
 

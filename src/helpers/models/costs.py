@@ -59,6 +59,20 @@ def name_prices(door, model):
     return (*door.prices, MAX_OUTPUT, MAX_INPUT) if door.prices else get_prices(model)
 
 
+def price_response(response, model, row):
+    """Return {cost_usd, cost_note} of litellm's response by its map of prices; `row` holds the tokens as read.
+
+    The cost is None, with a note, where no price is known, or the reply's tokens are none that a cost follows from.
+    """
+    counts = row["n_input_tokens"], row["n_output_tokens"]
+    if None in counts or (row["n_cached_tokens"] or 0) > counts[0]:
+        return {"cost_usd": None, "cost_note": "the reply does not say how many tokens it took"}
+    if get_prices(model) is None:
+        return {"cost_usd": None, "cost_note": None}
+    cost = load_litellm().completion_cost(response, model=model)
+    return {"cost_usd": cost if 0 <= cost < math.inf else None, "cost_note": None}
+
+
 def charge(door, row):
     """Return what a reply cost in US dollars: litellm's count, else by the door's prices; None where neither knows."""
     if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):

@@ -30,6 +30,17 @@ class LlmError(Exception):
         return self.reason
 
 
+class ReplyError(ValueError):
+    """What a server sent is no reply to a request; the message says what it is.
+
+    `is_answer`: the model may have answered, so it is paid for and not asked again; a redirect is none.
+    """
+
+    def __init__(self, reason, is_answer=False):
+        super().__init__(reason)
+        self.is_answer = is_answer
+
+
 def get_headers(error):
     """Return the headers of the HTTP response behind an error, {} when there was none."""
     found = getattr(error, "litellm_response_headers", None) or getattr(getattr(error, "response", None), "headers", {})
@@ -45,15 +56,22 @@ def list_causes(error):
     return chain
 
 
+def find_unfit(error):
+    """Return the ReplyError behind an error, None when there is none."""
+    return next((cause for cause in list_causes(error) if isinstance(cause, ReplyError)), None)
+
+
 def is_malformed(error):
-    """Say whether an error comes from a body that is no JSON: the model has answered, so it is not asked again."""
-    return any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
+    """Say whether an error comes from a body that is no reply: the model has answered, so it is not asked again."""
+    unfit = find_unfit(error)
+    return unfit.is_answer if unfit else any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
 
 
 def is_passing(error):
     """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that failed."""
     code = getattr(error, "status_code", None)
-    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not is_malformed(error)
+    is_unfit = find_unfit(error) or is_malformed(error)
+    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not is_unfit
 
 
 def choose_wait(default, state):
@@ -93,8 +111,9 @@ def explain(error, n_requests, limit, door):
     if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
         return "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
     behind = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
-    if is_malformed(error):
-        status, text = "error", "the reply is not JSON"
+    unfit = find_unfit(error)
+    if unfit or is_malformed(error):
+        status, text = "error", str(unfit or "the reply is not JSON")
     elif behind and type(behind[0]).__name__ != "HTTPStatusError":
         status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
     else:

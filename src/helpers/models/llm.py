@@ -9,6 +9,7 @@ time.
 
 import math
 import os
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -18,11 +19,11 @@ from functools import lru_cache, partial
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from helpers.limits import call_within, count_left, end_after
-from helpers.models.costs import bound_cost, charge, read_count, reserve, settle
+from helpers.models.costs import bound_cost, charge, price_response, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
-from helpers.models.recordings import Recordings, hash_request
+from helpers.models.recordings import Recordings, clean_value, hash_request
 from helpers.models.secrets import list_secrets, redact
-from helpers.models.transport import NO_KEY, load_litellm
+from helpers.models.transport import NO_KEY, complete_bare, load_litellm
 from helpers.papers import get_constant
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
@@ -34,6 +35,9 @@ N_REQUESTS = 4
 
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
+
+SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret$|bearer", re.IGNORECASE)
+"""How an option is called that can hold a key."""
 
 
 @dataclass
@@ -97,10 +101,31 @@ def ask(door, model, messages, *, sample=0, deadline_at=None, **options):
 
 
 def check_options(options, ours):
-    """Raise ValueError for an option that the door sets itself."""
+    """Raise ValueError for an option that the door sets itself, or one, however deep in a table, that holds a key.
+
+    Options are stored with each recording and run, and a key never is.
+
+    >>> check_options({"extra_headers": {"x-api-key": "sk-1"}}, OURS)
+    Traceback (most recent call last):
+        ...
+    ValueError: the option 'extra_headers' can hold a key, and options are stored: name the key's variable by \
+api_key_env
+    """
     unfit = sorted(set(options) & set(ours))
     if unfit:
         raise ValueError(f"the option {unfit[0]!r} is set by the door; use sample, or the settings of open_door")
+    for name in list_names(options):
+        if SECRET_OPTION.search(name):
+            advice = "options are stored: name the key's variable by api_key_env"
+            raise ValueError(f"the option {name!r} can hold a key, and {advice}")
+
+
+def list_names(value):
+    """Yield the names of an option's table and of those within, the outer ones first."""
+    if isinstance(value, dict):
+        yield from map(str, value)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from list_names(part)
 
 
 def recall(door, request, deadline_at, answer=None, bound=None):
@@ -108,6 +133,7 @@ def recall(door, request, deadline_at, answer=None, bound=None):
 
     See `record` for `answer` and `bound`.
     """
+    request = clean_value(request)
     key, is_open = hash_request(request), door.is_open()
     recorded = door.recordings.find(key)
     if recorded and (is_final(recorded) or not is_open):
@@ -116,6 +142,7 @@ def recall(door, request, deadline_at, answer=None, bound=None):
         folder = door.recordings.folder
         model = request["model"]
         raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
+    door.recordings.check_room()
     return open_recording(door.recordings.add(record(door, key, request, deadline_at, answer, bound)))
 
 
@@ -168,14 +195,14 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
         row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
     finally:
         settle(door, bound, billed)
-    return row | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
+    return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
 def request_reply(door, request, limit, row):
-    """Return litellm's response to a request; counts and raises as `try_often` does."""
+    """Return (litellm's response to a request, its seconds); counts and raises as `try_often` does."""
     connect = prepare_connection(door, request["model"])
     return try_often(door, partial(send, request, connect, limit), limit, row)
 
@@ -204,10 +231,10 @@ def try_often(door, function, limit, row):
 
 
 def send(request, connect, limit):
-    """Send one request through litellm and return its response; runs in a thread of its own."""
-    return load_litellm().completion(
-        model=request["model"],
-        messages=request["messages"],
+    """Send one request through litellm; returns (its response, seconds). Runs in a thread of its own."""
+    return complete_bare(
+        request["model"],
+        request["messages"],
         timeout=count_left(limit),  # whole: litellm makes a client for each timeout
         num_retries=0,
         max_retries=0,
@@ -251,7 +278,9 @@ def check_model(model, api_base, has_key):
 
 def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
-    return read_response(request_reply(door, request, limit, row), request["options"])
+    response, seconds = request_reply(door, request, limit, row)
+    columns = read_response(response, request["options"])
+    return columns | price_response(response, request["model"], columns) | {"model_s": seconds and round(seconds, 3)}
 
 
 def read_response(response, options):
@@ -278,11 +307,7 @@ def read_response(response, options):
             getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
         ),
         "model_version": name_version(response.model),
-        "cost_usd": response._hidden_params.get("response_cost"),
-        "cost_note": None,
     }
-    if None in (row["n_input_tokens"], row["n_output_tokens"]):  # what the cost was counted from
-        row |= {"cost_usd": None, "cost_note": "the reply does not say how many tokens it took"}
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
     return row

@@ -101,6 +101,9 @@ def run_model(path, n_context):
     settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = N_THREADS
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
+    settings.hostnames = ["127.0.0.1"]  # for this machine only; no page of a browser, no list of what is being asked
+    settings.ui = settings.endpoint_slots = settings.endpoint_props = settings.endpoint_metrics = False
+    settings.cors_origins, settings.cors_origins_explicit, settings.cors_credentials = "", True, False
     settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)

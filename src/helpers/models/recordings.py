@@ -7,9 +7,11 @@ facts of the one time it was asked; replaying repeats them and never measures an
 that are configured are hidden in it.
 """
 
+import errno
 import gzip
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -31,16 +33,36 @@ def hash_request(request):
     return hash_text(dump_json(request), 16)
 
 
+def clean_value(value):
+    """Return a value (text, numbers, lists and dicts of them) as it can be stored: valid Unicode, finite numbers.
+
+    Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not finite None.
+
+    >>> clean_value({"said": "a\\ud800b", "n": [2**70, float("nan"), 3]})
+    {'said': 'a?b', 'n': [1.1805916207174113e+21, None, 3]}
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_value(part) for part in value]
+    if isinstance(value, int | float) and not abs(value) < 2**63:
+        return float(value) if abs(value) < sys.float_info.max else None
+    return value
+
+
 class Recordings:
     """The recordings of one run, read from the repository and from `DAYBEFORE_OUT`; new ones go where writes go.
 
-    Threads and processes may add at once: a line is one appended write, on disk before `add` returns. The last
-    recording of a request holds.
+    Threads and processes may add at once: a line is one appended write, on disk before `add` returns; those that wait
+    for the disk meanwhile share one wait. The last recording of a request holds.
     """
 
     def __init__(self, run_id, secrets=()):
         self.folder, self.secrets = f"data/runs/{run_id}", tuple(secrets)
-        self.lock, self.journal = threading.Lock(), None
+        self.lock, self.syncing, self.journal = threading.Lock(), threading.Lock(), None
+        self.n_written, self.n_synced, self.problem = 0, 0, None
         self.rows = {}
         for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
             self.rows |= read_rows(base / self.folder)
@@ -50,16 +72,37 @@ class Recordings:
         return self.rows.get(key)
 
     def add(self, row):
-        """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden."""
+        """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden.
+
+        Raises OSError in one sentence where the disk does not take it, and then for every further one
+        (`check_room`); what stood there before stands, and the next to open the journal ends the line cut short.
+        """
+        self.check_room()
         row = hide_secrets(row, self.secrets)
         line = dump_json(row).encode() + b"\n"
-        with self.lock:
-            if self.journal is None:
-                self.journal = open_journal(locate_output(f"{self.folder}/{JOURNAL}"))
-            os.write(self.journal, line)
-            self.rows[row["key"]] = row
-        os.fsync(self.journal)
+        try:
+            with self.lock:
+                if self.journal is None:
+                    self.journal = open_journal(locate_output(f"{self.folder}/{JOURNAL}"))
+                if os.write(self.journal, line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self.rows[row["key"]] = row
+                self.n_written += 1
+                place = self.n_written
+            with self.syncing:
+                if self.n_synced < place:  # else another's wait has covered this line
+                    n = self.n_written
+                    os.fsync(self.journal)
+                    self.n_synced = n
+        except OSError as error:
+            self.problem = f"data/runs takes no more recordings ({error.strerror}); make room and run again"
+            self.check_room()
         return row
+
+    def check_room(self):
+        """Raise OSError when the disk has refused a recording: nothing more is asked, and paid, that would be lost."""
+        if self.problem:
+            raise OSError(self.problem)
 
     def close(self):
         """Close the journal."""

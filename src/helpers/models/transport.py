@@ -1,14 +1,30 @@
-"""litellm, loaded once, with an HTTP client of ours: no downloads at import, no endless body, no key unasked."""
+"""litellm, loaded once, with an HTTP client of ours: no downloads at import, no endless body, no key unasked.
 
+A body is read whole here, up to a size and a time, before litellm sees it; a redirect is not followed.
+"""
+
+import json
 import os
+import threading
 import time
+import uuid
+import zlib
+from datetime import UTC, datetime
 from functools import lru_cache
+
+from helpers.models.failures import ReplyError
 
 IDLE_S = 60
 """Seconds for a request that brings no timeout of its own (polls, in helpers.models.polling)."""
 
 NO_KEY = "none"
 """Given to litellm where a server wants no key, since it asks for one; it is not sent."""
+
+MAX_BYTES = 10_000_000
+"""Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10 MB."""
+
+HERE = threading.local()
+"""Of the thread that sends a request: when it went out, and the seconds until its reply was read."""
 
 
 @lru_cache(maxsize=1)
@@ -21,38 +37,110 @@ def load_litellm():
     litellm.suppress_debug_info = True
     litellm.client_session = httpx.Client(
         timeout=IDLE_S,
-        follow_redirects=True,
+        headers={"accept-encoding": "gzip, deflate"},
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
-        event_hooks={"request": [drop_no_key], "response": [limit_body]},
+        event_hooks={"request": [start_request], "response": [refuse_redirect, read_body]},
     )
     return litellm
 
 
-def drop_no_key(request):
-    """Take the stand-in for a key off an httpx request: a server that wants none gets none."""
+def complete_bare(model, messages, **options):
+    """Return (litellm's response to a chat completion, seconds from sending to the whole reply, None if not known).
+
+    This is litellm's `completion` within its wrapper, which would count the cost, build a log record and hand it to
+    callbacks, of which there are none: half of the time that a call takes.
+    """
+    from litellm.litellm_core_utils.litellm_logging import Logging
+    from litellm.main import completion
+
+    call_id, HERE.seconds = str(uuid.uuid4()), None
+    log = Logging(model, messages, False, "completion", datetime.now(UTC), call_id, "")
+    response = completion.__wrapped__(
+        model=model, messages=messages, litellm_logging_obj=log, litellm_call_id=call_id, **options
+    )
+    return response, HERE.seconds
+
+
+def start_request(request):
+    """Note when an httpx request goes out; take the stand-in for a key off it: a server that wants none gets none."""
+    HERE.started_at = time.monotonic()
     for name in ("authorization", "x-api-key", "api-key"):
         if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
             del request.headers[name]
 
 
-def limit_body(response):
-    """Make the body of an httpx response end with its request's timeout, however slowly it drips."""
+def refuse_redirect(response):
+    """Raise ReplyError for a redirect: it would carry the question, and be one more request, to an unknown address."""
+    if response.has_redirect_location:
+        target = response.url.join(response.headers["location"]).copy_with(query=None, userinfo=b"")
+        raise ReplyError(f"the server redirects ({response.status_code}) to {target}; set api_base to where it is")
+
+
+def read_body(response):
+    """Read an httpx response's body, within its request's timeout and MAX_BYTES, and put it back as if just come.
+
+    Raises httpx.ReadTimeout, or ReplyError when it is too large, not decodable, or, of a 200, no JSON object.
+    """
     import httpx
 
-    seconds = response.request.extensions.get("timeout", {}).get("read")
-    if seconds is None:
-        return
-
+    seconds = response.request.extensions.get("timeout", {}).get("read") or IDLE_S
     stream, end = response.stream, time.monotonic() + seconds
+    parts, size = [], 0
+    for part in decode_parts(stream, response.headers.pop("content-encoding", "identity").strip().lower()):
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BYTES:
+            raise ReplyError(f"the reply is larger than {MAX_BYTES:,} bytes", is_answer=True)
+        if time.monotonic() > end:
+            raise httpx.ReadTimeout("the body drips", request=response.request)
+    stream.close()
+    body = b"".join(parts)
+    response.stream = httpx.ByteStream(body)
+    HERE.seconds = time.monotonic() - HERE.started_at
+    if response.status_code == 200:
+        check_body(body, is_chat=response.request.url.path.endswith("/chat/completions"))
 
-    class Body(httpx.SyncByteStream):
-        def __iter__(self):
-            for part in stream:
-                yield part
-                if time.monotonic() > end:
-                    raise httpx.ReadTimeout("the body drips", request=response.request)
 
-        def close(self):
-            stream.close()
+def decode_parts(stream, encoding):
+    """Yield a body's parts, decompressed in pieces of 64 kB at most, so that what it opens to can be stopped."""
+    if encoding == "identity":
+        yield from stream
+        return
+    if encoding not in ("gzip", "deflate"):
+        raise ReplyError(f"the reply is compressed as {encoding!r}, which was not asked for", is_answer=True)
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 32)  # told apart by the header
+    for part in stream:
+        while part:
+            try:
+                yield decoder.decompress(part, 65536)
+            except zlib.error:
+                raise ReplyError(f"the reply is said to be {encoding} but is not", is_answer=True) from None
+            part = decoder.unconsumed_tail
 
-    response.stream = Body()
+
+def check_body(body, is_chat):
+    """Raise ReplyError, saying what came, unless a body is a JSON object, and of a chat completion holds a message.
+
+    >>> check_body(b"<html>busy</html>", is_chat=True)
+    Traceback (most recent call last):
+        ...
+    helpers.models.failures.ReplyError: the reply is HTML, not JSON: '<html>busy</html>'
+    """
+    start = body[:80].decode(errors="replace").strip()
+    try:
+        value = json.loads(body)
+    except RecursionError:
+        raise ReplyError("the reply is JSON nested too deep", is_answer=True) from None
+    except ValueError:
+        what = "empty" if not start else "HTML, not JSON" if start.startswith("<") else "not JSON"
+        raise ReplyError(f"the reply is {what}" + f": {start!r}" * bool(start), is_answer=True) from None
+    if not isinstance(value, dict):
+        raise ReplyError(f"the reply is no JSON object: {start!r}", is_answer=True)
+    if not is_chat:
+        return
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices:
+        said = f"; its error: {value['error']}" if value.get("error") else ""
+        raise ReplyError(f"the reply holds no choice{said}", is_answer=True)
+    if not isinstance(choices[0], dict) or not isinstance(choices[0].get("message"), dict):
+        raise ReplyError("the reply's first choice holds no message", is_answer=True)

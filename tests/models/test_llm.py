@@ -18,7 +18,7 @@ import pytest
 from builders import KEY, PRICED, scan
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
-from helpers.agents.registry import load_entries
+from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
 from helpers.models.failures import LlmError, fail
@@ -289,18 +289,9 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider
         ask(door, MODEL, say("hello"), **options)
     assert KEY not in str(caught.value)
     assert not provider.counts and scan(tmp_path) == []
-    toml = "".join(f"options.{name} = {write_toml(value)}\n" for name, value in options.items())
-    (tmp_path / "agents.toml").write_text(f'[a]\ncategory = "base_model"\nframework = "f"\nmethod = "zero_shot"\n'
-                                          f'model = "openai/m"\n{toml}')  # fmt: skip
-    with pytest.raises(ValueError, match=r"agents.toml, a: .* can hold a key"):
-        load_entries(tmp_path / "agents.toml")
-
-
-def write_toml(value):
-    """Return a value as inline TOML."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {write_toml(part)}" for name, part in value.items()) + " }"
-    return "[" + ", ".join(map(write_toml, value)) + "]" if isinstance(value, list) else json.dumps(value)
+    entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": MODEL}
+    with pytest.raises(ValueError, match="^agents.toml, a: .* can hold a key"):
+        check_agent("agents.toml, a", entry | {"options": options})
 
 
 def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(reach, tmp_path):

@@ -1,9 +1,12 @@
+import json
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import plots
+from helpers.store import ROOT
 
 
 @pytest.fixture
@@ -161,3 +164,35 @@ def test_effects_have_the_first_on_top_and_both_sets_of_stars(ax):
     assert [text.get_text() for text in ax.texts] == ["– (***)", "– (–)"]
     assert ax.get_ylim() == (1.5, -0.5)
     assert [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections] == [[0.1, 0.3], [0.0, 0.4]]
+
+
+def test_factors_share_one_scale_and_only_the_last_keeps_its_order():
+    effects = pd.DataFrame({"factor": list("aabbcc"), "category": list("uvwxyz"), "effect": [0.1, 0.2] * 3})
+    for kind in ("plain", "clustered"):
+        effects = effects.assign(**{f"{kind}_low": -0.5, f"{kind}_high": 0.4, f"{kind}_stars": ""})
+    axes = plots.draw_factors(effects, plt.figure(), {"a": "one", "b": "two", "c": "three"})
+    assert [[label.get_text() for label in ax.get_yticklabels()] for ax in axes] == [["v", "u"], ["x", "w"], ["y", "z"]]
+    assert {ax.get_xlim() for ax in axes} == {(-0.54, 0.54)}
+    plt.close("all")
+
+
+def test_interactions_carry_their_stars(ax):
+    table = pd.DataFrame({"agent_id": ["a", "a"], "level": [1, 2], "interaction": [0.1, -0.2], "stars": ["*", ""]})
+    plots.draw_interactions(table, ax)
+    assert [text.get_text() for text in ax.texts] == ["+0.100 *", "-0.200 "]
+
+
+def test_a_cell_that_makes_a_figure_saves_it():
+    """What a cell leaves open JupyterLab draws at its end, and the layout of a second drawing differs by pixels."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            makes = cell["cell_type"] == "code" and ("plt.subplots(" in text or "plt.figure(" in text)
+            assert not makes or "save_figure(" in text, f"{path.name}: {text[:200]}"
+
+
+def test_curves_have_a_line_and_dots_a_series(ax):
+    table = pd.DataFrame({"who": ["a_b", "a_b"], "x": [1, 2], "seen": [0.1, 0.3], "exact": [0.2, 0.2]})
+    plots.draw_curves(table, ax, x="x", value="seen", line="exact", series="who", colours={"a_b": "0.1"})
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.2, 0.2], [0.1, 0.3]]
+    assert ax.get_legend_handles_labels()[1] == ["a b"]

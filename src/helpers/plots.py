@@ -103,7 +103,8 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
     for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
         words, gap = ("no value", 14) if np.isnan(end) else (f"{end:.{digits}f}", 5)
-        ax.annotate(words, (top, place), (gap, 0), textcoords="offset points", va="center", fontsize=9)
+        look = {"va": "center", "fontsize": 9, "bbox": {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}}
+        ax.annotate(words, (top, place), (gap, 0), textcoords="offset points", **look)
     ax.set_yticks(places, table[label])
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
@@ -168,9 +169,52 @@ def draw_effects(effects, ax):
     for place, row in zip(places, effects.itertuples(), strict=True):
         words = f"{row.clustered_stars or '–'} ({row.plain_stars or '–'})"
         ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=8)
-    ax.set_yticks(places, effects["category"])
+    ax.set_yticks(places, effects["category"].astype(str).str.replace("_", " "))
     ax.set_ylim(len(effects) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
+    return ax
+
+
+def draw_curves(table, ax, *, x, value, line, series, colours, ink=None):
+    """Draw dots of a simulation and the exact line through them, a colour a series (`colours`: series -> colour).
+
+    `ink` is the lines' colour where one line serves several series.
+    """
+    for name, rows in table.groupby(series):
+        ax.plot(rows[x], rows[line], color=ink or colours[name], lw=1)
+        ax.plot(rows[x], rows[value], "o", ms=3.5, color=colours[name], label=str(name).replace("_", " "))
+    return ax
+
+
+def draw_factors(effects, fig, names):
+    """Draw the effects of three factors on a figure: the first on the left, the others on the right, one scale for all.
+
+    `effects` has a factor column beside those of `draw_effects`; `names` maps the three factors to their titles. The
+    categories of the last keep their order, the others are sorted. Returns the three Axes.
+    """
+    parts = [effects[effects["factor"] == factor] for factor in names]
+    grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
+    axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
+    limit = 1.08 * effects[["clustered_low", "clustered_high"]].abs().to_numpy().max()
+    for ax, part, title in zip(axes, parts, names.values(), strict=True):
+        draw_effects(part if ax is axes[2] else part.sort_values("effect", ascending=False), ax)
+        ax.set(title=title, xlim=(-limit, limit))
+    for ax in (axes[0], axes[2]):
+        ax.set_xlabel("effect on the score")
+    axes[0].legend(loc="upper left")
+    axes[0].set_title("stars by event (plain)", loc="right", fontsize=9)
+    return axes
+
+
+def draw_interactions(table, ax):
+    """Draw what an agent has on a level beyond both effects, as a matrix: agent_id, level, interaction, stars."""
+    wide = table.pivot(index="agent_id", columns="level", values="interaction")
+    words = wide.map("{:+.3f} ".format) + table.pivot(index="agent_id", columns="level", values="stars")
+    bound = 1.6 * wide.abs().to_numpy().max()
+    look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
+    named = wide.rename(index=lambda name: name.replace("_", " "))
+    sns.heatmap(named, annot=words, ax=ax, cbar_kws={"label": "interaction"}, **look)
+    ax.set(title="Agent by level, beyond both effects", ylabel="", xlabel="level")
     return ax
 
 
@@ -194,7 +238,9 @@ def draw_pairs(pairs, names, ax, *, is_written=True):
     bar, notes = {"label": "row's mean score minus column's"}, words.iloc[1:, :-1] if is_written else False
     sns.heatmap(wide.iloc[1:, :-1], mask=hidden, annot=notes, ax=ax, cbar_kws=bar, **look)
     ax.set(xlabel="", ylabel="")
-    ax.set_xticks(np.arange(len(names) - 1) + 0.5, wide.columns[:-1], rotation=30, ha="right")
+    spoken = [name.replace("_", " ") for name in names]
+    ax.set_xticks(np.arange(len(names) - 1) + 0.5, spoken[:-1], rotation=30, ha="right")
+    ax.set_yticks(np.arange(len(names) - 1) + 0.5, spoken[1:], rotation=0)
     ax.grid(visible=False)
     return ax
 

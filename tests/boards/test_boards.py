@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from matplotlib.figure import Figure
 
 from helpers.boards import files as public
 from helpers.boards import findings as boards_findings
@@ -355,3 +356,13 @@ def test_the_history_has_23_snapshots_and_one_change_of_unit():
     assert len(history) == 2348 and len(people) == 23
     assert people.loc[people["unit"] == "index", "snapshot_date"].min() == "2026-03-15"
     assert people["superforecasters"].between(67, 72).all()  # no jump where the unit changes
+
+
+def test_findings_are_counted_as_drawn_and_what_has_no_value_says_why():
+    absent = boards_findings.state_finding("people", 5, "people", (float("nan"),) * 3 + (0,), "it lists no people")
+    rows = [boards_findings.state_finding("a", 1, "it falls", (2.0, 1.0, 3.0, 7), "7 weeks"), absent]
+    ax = Figure().add_subplot()
+    assert boards_findings.draw_findings(pd.DataFrame(rows), ax) == 1
+    assert [text.get_text() for text in ax.texts] == ["no value: it lists no people"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["5: people", "1: it falls"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["agrees", "disagrees", "cannot tell"]

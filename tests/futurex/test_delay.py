@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 
 from helpers.futurex import delay
@@ -128,3 +129,45 @@ def test_matched_questions_are_those_that_all_delays_ask():
             {1: near, 7: far.assign(event_id="x" + far["event_id"])},
             {1: near_events, 7: far_events.assign(event_id="x" + far_events["event_id"])},
         )
+
+
+def make_studied():
+    """Tables as notebook 16 has them, of two agents and two delays; synthetic."""
+    available = pd.DataFrame({"delay": [1, 7], "per_day": [50.0, 70], "wait_mean": [1.2, 5], "wait_max": [2.0, 8]})
+    available = available.assign(n_domains=[3, 4], n_sources=[5, 9]).set_index("delay")
+    noise = pd.DataFrame({"se_day": [0.06, 0.05]}, index=[1, 7])
+    harder = pd.DataFrame({"agent_id": "last_value", "delay": [1, 7], "difference": [0.1, 0], "low": [0.02, 0]})
+    return available, noise, harder.assign(high=0.2)
+
+
+def test_statements_on_the_delay_follow_the_tables():
+    available, noise, harder = make_studied()
+    by_day = pd.DataFrame({1: [5, 9], 7: [8, 8]})
+    table = delay.judge_delays(available, by_day, noise, harder)
+    assert table["verdict"].tolist() == ["cannot tell", "agrees", "agrees", "agrees", "agrees"]
+    assert table.iloc[1, 1] == "3 of 4 domains, 5 of 9 sources at 1 day"
+    calm = delay.judge_delays(available, by_day, noise.assign(se_day=0.05), harder.assign(low=-0.1))
+    assert calm["verdict"].tolist()[3:] == ["cannot tell", "cannot tell"]
+
+
+def test_every_interval_of_tau_is_drawn_whole():
+    _, noise, _ = make_studied()
+    ends = {
+        f"tau_{name}{end}": [value, value]
+        for name in ("days", "halves")
+        for end, value in (("", -0.5), ("_low", -1.0), ("_high", 1.0))
+    }
+    agents = pd.DataFrame({"agent_id": ["a_b", "a_b"], "mean": 0.4, "low": 0.3, "high": 0.5, "sd_days": 0.1})
+    axes = delay.draw_stability(agents, noise, pd.DataFrame(ends), Figure().subplots(1, 3))
+    segments = [end for lines in axes[2].collections for segment in lines.get_segments() for end in segment[:, 1]]
+    low, high = axes[2].get_ylim()
+    assert len(segments) == 8 and low < min(segments) == -1 and max(segments) == 1 < high
+    assert axes[0].get_legend_handles_labels()[1] == ["a b"]
+
+
+def test_what_waiting_brings_is_drawn_by_delay():
+    available, _, _ = make_studied()
+    judged = pd.DataFrame({"delay": [1, 7], "share": [0.1, 0.9]})
+    axes = delay.draw_availability(available, judged, Figure().subplots(1, 3))
+    assert [bar.get_height() for bar in axes[0].patches] == [50, 70]
+    assert axes[1].lines[0].get_ydata().tolist() == [2, 8] and axes[2].lines[0].get_ydata().tolist() == [0.1, 0.9]

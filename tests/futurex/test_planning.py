@@ -4,10 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from matplotlib.figure import Figure
 from scipy import stats
 
 from helpers.estimates.trust import spread_scores
-from helpers.futurex.planning.effects import FACTORS, build_rows, fit_plans, measure_power, simulate_plans
+from helpers.futurex.planning.effects import (
+    FACTORS,
+    build_rows,
+    draw_plan_effects,
+    draw_power,
+    fit_plans,
+    measure_power,
+    simulate_plans,
+)
 from helpers.futurex.planning.plans import (
     RUBRICS,
     apply_rules,
@@ -252,3 +261,17 @@ def test_more_events_see_more():
     power = told[told["effect"] == 0.1].set_index("n")["power"]
     assert power[120] > power[20] + 0.2
     assert told.groupby("n")["r2"].first()[20] > told.groupby("n")["r2"].first()[120], "few rows flatter R2"
+
+
+def test_effects_that_are_not_identified_are_named_and_the_rest_drawn():
+    effects = pd.DataFrame({"label": ["calls *", "trust "], "effect": [0.1, 0.2], "low": 0.0, "high": 0.3})
+    ax = draw_plan_effects(effects.assign(is_identified=[True, False]), Figure().add_subplot(), "0.5")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["calls *"]
+    assert ax.get_xlabel().endswith("not identified: trust")
+
+
+def test_power_has_a_line_an_effect():
+    power = pd.DataFrame({"n": [100, 200] * 2, "effect": [0.0, 0.0, 0.1, 0.1], "power": [0.05, 0.05, 0.4, 0.7]})
+    ax = draw_power(power, Figure().add_subplot(), [100, 200])
+    assert ax.get_legend_handles_labels()[1] == ["effect 0", "effect 0.1"]
+    assert ax.lines[1].get_ydata().tolist() == [0.4, 0.7]

@@ -15,7 +15,10 @@ from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import AGREES, judge_interval
+from helpers.plots import mark_blanks
 
+TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
+"""The colours of the verdicts."""
 COLUMNS = "id finding statement value low high n verdict note".split()
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""
@@ -151,3 +154,28 @@ def judge_boards(table, boards):
     """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note."""
     rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def draw_findings(findings, ax):
+    """Draw the statements, the first at the top, with intervals in their verdict's colour; a black tick is the bound.
+
+    What has no value is a cross with the reason from its note. Returns how many statements have a value.
+    """
+    drawn = findings.iloc[::-1].reset_index(drop=True)
+    absent, tint = drawn[drawn["value"].isna()], drawn["verdict"].map(TINTS)
+    bar = 100 * papers.get_constant("futurex", "levels12_base_score")
+    ax.hlines(drawn.index, drawn["low"], drawn["high"], color=tint, linewidth=2)
+    ax.scatter(drawn["value"], drawn.index, color=tint, zorder=3)
+    bounds = np.where(drawn["id"] == "fx_public_base_easy", bar, 0.0)
+    ax.scatter(bounds, drawn.index, marker="|", color="black", s=90, zorder=2)
+    mark_blanks(ax, np.zeros(len(absent)), absent.index, (12, 0))
+    for place, why in zip(absent.index, absent["note"].str.split("; ").str[1], strict=True):
+        ax.annotate(f"no value: {why}", (0, place), (20, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.set_yticks(drawn.index, drawn["finding"].astype(str) + ": " + drawn["statement"], fontsize=8)
+    ax.set(xlabel="points; the black tick is what the finding must exceed", title="Findings 1 to 5 on public boards")
+    for verdict, colour in TINTS.items():
+        ax.plot([], [], color=colour, marker="o", label=verdict)
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles[-len(TINTS) :], labels[-len(TINTS) :], loc="lower right")
+    ax.grid(axis="y", visible=False)
+    return len(drawn) - len(absent)

@@ -15,6 +15,7 @@ from helpers.estimates.agreement import compare_orders
 from helpers.estimates.intervals import resample_means, summarize_means, take_interval
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
+from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.events import collect_events
 from helpers.questions.pose import HORIZON_DAYS
 
@@ -165,3 +166,73 @@ def compare_matched(matched, rng, base=HORIZON_DAYS, n_boot=2000):
         rows.append(gaps.assign(agent_id=agent, mean=table.mean()).reset_index())
     columns = ["delay", "agent_id", "mean", "difference", "low", "high", "n"]
     return pd.concat(rows)[columns].sort_values(["agent_id", "delay"], ignore_index=True)
+
+
+def judge_delays(available, by_day, noise, harder, chosen=HORIZON_DAYS):
+    """Return FutureX's statements on the delay (3.4.1) beside ours: FutureX 3.4.1, ours, verdict, likely reason.
+
+    `available` is `count_available` by delay (its index), `by_day` the number of events by start day and delay, `noise`
+    the mean over agents of `measure_agents` by delay, `harder` is `compare_matched`'s table.
+    """
+    one, base = available.loc[1], available.loc[chosen]
+    last = harder[(harder["agent_id"] == "last_value") & (harder["delay"] == 1)].iloc[0]
+    more = ", ".join(f"{x:.0f}" for x in available["per_day"]) + " events a day"
+    pick = {name: f"{one[name]:.0f} of {base[name]:.0f}" for name in ("n_domains", "n_sources")}
+    fewer = f"{pick['n_domains']} domains, {pick['n_sources']} sources at 1 day"
+    waits = ", ".join(f"{x:.1f}" for x in available["wait_mean"]) + " days until the answer, on average"
+    errors = "standard error " + ", ".join(f"{x:.3f}" for x in noise["se_day"])
+    gap = f"last_value at 1 day {last['difference']:+.2f} ({last['low']:.2f} to {last['high']:.2f}) against 7 days"
+    is_noisier = noise.loc[1, "se_day"] > 1.1 * noise.loc[chosen, "se_day"]
+    flat = "one question a template and day: it levels off after a week"
+    few = "weekly sources drop out, domains stay"
+    rows = [
+        ("a longer delay has more events", more, (by_day[1] < by_day[chosen]).all(), flat),
+        ("and less diversity when short", fewer, one["n_sources"] < base["n_sources"], few),
+        ("but is less timely", waits, True, "by construction"),
+        ("a short one makes a day more random", errors, is_noisier, "numbers of events differ little"),
+        ("a week is harder than the next day", gap, last["low"] > 0, "what was last published ages"),
+    ]
+    table = pd.DataFrame(rows, columns=["FutureX 3.4.1", "ours, for 1, 3, 7 and 14 days", "verdict", "likely reason"])
+    return table.assign(verdict=table["verdict"].map({True: "agrees", False: "cannot tell"}))
+
+
+def draw_availability(available, judged, axes, chosen=HORIZON_DAYS):
+    """Draw on three Axes, by delay: events a day, days until the answer (mean, longest), share of a week's judged."""
+    places = np.arange(len(available))
+    axes[0].bar(places, available["per_day"], color=COLOURS[0])
+    axes[0].set(title="Events a day")
+    axes[1].bar(places, available["wait_mean"], color=COLOURS[1])
+    axes[1].plot(places, available["wait_max"], "k_", ms=16, label="longest")
+    axes[1].set(title="Days until the answer, mean")
+    axes[1].legend(loc="upper left")
+    axes[2].plot(judged["delay"], judged["share"], "o-", color=COLOURS[2])
+    axes[2].set(title=f"Share judged, posed for {chosen} days", ylim=(0, 1.05), xticks=judged["delay"])
+    for ax in axes[:2]:
+        ax.set_xticks(places, [str(delay) for delay in available.index])
+    return axes
+
+
+def draw_stability(agents, noise, stable, axes):
+    """Draw on three Axes, by delay: each agent's mean, the scatter of its daily mean, Kendall's tau of the order.
+
+    An interval is drawn whole: tau's axis runs from -1 to 1.
+    """
+    places = np.arange(len(noise))
+    line = {"value": "mean", "low": "low", "high": "high", "fmt": "o-", "ms": 4, "lw": 1}
+    for n, ((agent, part), colour) in enumerate(zip(agents.groupby("agent_id"), COLOURS, strict=False)):
+        draw_reaches(part, axes[0], places + 0.08 * (n - 2), color=colour, label=agent.replace("_", " "), **line)
+        axes[1].plot(places, part["sd_days"], "o", ms=4, color=colour)
+    axes[0].set(title="Mean score by agent", ylim=(0, None))
+    axes[1].plot(places, noise["se_day"], "k-", label="expected by chance")
+    axes[1].set(title="SD of an agent's daily mean", ylim=(0, None))
+    axes[1].legend(loc="lower right")
+    for shift, name, label in ((-0.07, "tau_days", "between days"), (0.07, "tau_halves", "between halves")):
+        look = {"value": name, "low": f"{name}_low", "high": f"{name}_high", "fmt": "o", "capsize": 3, "label": label}
+        draw_reaches(stable.iloc[: len(places)], axes[2], places + shift, color=COLOURS[int(shift > 0)], **look)
+    axes[2].axhline(0, color="0.4", lw=1)
+    axes[2].set(title="Kendall's tau of the agents' order", ylim=(-1.05, 1.05))
+    axes[2].legend(loc="lower left")
+    for ax in axes:
+        ax.set_xlabel("delay in days")
+        ax.set_xticks(places, [str(delay) for delay in noise.index])
+    return axes

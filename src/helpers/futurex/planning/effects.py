@@ -14,6 +14,7 @@ from helpers.agents.research import summarize_research
 from helpers.estimates.regression import build_dummies
 from helpers.futurex.planning.plans import RUBRICS
 from helpers.outcomes.scores import select_headline
+from helpers.plots import draw_intervals
 
 EFFORT = ["n_tool_calls", "search_think_length", "manager_think_length"]
 FACTORS = (
@@ -138,3 +139,30 @@ def measure_power(sizes, effects, sd, rng, n_sims=500, dummies=(), **world):
             seen = table["p"] < 0.05
             parts.append(pd.DataFrame({"n": n, "effect": truth, "power": seen, "coverage": held, "r2": facts["r2"]}))
     return pd.concat(parts).groupby(["n", "effect"], as_index=False).mean()
+
+
+def draw_plan_effects(effects, ax, colour):
+    """Draw a judge's effects as bars with intervals, over the grey band in which the paper's coefficients lie.
+
+    `effects` is `fit_plans`'s table with a column label; what is not identified is named under the axis.
+    """
+    lost, held = effects[~effects["is_identified"]], effects[effects["is_identified"]]
+    if len(held):
+        draw_intervals(held, ax, label="label", value="effect", low="low", high="high", colour=colour, digits=3)
+    ax.axvspan(-0.1, 0.1, color="0.9", zorder=0)
+    ax.margins(x=0.2)
+    absent = ",\n".join(lost["label"].str.strip()) or "none"
+    ax.set_xlabel(f"score for one standard deviation\nnot identified: {absent}")
+    return ax
+
+
+def draw_power(power, ax, sizes):
+    """Draw how often effects are seen against the number of events (`measure_power`); dashed: 5% false alarms."""
+    for effect, part in power.groupby("effect"):
+        ax.plot(part["n"], part["power"], marker="o", label=f"effect {effect:g}")
+    ax.axhline(0.05, color="0.3", lw=1, ls="--")
+    ax.set(xscale="log", ylim=(0, 1), xlabel="events", title="Power to see an effect (simulated)")
+    ax.set_xticks(sizes, sizes)
+    ax.minorticks_off()
+    ax.legend(loc="upper left")
+    return ax

@@ -119,7 +119,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
         "A-1010-wti_price": "unparsable",
     }
     assert told["A-1010-brent_price"]["value"] == "1e999"
-    assert "1 questions are left out: their events are no longer in" in out.err
+    assert "left out: 1 questions, whose events are no longer in" in out.err
 
 
 @pytest.mark.parametrize(

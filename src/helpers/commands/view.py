@@ -77,9 +77,7 @@ def view(given):
         print(f"{len(questions):,} questions on {n_events:,} events, {size / 1e6:.1f} MB; open in a browser:")
         print((folder / "index.html").resolve().as_uri())
     if lives.n_lost:
-        told = (
-            f"{lives.n_lost} questions are left out: their events are no longer in data/tables/<window>/events.csv.gz"
-        )
+        told = f"left out: {lives.n_lost} questions, whose events are no longer in data/tables/<window>/events.csv.gz"
         print(told, file=sys.stderr)
 
 

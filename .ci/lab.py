@@ -1,5 +1,6 @@
 """JupyterLab's settings (`make lab`): a notebook is saved in the form in which the notebook runner keeps it."""
 
+import secrets
 import sys
 from pathlib import Path
 
@@ -17,3 +18,16 @@ def save_in_form(model, **_):
 
 
 get_config().ContentsManager.pre_save_hook = save_in_form  # noqa: F821  (traitlets hands it in)
+
+# Whoever reaches the server may run any code: it listens on loopback, wants its token, and answers no page of another
+# site. These stand above what a user's own jupyter_server_config says; the command line (ARGS) stands above these.
+get_config().ServerApp.update(  # noqa: F821
+    {
+        "ip": "127.0.0.1",
+        "allow_remote_access": False,
+        "allow_origin": "",
+        "allow_origin_pat": "",
+        "disable_check_xsrf": False,
+    }
+)
+get_config().IdentityProvider.token = secrets.token_hex(24)  # noqa: F821  (new each time; printed in the address)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from traitlets.config.loader import PyFileConfigLoader
 
 ROOT = Path(__file__).parents[1]
 
@@ -256,6 +257,15 @@ def test_a_notebook_saved_in_jupyterlab_keeps_its_bytes(tmp_path):
     subprocess.run([python, "-c", SAVE, *before], cwd=tmp_path, check=True, capture_output=True, timeout=120)
     after = {path.name: path.read_bytes() for path in (tmp_path / "kit").glob("*.ipynb")}
     assert [name for name in before if after[name] != before[name]] == []
+
+
+def test_jupyterlab_listens_on_loopback_with_a_token_and_answers_no_other_site():
+    first, again = (PyFileConfigLoader("lab.py", path=ROOT / ".ci").load_config() for _ in range(2))
+    server = first.ServerApp
+    assert (server.ip, server.allow_remote_access, server.disable_check_xsrf) == ("127.0.0.1", False, False)
+    assert (server.allow_origin, server.allow_origin_pat) == ("", "")
+    assert len(first.IdentityProvider.token) == 48 and first.IdentityProvider.token != again.IdentityProvider.token
+    assert "--config=.ci/lab.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def load_form():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.commands import main as command
-from helpers.commands.main import COMMANDS, SETTINGS, build_parser, main
+from helpers.commands.main import COMMANDS, SETTINGS, PartWay, build_parser, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +64,7 @@ def test_json_is_all_that_stands_on_standard_output(monkeypatch, capfd):
     plant(monkeypatch, run)
     assert main(["own", "folder", "--json"]) == 0
     out, err = capfd.readouterr()
-    assert json.loads(out) == {"mean": None, "arguments": ["folder"]}
+    assert json.loads(out) == {"mean": None, "arguments": ["folder", "--json"]}
     assert "words of a process" in err and "words\n" in err
 
 
@@ -112,3 +112,15 @@ def test_one_source_as_one_json_object(monkeypatch, capfd):
     found = json.loads(out)
     assert (found["source"], found["window"]) == ("clemson", "A") and found["events"] and "events kept" in err
     assert {row["agent"] for row in found["scores"]} >= {"last_value", "random"}
+
+
+def test_a_command_that_was_stopped_part_way_still_prints_what_it_found(monkeypatch, capfd):
+    def stop(arguments):
+        raise PartWay({"agents": {}, "stopped": ["mine: its ceiling"]})
+
+    plant(monkeypatch, stop)
+    assert main(["own", "folder", "--json"]) == 3
+    assert json.loads(capfd.readouterr().out)["stopped"] == ["mine: its ceiling"]
+    with pytest.raises(SystemExit) as ending:
+        main(["own", "folder"])
+    assert ending.value.code == 3

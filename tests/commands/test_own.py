@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers.commands import own
+from helpers.commands.main import main as run_command
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems
 from helpers.store import locate_output, write_under
@@ -268,6 +269,17 @@ def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkey
         assert locate_output("figures/x.png") == tmp_path / "figures/x.png"
         raise KeyError("a failure inside")
     assert os.environ.get("DAYBEFORE_OUT") == before
+
+
+def test_the_means_that_are_drawn_are_one_json_object(tmp_path, capsys, monkeypatch):
+    for name in ("draw_missing", "draw_domains", "draw_factors"):
+        monkeypatch.setattr(own, name, lambda *given: "left out here, for the time they take")
+    folder = make_folder(tmp_path / "mine")
+    assert run_command(["own", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    drawn = pd.read_csv(folder / "figures/scores.csv")
+    assert [row["score"] for row in found["scores"]] == pytest.approx(drawn["score"].tolist())
+    assert any("figures/scores.png" in note for note in found["notes"])
 
 
 def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):

@@ -1,8 +1,11 @@
+import json
+
 import pandas as pd
 import pytest
 
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_entries
+from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
@@ -57,6 +60,10 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
     main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
+    assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
+    assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
 
 
 UNREACHABLE = [

@@ -13,6 +13,7 @@ from builders import KEY as SECRET
 from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
 from helpers.commands import view as viewer
 from helpers.commands.lives import fetch_again, list_questions, read_lives, read_pages
+from helpers.commands.main import main as run_command
 from helpers.store import locate_output
 from helpers.world.kept import keep_page
 
@@ -61,7 +62,7 @@ def write(folder, agents):
 
 def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    viewer.main(["--event", "A-1010-wti_price", "--agent", "qwen_react", "--json"])
+    run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react", "--json"])
     life = json.loads(capsys.readouterr().out)
     [question] = life["questions"]
     assert life["event"]["prompt"].startswith("What will the spot price of WTI") and life["answer"]["value"] == 50.14
@@ -110,7 +111,7 @@ def test_no_word_of_a_model_becomes_markup_and_no_key_is_written(live, tmp_path,
 
 
 def test_strange_numbers_and_lost_events_are_told(live, capsys):
-    viewer.main(["--json", "--agent", "strange"])
+    run_command(["view", "--json", "--agent", "strange"])
     out = capsys.readouterr()
     told = {row["event_id"]: row for row in json.loads(out.out)["questions"]}
     assert {name: row["outcome"] for name, row in told.items()} == {
@@ -135,7 +136,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
     ],
 )
 def test_a_filter_that_nothing_meets_is_told(live, arguments, said):
-    with pytest.raises(SystemExit, match=re.escape(f"make view: {said}")):
+    with pytest.raises(SystemExit, match=re.escape(f"daybefore view: {said}")):
         viewer.main(["--agent", "strange", *arguments])
 
 
@@ -145,7 +146,7 @@ def test_filters_choose(live, capsys):
         (["--text", "CUSHING"], ["A-1010-wti_price"]),
         (["--status", "unparsable"], ["A-1010-wti_price"]),
     ]:
-        viewer.main(["--agent", "strange", "--json", *arguments])
+        run_command(["view", "--agent", "strange", "--json", *arguments])
         assert [row["event_id"] for row in json.loads(capsys.readouterr().out)["questions"]] == ids
 
 

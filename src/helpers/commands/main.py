@@ -2,7 +2,7 @@
 
 A module is imported only when it was chosen, after the settings that results rest on. Its `main(arguments)` returns
 what it found as a dict (for --json) or None, and ends otherwise by SystemExit: with a sentence for a wrong setting or
-input, with a number of `CODES` else.
+input, else with a number of `CODES` (`PartWay` where something was found all the same).
 """
 
 import argparse
@@ -46,6 +46,14 @@ COMMANDS = {
     "record": ("record local models on the events of data/arms.toml", "--arm qwen_zero_shot-A --minutes 30"),
 }
 """Command -> what it does, and the options of its example."""
+
+
+class PartWay(SystemExit):
+    """The end of a command that was stopped part-way, with what it found so far."""
+
+    def __init__(self, found):
+        super().__init__(3)
+        self.found = found
 
 
 def build_parser(name, about=None):
@@ -140,7 +148,7 @@ def call(name, arguments):
 
 
 def main(arguments=None):
-    """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`."""
+    """Read the command line and carry it out; returns one of `CODES`, or ends by SystemExit with it."""
     name, rest = read_command(arguments)
     os.environ.update(SETTINGS)
     if hasattr(time, "tzset"):
@@ -148,7 +156,11 @@ def main(arguments=None):
     if "--json" not in rest:
         call(name, rest)
         return 0
+    code = 0
     with keep_stdout():
-        found = call(name, [argument for argument in rest if argument != "--json"])
+        try:
+            found = call(name, rest)
+        except PartWay as ending:
+            found, code = ending.found, ending.code
     print(json.dumps(clean(found or {}), ensure_ascii=False))
-    return 0
+    return code

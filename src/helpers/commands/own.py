@@ -1,17 +1,17 @@
-"""`make figures RUN=folder`: score and draw predictions of your own, from three csv files in a folder.
+"""`daybefore own folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
 
 events.csv (event_id, kind), answers.csv (event_id, value; spread for numbers) and predictions.csv (event_id, agent_id,
 value) are checked first; whatever is wrong is said with file, row and column, and nothing is written. Everything is
 written under the folder: figures/ and tables/.
 """
 
-import argparse
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from helpers.commands.main import build_parser
 from helpers.estimates.groups import summarize_groups
 from helpers.estimates.intervals import summarize_means
 from helpers.estimates.missing import N_TRIALS, PERCENTS, simulate_std
@@ -187,18 +187,21 @@ def draw_factors(scores, events, rng, about, n_trials):
 
 
 def main(arguments=None):
-    """Read the command line and draw; wrong files end in sentences with file, row and column."""
-    parser = argparse.ArgumentParser(prog="make figures RUN=folder", description=__doc__.splitlines()[0])
+    """Read the command line and draw; returns the mean scores. Wrong files are told with row and column."""
+    parser = build_parser("own", __doc__.split("\n\n")[0])
     parser.add_argument("folder", help="a folder with events.csv, answers.csv and predictions.csv")
     folder = Path(parser.parse_args(arguments).folder)
     if not folder.is_dir():
         raise SystemExit(
-            f"make figures: RUN={folder} is not a folder; name one with events, answers and predictions (.csv)"
+            f"daybefore own: {folder} is not a folder; name one with events, answers and predictions (.csv)"
         )
     try:
-        print("\n".join(draw_folder(folder)))
+        notes = draw_folder(folder)
     except Problems as problems:
         raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
+    print("\n".join(notes))
+    means = pd.read_csv(folder / "figures/scores.csv").to_dict("records")
+    return {"folder": str(folder), "notes": notes, "scores": means}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The baselines run beside them; their scores are shown.
 """
 
+import json
 import math
 import os
 import signal
@@ -19,7 +20,7 @@ from helpers.agents.runs import DEADLINE_S, describe_run, run_agents, sample_eve
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
 from helpers.calendar import list_days
-from helpers.commands.main import build_parser
+from helpers.commands.main import PartWay, build_parser
 from helpers.commands.results import show_results
 from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
 from helpers.models.llm import is_final, open_door
@@ -237,7 +238,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1):
-    """Run the agents asked for and the baselines, print their scores and where the replies are."""
+    """Run the agents asked for and the baselines, print their scores and where the replies are; return the results."""
     entries, agents = load_entries(wanted=names), load_agents(wanted=names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     baselines = {name: agent for name, agent in chosen.items() if name in agents}
@@ -265,9 +266,16 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     if stops:
         tell("\n".join(f"daybefore run: {stop}" for stop in stops))
-        raise SystemExit(3)
+        raise PartWay(collect_results(run_ids, stops))
     if limit is not None and len(events) < len(whole):
         print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
+    return collect_results(run_ids, [])
+
+
+def collect_results(run_ids, stops):
+    """Return what `--json` prints of a run: each agent's results.json, and why agents were stopped."""
+    files = {agent: locate_output(f"data/runs/{run_id}/results.json") for agent, run_id in run_ids.items()}
+    return {"agents": {agent: json.loads(file.read_text("utf-8")) for agent, file in files.items()}, "stopped": stops}
 
 
 def read_arguments(arguments):
@@ -300,7 +308,7 @@ def main(arguments=None):
     given = read_arguments(arguments)
     before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
     try:
-        run(
+        return run(
             given.agent or ["last_value"],
             given.window,
             None if given.limit is None else parse_positive("LIMIT", given.limit),

@@ -1,11 +1,10 @@
-"""`make view`: runs, questions and one question's whole life on a page that opens from disk, or as text and JSON.
+"""`daybefore view` (make view): every question's whole life on a page that opens from disk, or as text and JSON.
 
 The page needs no server and loads nothing from elsewhere: index.html, a table library (DataTables, from the package
 itables), the list of questions, and a small compressed file for each event and each page, read when it is opened. What
 a model or a page said is data there: the page's script writes it as text, never as markup.
 """
 
-import argparse
 import base64
 import gzip
 import json
@@ -25,6 +24,7 @@ from helpers.commands.lives import (
     spread_lives,
     write_value,
 )
+from helpers.commands.main import build_parser
 from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.store import hash_text, locate_output
 
@@ -39,38 +39,38 @@ MAX_CELL = 90
 
 
 def main(arguments=None):
-    """Read the command line; write the page, or print an event's life (--event) or the list (--json)."""
-    parser = argparse.ArgumentParser(prog="make view", description=__doc__.split("\n")[0])
+    """Read the command line; write the page or print an event's life (--event), or return it or the list for --json."""
+    parser = build_parser("view", __doc__.split("\n\n")[0])
     parser.add_argument("--agent", action="append", help="only this agent's runs; may be given several times")
     parser.add_argument("--window", action="append", help="only events of this window: A, C1, C2")
     parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), help="only events of this level")
     parser.add_argument("--status", help="only questions of this outcome: right, 'partly right', wrong, unparsable ...")
     parser.add_argument("--text", help="only questions with this text in the question, the value or the reason")
     parser.add_argument("--event", help="print this event's life instead of writing the page")
-    parser.add_argument("--json", action="store_true", help="print JSON: the list, or with --event the event's life")
     parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
     given = parser.parse_args(arguments)
     try:
-        view(given)
+        return view(given)
     except BrokenPipeError:  # who reads has seen enough, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, LookupError, OSError) as problem:
-        raise SystemExit(f"make view: {problem}") from None
+        raise SystemExit(f"daybefore view: {problem}") from None
 
 
 def view(given):
-    """Do what the command line says."""
+    """Do what the command line says; with `given.json` return the list, or with an event its life."""
     secrets = list_keys()
     lives = read_lives(given.window, given.agent)
     questions = select_questions(lives, list_questions(lives), given)
     if given.event:
         life = next(spread_lives(lives, questions))
         life["pages"] = read_pages(list_pages(life), lives.pages)
-        life = hide_secrets(life, secrets)
-        print(json.dumps(life, ensure_ascii=False, indent=1) if given.json else write_life(life))
-    elif given.json:
-        print(json.dumps(hide_secrets(list_rows(lives, questions), secrets), ensure_ascii=False, indent=1))
+        found = hide_secrets(life, secrets)
     else:
+        found = hide_secrets(list_rows(lives, questions), secrets) if given.json else None
+    if given.event and not given.json:
+        print(write_life(found))
+    elif not given.json:
         folder = Path(given.folder) if given.folder else locate_output(f"{FOLDER}/index.html").parent
         size = write_page(folder, lives, questions, secrets)
         n_events = questions["event_id"].nunique()
@@ -79,6 +79,7 @@ def view(given):
     if lives.n_lost:
         told = f"left out: {lives.n_lost} questions, whose events are no longer in data/tables/<window>/events.csv.gz"
         print(told, file=sys.stderr)
+    return found
 
 
 def list_keys():

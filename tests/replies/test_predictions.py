@@ -69,7 +69,7 @@ def test_the_corpus_holds_every_kind_and_enough_replies_without_an_answer():
 def test_every_reply_of_the_corpus_is_read_as_it_says(group):
     wrong = []
     for row in (row for row in ROWS if row["group"] == group):
-        value, reason = parse_prediction(row["reply"], row["kind"], row["options"], explain=True)
+        value, reason = parse_prediction(row["reply"], row["kind"], row["options"], row.get("unit"), explain=True)
         if value != row["expected"] or reason.partition(":")[0] != (row["reason"] or ""):
             wrong.append((row["row"], row["reply"], row["expected"] or row["reason"], value or reason))
         assert value is None or is_valid(value, row["kind"], row["options"])
@@ -78,8 +78,9 @@ def test_every_reply_of_the_corpus_is_read_as_it_says(group):
 
 def test_the_usual_regex_is_often_silently_wrong_and_this_parser_never():
     counts = {}
-    for name, read in {"usual": read_usual, "ours": parse_prediction}.items():
-        values = [(read(row["reply"], row["kind"], row["options"]), row["expected"]) for row in ROWS]
+    ways = {"usual": lambda *row: read_usual(*row[:3]), "ours": parse_prediction}
+    for name, read in ways.items():
+        values = [(read(row["reply"], row["kind"], row["options"], row.get("unit")), row["expected"]) for row in ROWS]
         right = sum(value == expected for value, expected in values)
         silent = sum(value != expected and value is not None for value, expected in values)
         counts[name] = (right, silent)
@@ -101,6 +102,13 @@ HOSTILE = {
     "digits": r"\boxed{" + "1" * 200_000 + "}",
     "grouped digits": "Answer: " + "1,234 " * 33_000,
     "letters": r"\boxed{" + "A, " * 66_000 + "}",
+    "list names": r"\boxed{" + "a (1%); and " * 400 + "}",
+    "named lines": "x. answer of my final " * 45,
+    "underscores": r"\boxed{" + "_" * 4_900 + "}",
+    "ties": r"\boxed{" + "a~" * 2_400 + "}",
+    "before the box": r"\textminus $ ( [ " * 6_000 + r"\boxed{5}",
+    "after the box": r"\boxed{5}" + r"\) $ ] ** " * 9_000 + "million",
+    "asides": r"\boxed{5} in the format " * 4_500,
     "4900 pieces": r"\boxed{" + "A," * 2_450 + "}",
     "4900 numbers": r"\boxed{" + "1 " * 2_450 + "}",
     "4900 fractions": r"\boxed{" + r"\frac{" * 800 + "}",
@@ -126,12 +134,17 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_two_hundred_thousand_hostile_characters_take_less_than_a_second_a_kind(name):
+def test_100_kb_of_hostile_characters_take_less_than_a_fifth_of_a_second_a_kind(name):
     for kind in KINDS:
         for options in (None, OPTIONS) if kind in ("single", "multi", "ranking", "list") else (None,):
-            started = time.process_time()
-            value = parse_prediction(HOSTILE[name], kind, options)
-            assert time.process_time() - started < 1, (name, kind)
+            seconds = []
+            for _ in range(2):  # the better of two: the machine has other work
+                started = time.process_time()
+                value = parse_prediction(HOSTILE[name][:100_000], kind, options)
+                seconds.append(time.process_time() - started)
+                if seconds[-1] < 0.2:
+                    break
+            assert min(seconds) < 0.2, (name, kind)
             assert value is None or is_valid(value, kind, options)
 
 
@@ -303,7 +316,7 @@ def test_a_full_stop_after_an_abbreviation_is_not_part_of_the_name():
     assert parse_prediction(r"\boxed{Washington, D.C..}", "text") == "Washington, D.C."
     assert parse_prediction(r"\boxed{X-ray; Washington, D.C..}", "ranking") == ["X-ray", "Washington, D.C."]
     assert parse_prediction(r"\boxed{And so on...}", "text") == "And so on..."
-    assert parse_prediction("Oslo .", "text") == "Oslo" == parse_prediction(r"\boxed{Oslo .}", "list")[0]
+    assert parse_prediction("Answer: Oslo .", "text") == "Oslo" == parse_prediction(r"\boxed{Oslo .}", "list")[0]
 
 
 @pytest.mark.parametrize("text", ["1 23", "12,34,5", "1.23.4", "1,2,3"])

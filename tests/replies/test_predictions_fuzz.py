@@ -4,6 +4,9 @@ import datetime
 import math
 import re
 
+import numpy as np
+import pytest
+from faults.fuzzed_replies import WRITERS, main, read_replies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +64,37 @@ def answers(draw):
         return draw(st.sampled_from([day.isoformat(), f"{day:%B} {day.day}, {day.year}"])), kind, None, day.isoformat()
     name = draw(st.sampled_from(NAMES))
     return name, kind, None, name
+
+
+# --- against an oracle that needs no parser (faults/fuzzed_replies.py) -----------------------------------------------
+
+
+def test_700_written_replies_are_read_right_or_not_at_all():
+    table, failures = read_replies(700, seed=3)
+    assert failures == []
+    shares = {name: row["right"] / row["replies"] for name, row in table.items()}
+    assert min(shares.values()) > 0.9, shares  # a parser that reads nothing is never wrong
+
+
+@given(st.sampled_from(sorted(WRITERS)), st.integers(0, 2**32 - 1))
+@settings(max_examples=600)
+def test_an_answer_written_in_any_manner_is_never_read_as_another(name, seed):
+    rng = np.random.default_rng(seed)
+    kind, options, reply, value = WRITERS[name](rng, lambda choices: choices[int(rng.integers(len(choices)))])
+    read = parse_prediction(reply, kind, options)
+    assert read is None or value is ... or read == value
+
+
+@pytest.mark.parametrize("wrong", ["silent", "raises", "none"])
+def test_the_fault_program_tells_wrong_values_and_errors(monkeypatch, capsys, wrong):
+    def read(reply, kind, options):
+        if wrong == "raises":
+            raise ValueError(reply)
+        return 0.5 if wrong == "silent" else None
+
+    monkeypatch.setattr("faults.fuzzed_replies.parse_prediction", read)
+    assert main(["70"]) == (wrong != "none")
+    assert ("read 0.5" in capsys.readouterr().out) == (wrong == "silent")
 
 
 # --- whatever the text -----------------------------------------------------------------------------------------------

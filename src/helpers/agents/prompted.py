@@ -124,7 +124,7 @@ def read_reply(client, event, reply):
     probabilities give them (`weigh_reply`).
     """
     kind, options = event["kind"], parse_json(event["options"]) or {}
-    value, reason = parse_prediction(reply["content"] or "", kind, options, explain=True)
+    value, reason = parse_prediction(reply["content"] or "", kind, options, event.get("unit"), explain=True)
     read = {"parser_version": hash_parser()}
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"

@@ -16,7 +16,7 @@ import pandas as pd
 from helpers import papers, store
 from helpers.outcomes.matching import match_answer, split_tokens
 from helpers.replies.boxes import Unreadable
-from helpers.replies.quantities import read_date
+from helpers.replies.dates import read_date
 
 HEADLINE = {"single": "accuracy", "multi": papers.get_constant("futurex", "multi_headline")}
 HEADLINE |= {"ranking": "ranking", "number": "number"}

@@ -17,6 +17,8 @@ INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u
 FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 SPACES = dict.fromkeys([0x00A0, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)], " ")
 QUOTES = dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.fromkeys(map(ord, "‘’"), "'") | {ord("。"): "."}
+DASHES = re.compile("[‐-―−﹣˗]")
+"""What is written for a minus or a hyphen."""
 CHARACTERS = FULL_WIDTH | SPACES | QUOTES | INVISIBLE
 
 THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad)"
@@ -29,8 +31,15 @@ EXAMPLE_BEFORE = re.compile(
     r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|not|nor|rather than|instead of))[,:]?\s*[`$\"'(\\]*$", re.I
 )
 EXAMPLE_AFTER = re.compile(
-    r"[`$\"')\\]*\s*(?:for (?:a single|multiple|several)|(?:format|notation|syntax|style|command)\b)", re.I
+    r"[`$\"')\\]*\s*(?:for (?:a single|multiple|several)|(?:format|form|notation|syntax|style|command|template)\b)",
+    re.I,
 )
+ASIDE_BEFORE = re.compile(
+    r"(?:\b(?:format|form|notation|syntax|style|template|asked|requested|required|inside|within|using|use|write|as)\b|"
+    r"\b(?:confidence|probability|certainty|likelihood|chance)\b)[^.\n\\]{0,30}$",
+    re.I,
+)
+"""What may lead to a box that shows the format, or says how sure one is, after a box that holds the answer."""
 SIDE_BY_SIDE = re.compile(
     r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus|和|或|及|与)[\W\d]*){0,3}", re.I
 )
@@ -43,6 +52,8 @@ PLACEHOLDER = re.compile(
     r"(?:[\W_]|here)*|y{4}-mm-dd",
     re.I,
 )
+SHOWN = re.compile(r"[xXnN.?…_ ]+|\\?[lc]?dots|<[^<>]*>|" + PLACEHOLDER.pattern, re.I)
+"""What stands in a box that only shows the format."""
 REFUSAL = re.compile(
     r"\b(?:can\s?not|can't|could ?n[o']t|unable to|not able to|not possible to|impossible to|won't|will not|decline to|"
     r"refuse to|must decline)\b.{0,40}\b(?:predict|forecast|answer|determine|provide|give|know|say|make|foresee|assist|"
@@ -56,11 +67,17 @@ REFUSAL = re.compile(
 NO_VALUE = {"n/a", "na", "n.a", "nil", "none", "null", "nan", "unknown", "tbd", "tba", "unsure", "uncertain", "refuse"}
 NO_VALUE |= {"undetermined", "indeterminate", "no answer", "not applicable", "pass", "abstain", "error"}
 
-NAMED_LINE = re.compile(r"\b(?:answers?|predictions?|forecasts?|estimates?|choices?|conclusion)\b", re.I)
+NAMED_LINE = re.compile(
+    r"(?:^|[.!?;,]\s+)\W*"
+    r"(?:(?:so|thus|therefore|hence|overall|finally|and|my|the|our|final|best|single|point|correct)[, ]+){0,5}"
+    r"(?:answers?|predictions?|forecasts?|estimates?|choices?|conclusion)\b",
+    re.I,
+)
+NAME_END = re.compile(r"(?<![0-9]):|:(?![0-9])|=|\b(?:is|are|be|was)\b", re.I)
 CHINESE_LINE = re.compile(r"(?:答案|预测|结论)[^:]{0,20}?(?:是|为|:):?\s*")
 OPENING = re.compile(
-    r"\b(?:I|we)(?: would|'d|'ll| will)?(?: finally)? (?:predict|choose|select|pick|forecast|estimate|answer|go with)"
-    r"(?: that)?:?\s+",
+    r"(?:^|[.!?;,]\s+)\W*(?:(?:so|thus|therefore|hence),?\s+)?(?:I|we)(?: would|'d|'ll| will)?(?: finally)? "
+    r"(?:predict|choose|select|pick|forecast|estimate|answer|go with)(?: that)?:?\s+",
     re.I,
 )
 MARKUP_ONLY = re.compile(r"[\s`*_~$\\\[\](){}#>|=.-]*(?:json|text|latex)?\s*", re.I)
@@ -127,13 +144,21 @@ def find_boxes(text):
 def select_boxes(text):
     """Return the last box as a list; with it the boxes that stand beside it, or on list lines just above.
 
-    Boxes that only quote the format ("for example ...", "... for a single option") do not count. Raises Unreadable
-    when the last box is not closed, and for more than MAX_BOXES side by side.
+    Boxes that only quote the format ("for example ...", "... for a single option", or a placeholder behind an answer)
+    do not count. Raises Unreadable when the last box is not closed, when it may only be an aside to another before it,
+    and for more than MAX_BOXES side by side.
 
     >>> [box[2] for box in select_boxes(r"first \\boxed{A}; on reflection \\boxed{B}, \\boxed{C}")]
     ['B', 'C']
     """
-    boxes = [box for box in find_boxes(text) if not _is_example(text, box)]
+    boxes = [box for box in find_boxes(text)[-2 * MAX_BOXES :] if not _is_example(text, box)]
+    while len(boxes) > 1 and boxes[-1][2] is not None and _is_aside(text, boxes[-1]):
+        if boxes[-1][2].strip() == (boxes[-2][2] or "").strip():
+            break
+        if not SHOWN.fullmatch(boxes[-1][2].strip()[:60]):
+            contents = [str(box[2])[:20] for box in boxes[-2:]]
+            raise Unreadable("boxes in conflict", " | ".join(contents))
+        boxes.pop()
     if not boxes:
         return []
     if boxes[-1][2] is None:
@@ -153,6 +178,10 @@ def _is_example(text, box):
     return bool(EXAMPLE_BEFORE.search(text[max(0, start - 30) : start]) or EXAMPLE_AFTER.match(text[end : end + 30]))
 
 
+def _is_aside(text, box):
+    return bool(ASIDE_BEFORE.search(text[max(0, box[0] - 60) : box[0]]))
+
+
 def _are_joined(text, first, second):
     between = text[first[1] : second[0]]
     if len(between) > 300:
@@ -164,63 +193,79 @@ def _are_joined(text, first, second):
 
 
 def find_last_line(text):
-    """Return (content, is_named, above): what the last line with words says, whether it calls itself an answer, and
-    the line above it.
+    """Return (content, name): what the last line with words says, and how it calls itself an answer.
 
-    Lines of markup only are passed over. Raises Unreadable when the line is longer than MAX_LINE or holds a box that
-    only quotes the format.
+    The name is ":" where a colon or an equals sign parts it from the answer, or where it stands alone on the line
+    above; "is" where a verb does; "alone" where the line is the whole text and has none; "" elsewhere. Lines of markup
+    only are passed over. Raises Unreadable when the line is longer than MAX_LINE or holds a box that only quotes the
+    format.
 
-    >>> find_last_line("Polls favour her.\\n**Final answer: B**\\n---")
-    ('B', True, 'Polls favour her.')
+    >>> find_last_line("Polls favour her.\\n**Final answer: B**\\n---"), find_last_line("B."), find_last_line("Hm.\\nB")
+    (('B', ':'), ('B.', 'alone'), ('B', ''))
     """
-    lines = text.split("\n")
-    while lines and MARKUP_ONLY.fullmatch(lines[-1][:MAX_LINE]):
-        lines.pop()
+    lines = [line for line in text.split("\n") if not MARKUP_ONLY.fullmatch(line[:MAX_LINE])]
     line = lines[-1].strip() if lines else ""
     if len(line) > MAX_LINE or not line or BOX.search(line):
         raise Unreadable("refusal" if REFUSAL.search(text) else "no answer")
-    above = next((line.strip() for line in reversed(lines[:-1]) if line.strip()), "")[-MAX_LINE:]
-    name = NAMED_LINE.search(line)
-    cut = (
-        (re.search(r"[:=]", line[name.end() :]) or re.search(r"\b(?:is|are|be|was)\b", line[name.end() :]))
-        if name
-        else None
-    )
-    start = name.end() + cut.end() if cut else 0
-    opening = None if cut else CHINESE_LINE.search(line) or OPENING.search(line)
-    start = opening.end() if opening else start
-    return clean_content(line[start:]), start > 0, above
+    tagged = re.search(r"<answer>(.*?)</answer>", line, re.I)
+    if tagged:
+        return clean_content(tagged.group(1)), ":"
+    for name in reversed(list(NAMED_LINE.finditer(line))):
+        cut = NAME_END.search(line, name.end())
+        if cut:
+            rest = line[cut.end() :].lstrip(" *_")
+            return clean_content(rest.lstrip(":= ")), ":" if cut.group() in ":=" or rest[:1] in [*":="] else "is"
+    opening = CHINESE_LINE.search(line) or OPENING.search(line)
+    if opening:
+        return clean_content(line[opening.end() :]), "is"
+    above = lines[-2].strip()[-MAX_LINE:] if len(lines) > 1 else ""
+    named = NAMED_LINE.match(above)
+    if named and not re.search(r"\w", above[named.end() :]):
+        return clean_content(line), ":"
+    return clean_content(line), "" if above else "alone"
 
 
 DOLLAR = "\N{FULLWIDTH DOLLAR SIGN}"
+FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|up|md|sl|normal|cal|bb|ord|bin|rel|op|punct|inner)?"
 COMMAND = r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
 LATEX = [
     (re.compile(pattern), new)
     for pattern, new in [
         (rf"\\\\(?!{COMMAND})|<br\s*/?>", "\n"),
+        (rf"\\{FONT}\s?\{{([.,-])\}}", r"\1"),
         (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r" \1/\2"),
-        (r"\\(?:times|cdot)(?![A-Za-z])", "×"),
+        (r"\\(?:times|cdot|texttimes)(?![A-Za-z])", "×"),
         (r"\\pm(?![A-Za-z])", "±"),
-        (r"\\(?:approx|sim)(?![A-Za-z])", "~"),
+        (r"\\(?:approx|sim|simeq)(?![A-Za-z])", "≈"),
         (r"\\(?:to|rightarrow|succ|gt)(?![A-Za-z])", ">"),
         (r"\\lt(?![A-Za-z])", "<"),
-        (r"\\geq?(?![A-Za-z])", "≥"),
-        (r"\\leq?(?![A-Za-z])", "≤"),
+        (r"\\(?:geq?|geqslant|gtrsim|gg)(?![A-Za-z])", "≥"),
+        (r"\\(?:leq?|leqslant|lesssim|ll)(?![A-Za-z])", "≤"),
+        (r"\\neq?(?![A-Za-z])", "≠"),
+        (r"\\textminus(?![A-Za-z])", "-"),
+        (r"\\text(?:en|em)dash(?![A-Za-z])", "–"),
         (r"\\l?dots\b", "..."),
-        (r"\^\{?\\circ\}?|\\degree\b", "°"),
+        (r"\^\{?\\circ\}?|\\(?:text)?degree\b", "°"),
+        (r"\\mu(?![A-Za-z])", "µ"),
+        (r"\\(?:text)?euro(?![A-Za-z])", "€"),
+        (r"\\pounds(?![A-Za-z])", "£"),
         (r"\{,\}", ","),
         (r"\\!", ""),
         (r"\\(?:[,;: ]|q?quad\b)|\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]+\})?", " "),
         (r"\\\$", DOLLAR),
         (r"\\([%&#_{}])", r"\1"),
         (
-            r"\\(?:(?:text|math)[a-z]{0,6}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox|underline|emph|"
+            rf"\\(?:{FONT}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox|underline|emph|"
             r"operatorname|mbox|large|Large|huge|Huge|bullet|item)(?![A-Za-z])",
             " ",
         ),
         (r"</?(?:b|i|strong|em|p|code|span|answer)>", " "),
     ]
 ]
+TIE = re.compile(
+    r"(?<=[,;:.)\]}&])~+|(?<=[^\W_]{2})~(?=[^\W\d_])|(?<=[^\W_])~(?=[^\W\d_]{2}|[%°$\\&(])|(?<=[A-Za-z&])~(?=\d|[^\W_]{2})"
+)
+"""LaTeX's space, where it can be neither "about" nor a range."""
 
 
 def clean_content(content):
@@ -235,16 +280,18 @@ def clean_content(content):
         raise Unreadable("answer too long")
     text = re.sub(r"[ \t]+", " ", html.unescape(content).translate(CHARACTERS))
     text = re.sub(r" ?\n[ \n]*", "\n", text)
+    text = TIE.sub(" ", text)
     for pattern, new in LATEX:
         text = pattern.sub(new, text)
-    text = re.sub(r"\*\*|[{}`]|\\", "", text).strip()
+    text = TIE.sub(" ", text)
+    text = re.sub(r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", text).strip()
     text = re.sub(r"\$([^$\n]*)\$", r"\1", text) if text.count("$") % 2 == 0 and text.startswith("$") else text
     return _peel(text.replace(DOLLAR, "$"))
 
 
 def _peel(text):
     """Take off marks around the whole text: quotes, brackets, asterisks."""
-    text = text.strip(" \t\n*_").rstrip(",;")
+    text = re.sub(r"^(_{1,3})(.*)\1$", r"\2", text.strip(" \t\n*"), flags=re.S).strip(",;").lstrip("~ ")
     for left, right in ("[]", "()", '""', "''"):
         inner = text[1:-1]
         is_number = left == "(" and re.fullmatch(r"[-+\d., ]*", inner)

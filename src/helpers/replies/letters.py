@@ -15,7 +15,9 @@ SEPARATOR = re.compile(
 )
 LETTER_RUN = re.compile(r"[A-Z](?:(?:[\s,;/&+|·>]*|\.\s?)[A-Z])*\.?")
 RANGE = re.compile(r"([A-Za-z])\s*(?:[-–—~～]|\.{2,3}|\bto\b|\bthrough\b|至|到)\s*([A-Za-z])")
-NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)]|:(?!\d\d\b)|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)")
+NUMBERED = re.compile(
+    r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)](?!\d)|:(?!\d\d\b)|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)"
+)
 BULLETED = re.compile(r"[-*•]\s+")
 OPTION_WORD = re.compile(
     r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction|选项|答案)\s*(?:is\s|[:#是为])?\s*(?=\S)",
@@ -23,6 +25,12 @@ OPTION_WORD = re.compile(
 )
 LETTER_AND_TEXT = re.compile(r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S)
 TEXT_AND_NOTE = re.compile(r"(.*?)\s*[\[(]([^()\[\]]*)[\])]", re.S)
+DENIED = re.compile(
+    r"(?:not|isn't|is|no|never|unlikely|improbable|impossible|false|wrong|incorrect|reject\w*|exclud\w*|rule[ds]? out|"
+    r"0 ?%)(?!\w)"
+)
+"""How words begin that take back the letter before them."""
+SHARE = re.compile(r"(?<![\d.])(?:(\d{1,3}(?:\.\d+)?)\s?%|(0?\.\d+))")
 NONE_KEYS = {
     "none",
     "none of these",
@@ -75,6 +83,8 @@ def read_letters(content, index, kind="multi"):
         raise Unreadable("refusal")
     if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
         return list(index["letters"].values())
+    if kind in ("single", "multi") and min(_read_shares(content), default=50) < 50:
+        raise Unreadable("ambiguous", f"an option with a probability below one half: {content[:40]}")
     if kind == "ranking" and re.search(r"[A-Za-z]\s*<\s*[A-Za-z]", content):
         raise Unreadable("ambiguous", "the direction of <")
     letters = re.findall("[A-Z]", content) if LETTER_RUN.fullmatch(content) else []
@@ -85,14 +95,23 @@ def read_letters(content, index, kind="multi"):
     try:
         return _read_pieces(content, index, kind)
     except Unreadable as error:
+        if re.fullmatch(r"\W*[A-Za-z]\W*", error.args[-1]):  # a letter that no option has
+            raise
         yes_or_no = re.match(r"(yes|no)\s?[,.;:—–-]\s", content, re.I)
         if kind == "single" and yes_or_no and set(index["texts"]) == {"yes", "no"}:
+            if len(set(re.findall(r"\b(?:yes|no)\b", content.casefold()))) > 1:
+                raise Unreadable("ambiguous", content[:40]) from None
             found = _look_up(yes_or_no.group(1), index)
         found = found or (_read_item(content, index) if kind == "single" else None)
         if not found:
             check_answer(content)
             raise error
         return found
+
+
+def _read_shares(content):
+    """Return the probabilities in percent that stand beside options."""
+    return [float(percent or 100 * float(share)) for percent, share in SHARE.findall(content)]
 
 
 def _look_up(text, index):
@@ -180,6 +199,8 @@ def _read_joined(text, index):
 def _read_item(piece, index, kind="multi"):
     """Return the letters of one piece: a letter, a range, an option's text, a letter with words; None for others."""
     found = _look_up(piece, index)
+    if not found and re.match(r"(?:neither|nor|not)\b\W", piece, re.I):
+        return None
     piece = OPTION_WORD.sub("", piece, count=1) if OPTION_WORD.match(piece) else piece
     found = found or _look_up(piece, index)
     span = None if found else RANGE.fullmatch(piece)
@@ -188,8 +209,11 @@ def _read_item(piece, index, kind="multi"):
     if not found and TEXT_AND_NOTE.fullmatch(piece):
         text, note = TEXT_AND_NOTE.fullmatch(piece).groups()
         found = _look_up(text, index) if text else None
-        noted = index["letters"].get(note.casefold())
-        if found and noted and [noted] != found:
+        noted = _look_up(note, index)
+        found = found or (
+            [index["letters"][text.casefold()]] if noted and text.casefold() in index["letters"] else None
+        )
+        if found and noted and noted != found:
             raise Unreadable("ambiguous", piece[:40])
     return found or _read_letter_and_text(piece, index)
 
@@ -200,7 +224,7 @@ def _read_range(span, index, kind):
     if None in ends:
         raise Unreadable("unknown option", span.group())
     first, last = (order.index(end) for end in ends)
-    if kind in ("ranking", "list") or first >= last:
+    if kind in ("ranking", "list") or first >= last or (last > first + 1 and re.search("[~～]", span.group())):
         raise Unreadable("ambiguous", f"the range {span.group()}")
     return order[first : last + 1]
 
@@ -215,7 +239,7 @@ def _read_letter_and_text(piece, index):
     own = {text for text, found in index["texts"].items() if letter in found}
     if key in own or not key:
         return [letter]
-    if match.group(2).isspace() or re.match(r"(?:not|isn't|is)\b", key):
+    if match.group(2).isspace() or (DENIED.match(key) and key not in index["texts"]):
         return None
     others = [text for text in index["texts"] if text not in own and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", key)]
     letters = {index["letters"].get(x.casefold()) for x in re.findall(r"(?<!\w)[A-Z](?=\s*[.):(,=]|$)", match.group(3))}

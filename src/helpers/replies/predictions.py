@@ -1,17 +1,20 @@
 """Turn a reply into a prediction, or into nothing with a reason; never a guess (FutureX 3.2.3, C.2).
 
-What counts as the answer: the last box of the reply (after any thinking); without a box the last line, if the whole
-line, or what follows its "answer:", is an answer. Boxes side by side, or on lines of one list, are one answer of
-several items for the kinds that hold several; for the others they must agree. A reply that quotes the prompt's box
-("for example ...") has not answered by it. A box that is empty, unclosed or full of prose is no answer, whatever stood
-in an earlier one.
+What counts as the answer: the last box of the reply (after any thinking), with the sign, power or scale that touches
+it. Without a box (definitions.md 1.3: "else last line") it is the last line, if that says so: "answer: ...",
+"I predict ...", or nothing but the answer on the line under "answer:"; a reply of one line that is nothing but letters,
+an option, a number or a date needs no such name. Free text and names always do, since a last line may be chatter.
+
+Boxes side by side, or on lines of one list, are one answer of several items for the kinds that hold several; for the
+others they must agree. A box that only shows the prompt's format, by its words or as a placeholder behind an answer, is
+none. A box that is empty, unclosed or full of prose is no answer, whatever stood in an earlier one. What is not
+understood as a whole is not read: a scale word, separator or note that is not known makes the answer missing.
 """
 
 import re
 
 from helpers import columns
 from helpers.replies.boxes import (
-    NAMED_LINE,
     PLACEHOLDER,
     REFUSAL,
     Unreadable,
@@ -21,26 +24,61 @@ from helpers.replies.boxes import (
     prepare_reply,
     select_boxes,
 )
+from helpers.replies.dates import read_date
 from helpers.replies.letters import index_options, read_letters, settle_letters, strip_marks
-from helpers.replies.quantities import SCALE, read_date, read_number, read_percent
+from helpers.replies.quantities import BOUND, DIRECTION, MONEY, SCALE_WORD, read_number, read_percent
 
 KINDS = tuple(kind for kind in columns.KINDS if kind != "interval")
 """The kinds that are read; an interval comes from elsewhere (`formats.folder`)."""
-ITEM = re.compile(r"\W*(?:[-*•]\s|\(?(?:[A-Za-z]|\d{1,2})[.):]\s)")
 BARE_NUMBER = re.compile(
     r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"
     r"(?:(?:\s\D\S*){0,2}|\s\D*\b(?:per|an?)\s\D*)"
 )
+CONTINUED = re.compile(
+    rf"(?:[0-9^×*·/±%‰+_!]|[.,][0-9]|e[-+]?[0-9]|\s?[-−–][-−–\s]*[0-9]|\s?(?:[×*·/^±%‰+=]|x\s?[0-9]|to\s[0-9]|or\s|million|MM|bps?\b|basis)"
+    rf"|\s?\(?(?:in )?{SCALE_WORD.pattern}|\s?(?:dozen|mil|cr)\b|\s?[kKMBTm]\b|\s?[千万亿百]).*",
+    re.I | re.S,
+)
+"""What may follow a box and belong to the number in it."""
+SIGN_BEFORE = re.compile(rf"(\S?)(\s*)([-‐-–−﹣+±])((?:[\s$*`({{\[]|\\[([,;:! ]|\\?[{MONEY}])*)$")
+FORMULA_BEFORE = re.compile(
+    r"[0-9][.,]?$|[0-9]\s?[×x/^]\s*$|[\^×/]\s*$|\\(?:times|cdot|div)\s*$"
+    r"|\\(?!text|math|left|displaystyle|q?quad|approx|sim|bf|rm|[lL]arge|[hH]uge|therefore|implies|[rR]ightarrow|to$|colon)[A-Za-z]+$"
+)
+AFTER_BOX = re.compile(r"^(?:\\[)\],;:! ]|[)\]`}~$]|\*{1,2}(?![*\s]?\d))+")
+LED_BY = re.compile(
+    rf"(?:{BOUND.pattern}|{DIRECTION.pattern}|\b(?:minus|negative)\b)(?:\s(?:by|of|a|about))*\s*$", re.I
+)
+"""What may lead to a box and change the number in it."""
+NO_NAME = re.compile(
+    r"(?:see|as|in|on|based|given|above|below|provided|shown|boxed|here|this|that|it|there|I|we)\b", re.I
+)
+MAX_LINE_WORDS = 12
+"""The most words of a free text that is not in a box."""
 TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
 """A sentence's full stop after an abbreviation's, as in "Washington, D.C.."."""
-MAX_NAME, MAX_TEXT = 150, 500
-"""The longest name and text that are read."""
+SHARE_NOTE = re.compile(
+    r"\s*(?:\([^()]*\d\s?%[^()]*\)|\[[^\[\]]*\d\s?%[^\[\]]*\]|(?:\s[-–—]|[:=,]|\s)\s*[-+~≈−]?[\d.,]*\d\s?%)$"
+)
+NUMBER_NOTE = re.compile(
+    rf"\s*(?:[(\[](?!(?:19|20)\d\d[)\]])[-+~≈−{MONEY}\s]*\d[\d.,]*\s?[A-Za-z]{{0,8}}[)\]]|(?:[:=]\s|\s[-–—]\s)\s*[-+~≈−{MONEY}]*\d[\d.,]*)$"
+)
+"""Values that stand beside a name: shares, and other numbers."""
+NOT_A_NAME = re.compile(
+    r"^(?:not|or|and|then|followed by|lastly|finally|next|etc\.?|and so on|\.\.\.|…|\?)(?:\s|$)|"
+    r"\s(?:or|then|vs\.?|versus|etc\.?)(?:\s|$)|"
+    r"[~①-⑳≻\\]|\s[/=+]\s|…$|\.\.\.$",
+)
+"""Words and signs by which a piece of a list is more, or less, than one name."""
+MAX_NAME, MAX_TEXT, MAX_VALUE = 150, 500, 300
+"""The longest name, text and number or date that are read."""
 
 
-def parse_prediction(reply, kind, options=None, *, explain=False):
+def parse_prediction(reply, kind, options=None, unit=None, *, explain=False):
     """Return the prediction in a reply, or None when it holds no valid one; with `explain`, (prediction, reason).
 
-    `kind` is one of KINDS; `options` maps letters to texts. Returns a letter (single), a sorted list of letters
+    `kind` is one of KINDS; `options` maps letters to texts; `unit` is the event's: a number that names another is not
+    read, one in thousands counts in millions where the unit does. Returns a letter (single), a sorted list of letters
     (multi), an ordered list (ranking, list: letters where options are given, else strings), a float (number; percent
     in percentage points), an ISO date, or a string. The reason is "" with a prediction, else a short term, for some
     with a detail after a colon: "refusal", "empty box", "unknown option: F". A ranking of given options must
@@ -53,38 +91,66 @@ def parse_prediction(reply, kind, options=None, *, explain=False):
     """
     if kind not in KINDS:
         raise ValueError(f"no kind {kind!r} of prediction; choose one of {', '.join(KINDS)}")
+    unit = unit if isinstance(unit, str) else ""
     try:
-        value, reason = _read_reply(prepare_reply(reply), kind, dict(options or {})), ""
+        value, reason = _read_reply(prepare_reply(reply), kind, dict(options or {}), unit), ""
     except Unreadable as error:
         value, reason = None, str(error)
     return (value, reason) if explain else value
 
 
-def _read_reply(text, kind, options):
+def _read_reply(text, kind, options, unit):
     boxes = select_boxes(text)
     if not boxes:
-        return _read_line(text, kind, options)
+        return _read_line(text, kind, options, unit)
     contents = [_widen(text, box, kind) for box in boxes]
     contents = list(dict.fromkeys(clean_content(content) for content in contents))
     if len(contents) == 1:
-        return read_content(contents[0], kind, options)
+        return read_content(contents[0], kind, options, unit)
     if kind in ("multi", "ranking", "list"):
         return _join_boxes(contents, kind, options)
-    values = [read_content(content, kind, options) for content in contents]
+    values = [read_content(content, kind, options, unit) for content in contents]
     if any(value != values[0] for value in values):
         raise Unreadable("boxes in conflict", " | ".join(content[:20] for content in contents[:3]))
     return values[0]
 
 
 def _widen(text, box, kind):
-    """Take in what belongs to a boxed number but stands outside its box: a minus before it, a scale word after it."""
+    """Take in what belongs to a boxed number or date but stands outside its box: its sign, power, scale, limit."""
     start, end, content = box
-    if kind in ("number", "percent"):
-        minus = re.search(r"[$=(]\s?[-−]\s?$", text[max(0, start - 5) : start])
-        after = re.sub(r"^[$)\]\\*\s]+", " ", text[end : end + 20])
-        scale = SCALE.match(after) if after[:1] == " " else None
-        content = ("-" if minus else "") + content + (scale.group() if scale else "")
-    return content
+    if kind not in ("number", "percent", "date"):
+        return content
+    before = re.sub(r"\\textminus(?![A-Za-z])", "−", text[max(0, start - 60) : start].rpartition("\n")[2])
+    lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|[`*{(\[]|(?<!\\)\$", "", before)
+    if kind == "date":
+        limit = re.search(r"\b(?:before|after|not|by|until|between|from|to)\s*$", lead, re.I)
+        return f"{limit.group()} {content}" if limit else content
+    after = text[end : end + 60].partition("\n")[0]
+    after = AFTER_BOX.sub(lambda marks: " " if marks.group().strip("*`$)}]") else "", after)
+    tail = CONTINUED.match(clean_content("0" + after)[1:])
+    tail = re.split(r"[.;,](?!\d)", tail.group())[0] if tail else ""
+    return (_find_sign(before) or _find_lead(lead, before)) + content + tail
+
+
+def _find_sign(before):
+    """Return the sign before a boxed number, "" for none; Unreadable where it may be a bullet, a dash or a sum."""
+    sign = SIGN_BEFORE.search(before)
+    if not sign:
+        return ""
+    front, gap, mark, between = sign.groups()
+    if front.isdigit() or mark == "±" or (front.isalpha() and not gap):
+        raise Unreadable("ambiguous", f"part of a sum: {before[-10:]}")
+    if mark not in "+−" and re.search(r"[\s*]", between) and front not in [*"$(=:"]:
+        raise Unreadable("ambiguous", "a minus, a dash or a bullet before the box")
+    return "+" if mark == "+" else "-"
+
+
+def _find_lead(lead, before):
+    """Return the words before a boxed number that change it, "" for others; Unreadable for a formula around the box."""
+    if FORMULA_BEFORE.search(lead):
+        raise Unreadable("ambiguous", f"part of a formula: {lead[-10:]}")
+    found = None if re.fullmatch(r"\s*>\s+", before) else LED_BY.search(lead)  # a quotation in markdown
+    return found.group() + " " if found else ""
 
 
 def _join_boxes(contents, kind, options):
@@ -98,38 +164,40 @@ def _join_boxes(contents, kind, options):
     return settle_letters(items, kind, options) if options or kind == "multi" else items
 
 
-def _read_line(text, kind, options):
-    """Read the last line; unless it names itself an answer, all of it must be one."""
-    content, is_named, above = find_last_line(text)
+def _read_line(text, kind, options, unit):
+    """Read the last line where it names itself an answer, or is the whole reply and nothing but one."""
+    content, name = find_last_line(text)
     try:
-        if not is_named and (_is_in_block(text, above) or not _is_bare(content, above, kind, options)):
+        if not (
+            name == ":"
+            or (name == "is" and _is_name(content, kind, options))
+            or name == "alone"
+            and _is_closed(kind, options)
+        ):
             raise Unreadable("no answer")
-        return read_content(content, kind, options)
+        if kind in ("number", "percent") and not (len(content) < 100 and BARE_NUMBER.fullmatch(content)):
+            read_content(content, kind, options, unit)
+            raise Unreadable("prose", content[:40])
+        if kind == "text" and (len(content.split()) > MAX_LINE_WORDS or NO_NAME.match(content)):
+            raise Unreadable("prose", content[:40])
+        return read_content(content, kind, options, unit)
     except Unreadable:
-        if is_named:
+        if name in (":", "is"):
             raise
         raise Unreadable("refusal" if REFUSAL.search(text) else "no answer") from None
 
 
-def _is_in_block(text, above):
-    """Say whether the last line only ends a list or a table: the line above is no sentence and announces nothing."""
-    if ITEM.match(above):
-        return True
-    is_next = above and not re.search(r"\n\s*\n\s*\S[^\n]*\s*$", text[-2_000:])
-    return bool(is_next and above.strip("*_`$ ")[-1:] not in [*".!?:"] and not NAMED_LINE.search(above))
+def _is_closed(kind, options):
+    """Say whether a kind's answers can be told from other text."""
+    return kind not in ("text", "ranking", "list") or bool(options)
 
 
-def _is_bare(content, above, kind, options):
-    """Say whether a line may be an answer by itself: no sentence, and for numbers a number with its unit."""
-    if kind in ("number", "percent"):
-        return len(content) < 100 and bool(BARE_NUMBER.fullmatch(content))
-    if kind == "text" or (kind in ("ranking", "list") and not options):
-        is_sentence = content[-1:] in [*".!?:"] and not (kind == "text" and not above and content[-1] == ".")
-        return not is_sentence and (kind != "text" or len(content.split()) <= (8 if above else 12))
-    return True
+def _is_name(content, kind, options):
+    """Say whether what follows "the answer is" may be a name rather than a sentence about the answer."""
+    return _is_closed(kind, options) or not content[:1].islower()
 
 
-def read_content(content, kind, options=None):
+def read_content(content, kind, options=None, unit=""):
     """Read one cleaned answer of a kind; raises Unreadable with the reason."""
     options = options or {}
     if kind in ("single", "multi") or (options and kind in ("ranking", "list")):
@@ -137,8 +205,11 @@ def read_content(content, kind, options=None):
     check_answer(content)
     if kind in ("ranking", "list"):
         return read_names(content, kind)
-    readers = {"number": read_number, "percent": read_percent, "date": read_date, "text": read_text}
-    return readers[kind](content)
+    if kind in ("number", "percent", "date") and len(content) > MAX_VALUE:
+        raise Unreadable("prose", content[:40])
+    if kind == "number":
+        return read_number(content, unit)
+    return {"percent": read_percent, "date": read_date, "text": read_text}[kind](content)
 
 
 def read_names(content, kind="list"):
@@ -155,8 +226,10 @@ def read_names(content, kind="list"):
         raise Unreadable("ambiguous", "the direction of <")
     quoted = re.fullmatch(r'"[^"]*"(?:\s*[,;]\s*"[^"]*")+|\'[^\']*\'(?:\s*[,;]\s*\'[^\']*\')+', content)
     names = re.findall(r'"([^"]*)"|\'([^\']*)\'', content) if quoted else None
-    names = [first or second for first, second in names] if quoted else _split_names(content, kind)
-    names = [" ".join(name.strip(' \t*_"').rstrip(",;").split()) for name in strip_marks(names, kind == "ranking")]
+    names = [first or second for first, second in names] if quoted else _split_names(content.strip(" ,;"), kind)
+    names = strip_marks(names, kind == "ranking")
+    names = names if quoted else strip_notes(_strip_link(names))
+    names = [" ".join(name.strip(' \t*_"').rstrip(",;").split()) for name in names]
     names = [TWO_STOPS.sub(".", name) for name in names]
     names = [name[:-1].rstrip() if name.endswith(".") and "." not in name[:-1] else name for name in names]
     if any(PLACEHOLDER.fullmatch(name) for name in names):
@@ -165,7 +238,33 @@ def read_names(content, kind="list"):
         check_answer(name)
         if len(name) > MAX_NAME:
             raise Unreadable("prose", name[:40])
+        if not quoted and NOT_A_NAME.search(name):
+            raise Unreadable("ambiguous", f"no name: {name[:40]}")
     return list(dict.fromkeys(names)) if kind == "list" else names
+
+
+def strip_notes(names):
+    """Return names without values beside them: shares always, plain numbers where every name has one.
+
+    Raises Unreadable where some have one and others not; a year in brackets stays.
+
+    >>> strip_notes(["AUD (1.2%)", "BRL"]), strip_notes(["AUD: 3", "BRL: 2"]), strip_notes(["It (2017)", "Cam (2018)"])
+    (['AUD', 'BRL'], ['AUD', 'BRL'], ['It (2017)', 'Cam (2018)'])
+    """
+    names = [SHARE_NOTE.sub("", name) for name in names]
+    noted = [bool(NUMBER_NOTE.search(name)) for name in names]
+    if any(noted) and not all(noted):
+        raise Unreadable("ambiguous", f"a number beside some names: {names[noted.index(True)][:40]}")
+    return [NUMBER_NOTE.sub("", name) for name in names] if len(names) > 1 or noted == [True] else names
+
+
+def _strip_link(names):
+    """Take "and" off the last name of a list."""
+    *head, last = names or [""]
+    link = re.match(r"(?:and|AND|&)\s+(?=\S)", last.strip()) if head else None
+    if head and re.match(r"And\s", last.strip()):
+        raise Unreadable("ambiguous", f"the first word of a name or not: {last[:40]}")
+    return [*head, last.strip()[link.end() :]] if link else names
 
 
 def _split_names(content, kind):
@@ -173,18 +272,18 @@ def _split_names(content, kind):
     for names in (
         lines,
         content.split(";"),
-        re.split(r"(?:^|[,\s]\s*)(?=\d{1,2}[.)]\s)", content),
-        re.split(r"\s*[>→|]\s*", content),
+        re.split(r"(?:^|[,\s]\s*)(?=\(?#?\d{1,2}[.)]\s)", content),
+        re.split(r"\s*(?:[>→|≻•▪‣]|\s·\s)\s*", content),
     ):
         names = [name for name in names if name.strip()]
         if len(names) > 1:
             return [name.strip() for name in names]
+    content = re.sub(r"^[•▪‣]\s*", "", content)
     names = [name.strip() for name in re.split(r"(?<!\d),(?!\d)(?![^()]{0,200}\))|,\s|、", content) if name.strip()]
     *head, last = names or [""]
-    if last.startswith(("and ", "& ")):
-        return [*head, last.split(" ", 1)[1]]
-    if " and " in last and (kind == "list" or head):
-        if kind == "ranking":
+    linked = re.search(r"\s(?:and|&)\s", last)
+    if linked and not re.match(r"(?:and|&)\s", last) and (kind == "list" or head):
+        if kind == "ranking" or linked.group().strip() == "&":
             raise Unreadable("ambiguous", f"one name or two: {last[:40]}")
         return [*head, *last.rsplit(" and ", 1)]
     return names

@@ -1,43 +1,48 @@
-"""Read one number, percentage or date from the words of an answer; what could mean two things is not read.
+"""Read one number or percentage from the words of an answer, whole; what could mean two things is not read.
 
 English conventions, since the prompts are English: a dot is the decimal point, a comma before three digits groups
 thousands. Continental forms are read where only one reading is left (1.234,5 and 1 234,5 and 12,5).
 """
 
-import datetime
 import math
 import re
 from decimal import Decimal
 
-from helpers.calendar import find_dates
-from helpers.replies.boxes import Unreadable
+from helpers.calendar import MONTH
+from helpers.replies.boxes import DASHES, Unreadable
 
 GROUPED = re.compile(
-    r"[0-9]{1,3}(?:([,' ])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]+)?|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?"
+    r"[0-9]{1,3}(?:([,' _])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]+)?|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?"
 )
-CONTINENTAL = re.compile(r"[0-9]{1,3}(?:[. ][0-9]{3})*,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3}){2,}|[0-9]+,[0-9]+")
+CONTINENTAL = re.compile(
+    r"[0-9]{1,3}(?:[. ][0-9]{3})*,[0-9]{1,2}|0,[0-9]+|[0-9]{1,3}(?:\.[0-9]{3}){2,}|[0-9]+,[0-9]{1,2}"
+)
 PLAIN = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 TOKEN = re.compile(
-    r"(?<![A-Za-z0-9_^.])(?:(?<![A-Za-z])|(?<=[^A-Za-z]))"
-    r"(?P<digits>\.?[0-9](?:[0-9]|[.,'](?=[0-9])| (?=[0-9]{3}(?![0-9])))*)"
+    r"(?<![A-Za-z0-9_^.])"
+    r"(?P<digits>\.?[0-9](?:[0-9]|[.,'_](?=[0-9])| (?=[0-9]{3}(?![0-9])))*)"
     r"(?:[eE](?P<e>[-+]?[0-9]{1,3})(?![0-9A-Za-z.])|\s?[×x*·]\s?10\s?\^\s?\(?(?P<ten>[-+]?[0-9]{1,3})\)?)?"
 )
-POWER = re.compile(r"(?<![0-9.,^×x*·] )(?<![0-9.,^×x*·A-Za-z])10\s?\^\s?\(?([-+]?[0-9]{1,3})\)?")
-FRACTION = re.compile(r"(?<![0-9./,])([-+]?)\s?(?:([0-9]{1,9})\s)?([0-9]{1,9})\s?/\s?([0-9]{1,9})(?![0-9./,])")
+POWER = re.compile(r"10\s?\^\s?\(?([-+]?[0-9]{1,3})\)?")
+FRACTION = re.compile(r"(?<![0-9./,])(?:([0-9]{1,9})\s)?([0-9]{1,9})\s?/\s?([0-9]{1,9})(?![0-9./,])")
+MONEY = "$€£¥₹₽₩"
 CURRENCY = re.compile(
-    r"(?:\b(?:US|A|AU|C|CA|HK|NZ|S|R|NT))?\$\s?|[€£¥₹₽₩]\s?|\b(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|INR|AUD|CAD|HKD)\s?(?=[-+0-9])"
+    rf"(?:\b(?:US|A|AU|C|CA|HK|NZ|S|R|NT))?\$\s?|[{MONEY}]\s?|"
+    r"\b(?:USD|EUR|GBP|JPY|CNY|RMB|CHF|INR|AUD|CAD|HKD|Rs\.?)\s?(?=[-+0-9])"
 )
-SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mln": 6, "mn": 6, "bn": 9, "tn": 12, "k": 3}
-SCALES |= {"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "万亿": 12, "K": 3, "M": 6, "B": 9, "T": 12}
-SCALE = re.compile(
-    r"[ -]?(thousand|million|billion|trillion|mln|mn|bn|tn)s?\b|(k|K|M|B|T)\b|\s?(万亿|百万|千万|千|万|亿)", re.I
-)
-UNSURE_SCALE = re.compile(r" ?(?:k|m|b|t)\b(?![/^°])", re.I)
+SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "milliard": 9}
+SCALES |= {"lakh": 5, "lac": 5, "crore": 7, "mln": 6, "mio": 6, "mn": 6, "mrd": 9, "bn": 9, "tn": 12}
+SCALE_WORD = re.compile(rf"[ -]?\b({'|'.join(SCALES)})s?\b", re.I)
+SCALE_LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
+SCALE_SIGNS = {"千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}
+SCALE = re.compile(rf"[ -]?(?i:({'|'.join(SCALES)})s?)\b|([kKMBT])(?![\w-])|\s?(万亿|百万|千万|千|万|萬|亿|億)")
+UNSURE_SCALE = re.compile(r" ?(?:(?i:k|m|b|t)|MM)\b(?![/^°])")
 BOUND = re.compile(
-    r"[<>≥≤]|[0-9%]\s?\+(?!\s?[0-9])|\b(?:at (?:least|most)|(?:more|less|fewer|greater|higher|lower) than|over|under|"
-    r"above|below|up to|exceed\w*|"
-    r"or (?:more|less|fewer|higher|lower|above|below|over|under)|between|from|not|non|no)\b|"
+    r"[<>≥≤≠]|[0-9%]\s?\+(?!\s?[0-9])|\b(?:at (?:least|most)|(?:more|less|fewer|greater|higher|lower) than|over|under|"
+    r"above|below|up to|exceed\w*|or (?:more|less|fewer|higher|lower|above|below|over|under)|"
+    r"between|from|not|non|no)\b|"
+    r"\b(?:max|min)(?:imum)?\b\.?(?: of)?\s*(?=[-+.0-9])|[0-9%]\s?max(?:imum)?\b|"
     r"(?:以上|以下|超过|低于|高于|不到|至少|至多)",
     re.I,
 )
@@ -45,34 +50,77 @@ DIRECTION = re.compile(
     r"\b(?:down|fall\w*|fell|drop\w*|decreas\w*|declin\w*|loss|lose\w*|below)\b|下降|下跌|减少", re.I
 )
 WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+RESCALED = re.compile(
+    rf"\b(?:{'|'.join(WORDS)}|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens?|half|halves|twice|double|"
+    r"triple|pairs?|gross|myriads?|quarters?|thirds?|grand|thou|tens?|mil|mill|mile?r|cr|crs|trn?|kk|mm?illes?|juta|ribu|tausend|e|x|times|"
+    r"mil(?:l?i?[oó]|h|(?:li|i|j)ar)\w*|bi(?:l?li?[oó]|lh)\w*|trill?i\w*|\w*illiona\w*|[ap]\.?m|o'clock)\b|"
+    r"[十百千万萬亿億兆]",
+    re.I,
+)
+"""What changes a number's size or says that it is none, and was not read with it."""
+PROSE = re.compile(
+    r"\b(?:I|we|you|it|they|there|this|these|those|is|are|was|were|be|been|has|have|had|will|would|could|should|might|"
+    r"if|because|since|but|however|although|unless|maybe|perhaps|possibly|based|page|step|error|code|https?|version|"
+    r"question|option|sources?|figure|table|section|chapter)\b",
+    re.I,
+)
+REST = re.compile(r"(?:[\s.,;:?'\"%°/&µμ~≈*]|[^\W\d_])*")
+CHINESE_UNIT = re.compile("[点元度人个次例桶件辆张约为左右大概是美欧英镑]")
+MEASURES = {
+    "%": r"%|percent\w*|per cent|pct|pp|百分",
+    "°C": r"°\s?C|celsius|centigrade",
+    "°F": r"°\s?F|fahrenheit",
+    "cents": r"(?<!per )cents?|¢|pence",
+    "$": r"\$|USD|dollars?",
+    "€": r"€|EUR|euros?",
+    "£": r"£|GBP|pounds?",
+    "¥": r"¥|JPY|CNY|RMB|yen|yuan",
+    "₹": r"₹|INR|Rs|rupees?",
+    "ms": r"ms|milliseconds?",
+    "second": r"s|secs?|seconds?",
+    "minute": r"minutes?",
+    "hour": r"hours?|hrs?|h",
+    "day": r"days?|daily",
+    "week": r"weeks?|weekly",
+    "month": r"months?|monthly",
+    "year": r"years?|annually|annum",
+    "km": r"km|kilomet\w+",
+    "mile": r"miles?|mph",
+    "barrel": r"barrels?|bbls?",
+    "gallon": r"gallons?",
+    "litre": r"lit(?:re|er)s?",
+}
+"""What a unit may be made of, each with the words for it: an answer that names another than its event is not read."""
+MEASURES = {name: re.compile(rf"(?<![A-Za-z'])(?:{words})(?![A-Za-z])", re.I) for name, words in MEASURES.items()}
 SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 VULGAR = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}
 PERCENT = re.compile(
     r"\s?(?:%|‰|个?百分点|(?:percent(?:age points?)?|per cent|pct|pp|p\.p\.|basis points?|bps?)(?![A-Za-z]))", re.I
 )
-
-DATES = [
-    re.compile(r"(?<![0-9])(?P<year>[0-9]{4})\s?([-/.])\s?(?P<month>[0-9]{1,2})\s?\2\s?(?P<day>[0-9]{1,2})(?![0-9])"),
-    re.compile(r"(?P<year>[0-9]{4})\s?年\s?(?P<month>[0-9]{1,2})\s?月\s?(?P<day>[0-9]{1,2})\s?[日号]"),
-    re.compile(r"(?<![0-9.])(?P<year>(?:19|20)[0-9]{2})(?P<month>[0-9]{2})(?P<day>[0-9]{2})(?![0-9.])"),
-]
-SHORT_DATE = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{4})(?![0-9])")
-CLOCK = re.compile(
-    r"(?:\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]+)?)|(?:UTC|GMT)?\s?[+-][0-9]{1,2}(?::?[0-9]{2})?\b", re.I
-)
-DATE_BOUND = re.compile(r"\b(?:before|after|by|until|between|from|not|later|earlier|since)\b|之前|之后|以前|以后", re.I)
+MAX_WORDS = 12
+"""Most words beside a number: more are a sentence."""
 
 
-def read_number(text):
-    """Return the one number that an answer states, as a float; units are passed over, scale words multiply.
+def read_number(text, unit=""):
+    """Return the one number that an answer states, as a float, in the event's unit where that is given.
 
-    Raises Unreadable for no number, several numbers, a bound or range, a direction told in words, and forms with more
-    than one reading.
+    Words of a unit are passed over, scale words multiply; with a unit such as "million barrels" what is said in
+    thousands is counted in millions. What stands beside the number must be a unit or say that it is about so much.
+    Raises Unreadable for no number, several numbers, a bound or range, a direction told in words, a unit that is not
+    the event's, words that change the number and are not understood, and forms with more than one reading.
 
     >>> read_number("about 112.52 点"), read_number("$1.2 million"), read_number("−3.5 °C"), read_number("3/4")
     (112.52, 1200000.0, -3.5, 0.75)
+    >>> read_number("5 thousand million"), read_number("3 million", unit="thousand barrels"), read_number("12_345")
+    (5000000000.0, 3000.0, 12345.0)
     """
-    return float(_read_stated(_tidy(text))[0])
+    if unit == "%":
+        return read_percent(text)
+    value, sign, exponent = _read_stated(text, unit)
+    if sign and sign[0] not in "%p百个":
+        raise Unreadable("ambiguous", f"a share in {sign}")
+    unit_scale = sum(SCALES[word.casefold()] for word in SCALE_WORD.findall(unit))
+    return float(value.scaleb(exponent - unit_scale if exponent else 0))
 
 
 def read_percent(text):
@@ -84,54 +132,133 @@ def read_percent(text):
     >>> read_percent("45.5%"), read_percent("0.4"), read_percent("25 bps")
     (45.5, 0.4, 0.25)
     """
-    text = re.sub(r"百分之\s?([0-9.]+)", r"\1%", _tidy(text))
-    value, end, outside = _read_stated(text)
-    sign = PERCENT.match(outside, end)
-    if not sign and (PERCENT.search(text) or FRACTION.search(text)):
+    value, sign, exponent = _read_stated(
+        re.sub(r"百分之\s?([-0-9.]+)", r"\1%", text), "% a second minute hour day week month year"
+    )
+    if not sign and (PERCENT.search(text) or FRACTION.search(_tidy(text))):
         raise Unreadable("ambiguous", "a share or a percentage")
-    unit = sign.group().strip().casefold() if sign else "%"
-    return float(value / {"‰": 10, "b": 100}.get(unit[0], 1))
+    if exponent:
+        raise Unreadable("ambiguous", "a percentage with a scale")
+    return float(value / {"‰": 10, "b": 100}.get(sign[:1], 1))
 
 
 def _tidy(text):
     """Give signs, powers and fractions one form each, all digits ASCII, and take currencies away."""
     text = re.sub("[⁰¹²³⁴-⁹⁻⁺]+", lambda run: "^" + run.group().translate(SUPERSCRIPT), text)
     text = re.sub("[½¼¾⅓⅔⅛⅜⅝⅞]", lambda sign: " " + VULGAR[sign.group()], text).replace("⁄", "/").replace("+/-", "±")
-    text = "".join(str(int(char)) if char.isdecimal() else char for char in text)
-    text = re.sub(r"(?<![A-Za-z])(?:minus|negative)\s+(?=[0-9.$€£])", "-", re.sub("[−‒–—]", "-", text), flags=re.I)
+    text = "".join(str(int(char)) if char.isdecimal() else char for char in text.translate({0x66B: ".", 0x66C: ","}))
+    text = re.sub(r"(?<![A-Za-z])(?:minus|negative)\s+(?=[0-9.$€£])", "-", DASHES.sub("-", text), flags=re.I)
     text = re.sub(r"\bper\s+1(?:,?0)+(?![0-9])(?:,0{3})*", " ", text, flags=re.I)
-    text = re.sub(r"(?<=[0-9])\s?m\b", " million", text) if re.search(r"[$€£¥]\s?[0-9]", text) else text
+    if re.search(rf"[0-9]\s?[{MONEY}]\s?[0-9]", text):
+        raise Unreadable("ambiguous", f"a currency between digits: {text[:40]}")
+    text = re.sub(r"(?<=[0-9])\s?(?:m|mm|MM)\b", " million", text) if re.search(rf"[{MONEY}]\s?[0-9]", text) else text
     return " ".join(CURRENCY.sub("", text).split())
 
 
-def _read_stated(text):
-    """Return (Decimal, where its token ends, the text it stands in)."""
+def _read_stated(text, unit):
+    """Return (Decimal, the percent sign after it, the scale's exponent of ten) of the one number that a text states."""
+    _check_unit(text, unit)
+    text = _tidy(text)
     label = re.match(r"[^0-9:=]*[^\W\d_][^0-9:=]*[:=](.*)", text, re.S)
     label = label or re.match(r".*[^\W\d_].*[:=]\s*(?=[-+.0-9])(?!.*[:=])(.*)", text[:200], re.S)
-    text = label.group(1) if label and re.search("[0-9]", label.group(1)) else text
-    outside = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " ", text) if not re.search(r"\^\s?\(", text) else text
-    if BOUND.search(outside):
+    stated = label.group(1) if label and re.search("[0-9]", label.group(1)) else text
+    name = text[: len(text) - len(stated)]
+    outside = re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " ", stated) if not re.search(r"\^\s?\(", stated) else stated
+    if BOUND.search(outside) or BOUND.search(name):
         raise Unreadable("bound", "a limit or a range is not a value")
-    if DIRECTION.search(outside):
+    if DIRECTION.search(outside) or DIRECTION.search(name):
         raise Unreadable("ambiguous", "a direction told in words")
-    outside = re.sub(r"±\s?[0-9.,]+", " ", outside)
-    return _read_fraction(outside) or _read_power(outside) or _read_token(outside)
+    if SCALE_WORD.search(name) and not SCALE_WORD.search(unit):
+        raise Unreadable("ambiguous", f"a scale beside the number: {name[:40]}")
+    value, sign, exponent = _read_outside(re.sub(r"±\s?[0-9.,]+", " ", outside))
+    notes = re.findall(r"\(([^()]*)\)|\[([^\[\]]*)\]", stated) if outside != stated else []
+    for note in map("".join, notes):
+        _check_note(note, value.scaleb(exponent), sign)
+    return value, sign, exponent
+
+
+def _check_unit(text, unit):
+    """Raise Unreadable for a measure that is not of the event's unit, where that is known."""
+    wanted = {name for name, words in MEASURES.items() if words.search(unit)} | ({"%"} if "point" in unit else set())
+    named = {name for name, words in MEASURES.items() if words.search(text)} if unit else set()
+    if named - wanted:
+        raise Unreadable("another unit", f"{sorted(named - wanted)[0]}, not {unit}")
+
+
+def _check_note(note, value, sign):
+    """Raise Unreadable for a bracket that says another number, or a scale that the number before it lacks."""
+    if not SCALE_WORD.search(note) and not re.fullmatch(r"[-+~≈0-9.,%\s]*[0-9][0-9.,%\s]*", note):
+        return
+    try:
+        other, other_sign, exponent = _read_outside(note.strip())
+    except Unreadable:
+        raise Unreadable("ambiguous", f"a bracket beside the number: {note[:40]}") from None
+    if other.scaleb(exponent) != value or bool(sign) != bool(other_sign):
+        raise Unreadable("several numbers", f"{value.normalize():f}, {note[:20]}")
+
+
+def _read_outside(text):
+    """Return what `_read_stated` does of a text without its label and brackets, all of which must be understood."""
+    value, start, end = _read_fraction(text) or _read_power(text) or _read_token(text)
+    before, after = text[:start], text[end:]
+    sign = re.search(r"(?:^|[\s~≈=])([-+])(\s*)$", before)
+    if sign:
+        before = before[: sign.start(1)]
+        if sign.group(2) and before.strip(" ~≈="):
+            raise Unreadable("ambiguous", f"a minus or a dash: {text[:40]}")
+        value = -value if sign.group(1) == "-" else value
+    elif re.search(r"[-+*/^×·]\s*$", before):
+        raise Unreadable("not a number", text[:40])
+    exponent, scale = 0, SCALE.match(after)
+    while scale:
+        word, letter, chinese = scale.groups()
+        exponent += SCALES[word.casefold()] if word else SCALE_LETTERS[letter] if letter else SCALE_SIGNS[chinese]
+        after = after[scale.end() :]
+        scale = SCALE.match(after)
+    if UNSURE_SCALE.match(after):
+        raise Unreadable("ambiguous", "a unit or a scale: " + after[:4].strip())
+    percent = PERCENT.match(after)
+    _check_rest(before.lstrip(" ="), after[percent.end() :] if percent else after, text)
+    if not math.isfinite(float(value.scaleb(exponent))):
+        raise Unreadable("not a number", text[:40])
+    return value, percent.group().strip().casefold() if percent else "", exponent
+
+
+def _check_rest(before, after, text):
+    """Raise Unreadable unless what stands beside a number can only be its unit or the words "about so much"."""
+    rest = re.sub(r"(?<=[A-Za-z])(?:\^\s?-?)?[0-9](?![0-9])", "", f"{before} ; {after}")  # m^2, m3, CO2
+    rest = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", rest)
+    if re.search("[0-9]", rest):
+        raise Unreadable("several numbers", text[:40])
+    changed = RESCALED.search(rest) or re.search(rf"(?i:{MONTH})", rest)
+    if changed:
+        raise Unreadable("ambiguous", f"{changed.group()!r} beside the number")
+    is_strange = any(char.isalpha() and ord(char) > 0x24F and char != "μ" for char in CHINESE_UNIT.sub("", rest))
+    if (
+        is_strange
+        or not REST.fullmatch(rest)
+        or "%" in rest
+        or re.search("[~≈*]", after)
+        or re.match(r"\s*[:/]\s*$|:", after)
+    ):
+        raise Unreadable("not a number", text[:40])
+    if PROSE.search(rest) or len(rest.split()) > MAX_WORDS:
+        raise Unreadable("prose", text[:40])
 
 
 def _read_fraction(text):
     match = FRACTION.search(text)
     if not match or re.search("[0-9]", text[: match.start()] + text[match.end() :]):
         return None
-    sign, whole, above, below = match.groups()
+    whole, above, below = match.groups()
     if int(below) == 0:
         raise Unreadable("not a number", "a division by zero")
-    value = Decimal(int(whole or 0)) + Decimal(int(above)) / Decimal(int(below))
-    return (-value if sign == "-" else value), match.end(), text
+    return Decimal(int(whole or 0)) + Decimal(int(above)) / Decimal(int(below)), *match.span()
 
 
 def _read_power(text):
     match = POWER.fullmatch(text.strip(" +"))
-    return (Decimal(10) ** _check_exponent(match.group(1)), len(text), text) if match else None
+    return (Decimal(10) ** _check_exponent(match.group(1)), 0, len(text)) if match else None
 
 
 def _read_token(text):
@@ -139,7 +266,7 @@ def _read_token(text):
     if not tokens:
         word = text.strip(" .").casefold()
         if word in WORDS:
-            return Decimal(WORDS.index(word)), len(text), text
+            return Decimal(WORDS.index(word)), 0, len(text)
         raise Unreadable("ambiguous" if re.search("[0-9]", text) else "not a number", text[:40])
     if len(tokens) > 1:
         raise Unreadable("several numbers", ", ".join(token.group("digits") for token in tokens[:3]))
@@ -147,25 +274,9 @@ def _read_token(text):
     value = read_digits(token.group("digits")) * Decimal(10) ** _check_exponent(
         token.group("e") or token.group("ten") or 0
     )
-    before = text[: token.start()]
-    if re.search(r"(?:^|[^\w%)-])\s*-$|^\s*-\s*$", before):
-        value = -value
-    elif before.endswith("-") or re.match(r"[A-Za-z]+[0-9]", text[token.end() :]):
+    if re.match(r"[A-Za-z]+[0-9]", text[token.end() :]):
         raise Unreadable("not a number", text[:40])
-    value, end = _apply_scale(value, text, token.end(), before)
-    if text[end : end + 1] in ("^", ":") or not math.isfinite(float(value)):
-        raise Unreadable("not a number", text[:40])
-    return value, end, text
-
-
-def _apply_scale(value, text, end, before):
-    scale = SCALE.match(text, end)
-    if scale and not (scale.group(2) and scale.group(2) not in "kKMBT"):
-        name = next(group for group in scale.groups() if group)
-        return value * 10 ** SCALES[name if name in SCALES else name.casefold()], scale.end()
-    if UNSURE_SCALE.match(text, end):
-        raise Unreadable("ambiguous", "a unit or a scale: " + text[end : end + 4].strip())
-    return value, end
+    return value, *token.span()
 
 
 def _check_exponent(exponent):
@@ -183,52 +294,9 @@ def read_digits(digits):
     if len(digits) > 60:
         raise Unreadable("not a number", "too many digits")
     if GROUPED.fullmatch(digits) and not digits.startswith("0"):
-        return Decimal(re.sub("[,' ]", "", digits))
+        return Decimal(re.sub("[,' _]", "", digits))
     if PLAIN.fullmatch(digits):
         return Decimal(digits)
     if CONTINENTAL.fullmatch(digits):
         return Decimal(re.sub("[. ]", "", digits).replace(",", "."))
     raise Unreadable("ambiguous", f"the separators of {digits}")
-
-
-def read_date(text):
-    """Return the one date that an answer states, as YYYY-MM-DD.
-
-    Raises Unreadable for no full date, several dates, a bound, a day that does not exist, and 05/06/2016, which may
-    be in May or June.
-
-    >>> read_date("Monday, October 10th, 2016"), read_date("2016年10月10日"), read_date("13/10/2016")
-    ('2016-10-10', '2016-10-10', '2016-10-13')
-    """
-    named = [date for date in find_dates(text) if date.year and date.day]
-    rest = text
-    for date in named:
-        rest = rest[: date.start] + " " * (date.end - date.start) + rest[date.end :]
-    found = {_build_date(*date[:3]) for date in named}
-    found |= {_build_date(**match.groupdict()) for pattern in DATES for match in pattern.finditer(rest)}
-    for pattern in DATES:
-        rest = pattern.sub(" ", rest)
-    found |= {_read_short_date(match) for match in SHORT_DATE.finditer(rest)}
-    rest = CLOCK.sub(" ", SHORT_DATE.sub(" ", rest))
-    if len(found) > 1:
-        raise Unreadable("several dates", ", ".join(sorted(found)[:3]))
-    if not found or re.search("[0-9]", rest):
-        raise Unreadable("not a date", text[:40])
-    if DATE_BOUND.search(text):
-        raise Unreadable("bound", "a limit or a range is not a date")
-    return found.pop()
-
-
-def _build_date(year, month, day):
-    try:
-        return datetime.date(int(year), int(month), int(day)).isoformat()
-    except ValueError as error:
-        raise Unreadable("not a date", str(error)) from None
-
-
-def _read_short_date(match):
-    first, _, second, year = match.groups()
-    if int(first) <= 12 and int(second) <= 12 and first != second:
-        raise Unreadable("ambiguous", "day or month first")
-    day, month = (second, first) if int(second) > 12 else (first, second)
-    return _build_date(year, month, day)

@@ -73,6 +73,11 @@ NAMED_LINE = re.compile(
     r"(?:answers?|predictions?|forecasts?|estimates?|choices?|conclusion)\b",
     re.I,
 )
+TAGGED = re.compile(
+    r"<answer>(.*?)</answer>|\"(?:final[_ ]?)?(?:answer|prediction)\"\s*:\s*(?:\"([^\"]*)\"|(-?[0-9][^,}\s]*)\s*[,}])",
+    re.I,
+)
+"""An answer that a tag or a key of JSON names, wherever it stands on the line."""
 NAME_END = re.compile(r"(?<![0-9]):|:(?![0-9])|=|\b(?:is|are|be|was)\b", re.I)
 CHINESE_LINE = re.compile(r"(?:答案|预测|结论)[^:]{0,20}?(?:是|为|:):?\s*")
 OPENING = re.compile(
@@ -207,9 +212,9 @@ def find_last_line(text):
     line = lines[-1].strip() if lines else ""
     if len(line) > MAX_LINE or not line or BOX.search(line):
         raise Unreadable("refusal" if REFUSAL.search(text) else "no answer")
-    tagged = re.search(r"<answer>(.*?)</answer>", line, re.I)
+    tagged = list(TAGGED.finditer(line))
     if tagged:
-        return clean_content(tagged.group(1)), ":"
+        return clean_content(next(part for part in tagged[-1].groups() if part is not None)), ":"
     for name in reversed(list(NAMED_LINE.finditer(line))):
         cut = NAME_END.search(line, name.end())
         if cut:
@@ -291,7 +296,7 @@ def clean_content(content):
 
 def _peel(text):
     """Take off marks around the whole text: quotes, brackets, asterisks."""
-    text = re.sub(r"^(_{1,3})(.*)\1$", r"\2", text.strip(" \t\n*"), flags=re.S).strip(",;").lstrip("~ ")
+    text = re.sub(r"^(_{1,3})(.*)\1$", r"\2", text.strip(" \t\n*"), flags=re.S).rstrip(",;").lstrip("~ ")
     for left, right in ("[]", "()", '""', "''"):
         inner = text[1:-1]
         is_number = left == "(" and re.fullmatch(r"[-+\d., ]*", inner)

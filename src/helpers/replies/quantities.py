@@ -207,7 +207,7 @@ def _read_outside(text):
         if sign.group(2) and before.strip(" ~≈="):
             raise Unreadable("ambiguous", f"a minus or a dash: {text[:40]}")
         value = -value if sign.group(1) == "-" else value
-    elif re.search(r"[-+*/^×·]\s*$", before):
+    elif re.search(r"[-+*/^×·]\s*$|[.,'_]$", before):
         raise Unreadable("not a number", text[:40])
     exponent, scale = 0, SCALE.match(after)
     while scale:

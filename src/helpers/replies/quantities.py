@@ -33,10 +33,11 @@ CURRENCY = re.compile(
 )
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "milliard": 9}
 SCALES |= {"lakh": 5, "lac": 5, "crore": 7, "mln": 6, "mio": 6, "mn": 6, "mrd": 9, "bn": 9, "tn": 12}
-SCALE_WORD = re.compile(rf"[ -]?\b({'|'.join(SCALES)})s?\b", re.I)
-SCALE_LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
-SCALE_SIGNS = {"千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}
-SCALE = re.compile(rf"[ -]?(?i:({'|'.join(SCALES)})s?)\b|([kKMBT])(?![\w-])|\s?(万亿|百万|千万|千|万|萬|亿|億)")
+SCALES |= {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
+SCALES |= {"千": 3, "万": 4, "萬": 4, "百万": 6, "千万": 7, "亿": 8, "億": 8, "万亿": 12}
+SCALE_WORDS = "|".join(word for word in SCALES if word.isascii() and len(word) > 1)
+SCALE_WORD = re.compile(rf"[ -]?\b({SCALE_WORDS})s?\b", re.I)
+SCALE = re.compile(rf"[ -]?(?i:({SCALE_WORDS})s?)\b|([kKMBT])(?![\w-])|\s?(万亿|百万|千万|千|万|萬|亿|億)")
 UNSURE_SCALE = re.compile(r" ?(?:(?i:k|m|b|t)|MM)\b(?![/^°])")
 BOUND = re.compile(
     r"[<>≥≤≠]|[0-9%]\s?\+(?!\s?[0-9])|\b(?:at (?:least|most)|(?:more|less|fewer|greater|higher|lower) than|over|under|"
@@ -212,7 +213,7 @@ def _read_outside(text):
     exponent, scale = 0, SCALE.match(after)
     while scale:
         word, letter, chinese = scale.groups()
-        exponent += SCALES[word.casefold()] if word else SCALE_LETTERS[letter] if letter else SCALE_SIGNS[chinese]
+        exponent += SCALES[word.casefold() if word else letter or chinese]
         after = after[scale.end() :]
         scale = SCALE.match(after)
     if UNSURE_SCALE.match(after):

@@ -17,6 +17,7 @@ from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries, read_prices
 from helpers.agents.runs import DEADLINE_S, describe_run, run_agents, sample_events
+from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
 from helpers.calendar import list_days
@@ -233,6 +234,22 @@ def ask_prompted(agents, entries, events, opener, path, *, at_once, ceiling_usd,
     return run_ids, stops
 
 
+def ask_majorities(agents, run_ids, events, path, n_samples, **options):
+    """Return {"name-majority": run_id} of agents that were asked several times, and tell how far their samples spread.
+
+    Nothing is asked of a model. They are made anew each time, since a sample may have been asked again.
+    """
+    made = {}
+    for name in [name for name in agents if name in run_ids]:
+        whole = select_whole(path, run_ids[name], events, n_samples)
+        if len(whole):
+            agent = {f"{name}-majority": make_majority(path, run_ids[name], agents[name], n_samples)}
+            again = ("ok", *ACCIDENTS)
+            made |= run_agents(agent, whole, dict, path, workers=1, mode="thread", again=again, **options)
+            print(f"{name}: {summarize_spread(path, run_ids[name], whole, n_samples)}")
+    return made
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after what was under way has been stored."""
 
@@ -260,6 +277,8 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
         opener = stack.enter_context(open_world(local=local, keeps_pages=True))
         asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
         run_ids, stops = ask_prompted(prompted, entries, events, opener, path, **options, **asking)
+        if n_samples > 1:
+            run_ids |= ask_majorities(prompted, run_ids, events, path, n_samples, **options)
         run_ids |= run_agents(baselines, events, opener, path, workers=workers, **options)
     compared = [name for name, agent in baselines.items() if agent["category"] == "baseline"]
     print(show_results(path, run_ids, events, window, compared, seed))

@@ -1,0 +1,382 @@
+"""Accidents of a paid run, played through the real command against a mock provider on loopback, each on its own ledger.
+
+`python tests/faults/accidents.py [name ...]` prints a row an accident: requests, what the provider billed, what was
+stored, what the same command asked afterwards, and whether a question was lost, paid twice or left without a word. Ends
+with 1 where one was. Nothing of the user's is touched: each accident has a folder of links to the checkout, with an
+agents.toml and a ledger of its own.
+"""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+from mock_provider import CONTENT, FAULTS, Server  # noqa: E402 (found by the line above)
+
+N, AT_ONCE = 12, 8
+"""Questions of an accident, and how many are asked at once."""
+
+PRICES = {"input": 10, "output": 100}
+"""US dollars a million tokens; a reply of the mock provider, 50 tokens in and 8 out, is 0.0013 USD."""
+
+USD = (50 * PRICES["input"] + 8 * PRICES["output"]) / 1e6
+
+
+class Stage:
+    """A provider, a checkout of links and a ledger for one accident; `fault(n, prompt)` names what meets a request."""
+
+    def __init__(self, folder, latency_s=0.0):
+        self.folder, self.fault, self.reply = Path(folder), lambda n, prompt: None, {"content": CONTENT}
+        self.server = Server(latency_s=latency_s, patience=40, answer=self.answer)
+        self.billed, self.lock = Counter(), threading.Lock()
+        (self.folder / "data").mkdir(parents=True)
+        for base, names in (
+            (ROOT, ("src", "tests", "Makefile", "figures")),
+            (ROOT / "data", os.listdir(ROOT / "data")),
+        ):
+            for name in set(names) - {"agents.toml", "runs"}:
+                (self.folder / base.relative_to(ROOT) / name).symlink_to(base / name)
+        self.write()
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def write(self, extra="", **changes):
+        """Write agents.toml: a baseline and the agent `mine`."""
+        mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+        mine |= {"api_base": self.server.address, "usd_per_million": PRICES, "options": {"max_tokens": 20}} | changes
+        lines = [f"{key} = {to_toml(value)}" for key, value in mine.items() if value is not None]
+        base = '[last_value]\ncategory = "baseline"\nframework = "statistics"\nmethod = "last_value"\n'
+        (self.folder / "data/agents.toml").write_text("\n".join([base, "[mine]", *lines, extra]))
+
+    def answer(self, asked):
+        """Return the reply or the fault's name of one request; what is answered is billed, delivered or not."""
+        prompt = asked["messages"][-1]["content"]
+        with self.lock:
+            fault = self.fault(sum(self.billed.values()), prompt)
+            self.billed[prompt] += fault not in FAULTS or fault == "malformed"
+        return fault or self.reply
+
+    @property
+    def n_asked(self):
+        return len(self.server.asked)
+
+    def start(self, *arguments, agent="mine", limit=N, deadline=60, **environment):
+        """Start the command in a session of its own, as a terminal would."""
+        command = [sys.executable, "-m", "daybefore", "run", f"--agent={agent}", f"--at-once={AT_ONCE}", "--workers=1"]
+        command += [f"--deadline={deadline}", *[f"--limit={limit}"] * bool(limit), *arguments]
+        own = {"DAYBEFORE_ROOT": str(self.folder), "DAYBEFORE_OUT": str(self.folder / "out")}
+        own |= {"PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "DAYBEFORE", "OPENAI"))}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(command, env=kept | own | environment, cwd=self.folder, start_new_session=True, **pipes)
+
+    def run(self, *arguments, **options):
+        """Run the command to its end; returns (exit code, all it printed)."""
+        process = self.start(*arguments, **options)
+        said = process.communicate(timeout=280)[0]
+        return process.returncode, said
+
+    def interrupt(self, *signals, after, whole=True):
+        """Run the command, send it signals once so many requests have come; returns (code, text, questions open)."""
+        process, end = self.start(), time.monotonic() + 120
+        while self.n_asked < after and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        n_open = self.n_asked - sum(self.billed.values())
+        for number in signals:
+            (os.killpg if whole else os.kill)(process.pid, number)
+            time.sleep(0.3)
+        said = process.communicate(timeout=120)[0]
+        return process.returncode, said, n_open
+
+    def count(self):
+        """Return the agent's stored replies by status."""
+        path = self.folder / "out/data/runs/ledger.sqlite"
+        if not path.exists():
+            return {}
+        with closing(sqlite3.connect(path)) as ledger:
+            sql = "SELECT status, count(*) FROM replies WHERE run_id LIKE 'mine-%' GROUP BY 1 ORDER BY 1"
+            return dict(ledger.execute(sql).fetchall())
+
+
+def to_toml(value):
+    """Return a value as TOML writes it inline."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {to_toml(cell)}" for key, cell in value.items()) + " }"
+    return json.dumps(value)
+
+
+def judge(stage, first, again, words, *, code, n_answered=N, n_open=0):
+    """Return an accident's row from its (code, text) before and after; `first_*` were noted by `note`.
+
+    lost: questions without a stored answer at the end, of `n_answered`; twice: replies billed again, beyond those that
+    were under way (`n_open`) when the run was killed; silent: the first run did not say `words`, or ended with another
+    code, or showed a trace of Python's.
+    """
+    said = first["said"]
+    twice = sum(n - 1 for n in stage.billed.values() if n > 1)
+    silent = not re.search(words, said) or first["code"] != code or "Traceback" in said + again["said"]
+    return {
+        "requests": first["requests"],
+        "USD": round(first["billed"] * USD, 4),
+        "stored": ", ".join(f"{n} {status}" for status, n in first["stored"].items()) or "0",
+        "rerun": again["requests"] - first["requests"],
+        "stored then": ", ".join(f"{n} {status}" for status, n in again["stored"].items()) or "0",
+        "lost": max(0, n_answered - again["stored"].get("ok", 0)),
+        "twice": max(0, twice - n_open),
+        "under way": n_open,
+        "silent": silent,
+        "all said": said,
+        "said": next((line for line in said.splitlines() if re.search(words, line)), said[-300:]),
+    }
+
+
+def note(stage, code, said):
+    """Return what stands after a run."""
+    return {
+        "code": code, "said": said, "requests": stage.n_asked, "billed": sum(stage.billed.values()),
+        "stored": stage.count(),
+    }  # fmt: skip
+
+
+def play(stage, words, *, code, first=(), again=(), between=None, options=None, later=None, **expected):
+    """Run, change something, run again; returns the accident's row."""
+    one = note(stage, *stage.run(*first, **(options or {})))
+    if between:
+        between()
+    two = note(stage, *stage.run(*again, **(later or {})))
+    return judge(stage, one, two, words, code=code, **expected)
+
+
+def fail_after(stage, n, fault):
+    """Let every request meet a fault once so many were answered; returns a function that ends it."""
+    stage.fault = lambda billed, prompt: fault if billed >= n else None
+
+    def mend():
+        stage.fault = lambda billed, prompt: None
+
+    return mend
+
+
+# --- the accidents ---------------------------------------------------------------------------------------------------
+
+
+def reach_ceiling(stage):
+    row = play(stage, "has reached its ceiling.*CEILING=0.04", code=3, first=["--ceiling=0.02"], again=["--ceiling=5"])
+    return row | {"silent": row["silent"] or row["USD"] > 0.02}
+
+
+def lack_price(stage):
+    stage.write(usd_per_million=None)
+    return play(stage, "no price is known for openai/mock-1", code=1, first=["--ceiling=1"])
+
+
+def give_negative_ceiling(stage):
+    return play(stage, "CEILING must be a positive number", code=1, first=["--ceiling=-1"])
+
+
+def give_small_ceiling(stage):
+    stage.write(options={})
+    words = r"no room for a request.* 32,768 of reply.*max_tokens = 500"
+    return play(stage, words, code=1, first=["--ceiling=0.01"])
+
+
+def refuse_connections(stage):
+    stage.write(api_base="http://127.0.0.1:9/v1")
+    words = "did not answer the first question.*(refused|[Cc]onnect)"
+    return play(stage, words, code=1, between=stage.write)
+
+
+def drop_midway(stage):
+    return play(stage, "mine, 8 error: ", code=0, between=fail_after(stage, 4, "drop"))
+
+
+def say_429(stage):
+    return play(stage, "mine, 8 error: .*429", code=0, between=fail_after(stage, 4, "429"))
+
+
+def say_500(stage):
+    return play(stage, "mine, 8 error: .*500", code=0, between=fail_after(stage, 4, "500"))
+
+
+def stop_after_ten(stage):
+    mend = fail_after(stage, 4, "401")
+    options = {"limit": 24}
+    return play(stage, "10 accidents in a row", code=3, between=mend, options=options, later=options, n_answered=24)
+
+
+def hang_some(stage, *again, n_answered):
+    chosen = []
+
+    def hang(billed, prompt):
+        if prompt not in chosen and 2 <= billed and len(chosen) < 3:
+            chosen.append(prompt)
+        return "hang" if prompt in chosen else None
+
+    stage.fault = hang
+
+    def mend():
+        stage.fault = lambda billed, prompt: None
+
+    options = {"deadline": 10}
+    words = "mine, 3 timeout: "
+    return play(stage, words, code=0, options=options, later=options, again=again, between=mend, n_answered=n_answered)
+
+
+def time_out(stage):
+    row = hang_some(stage, n_answered=N - 3)
+    return row | {"silent": row["silent"] or row["rerun"] != 0}
+
+
+def time_out_and_retry(stage):
+    return hang_some(stage, "--retry", n_answered=N)
+
+
+def say_absurd_numbers(stage):
+    texts = iter(["\\boxed{1e200}", f"\\boxed{{1{'0' * 400}}}", "\\boxed{-1e999}", "\\boxed{nan}"] * 9)
+    stage.answer_plain = stage.answer
+
+    def answer(asked):
+        stage.reply = {"content": next(texts)}
+        return stage.answer_plain(asked)
+
+    stage.server.answer = answer
+    row = play(stage, "mine ", code=0)
+    return row | {"silent": row["silent"] or row["rerun"] != 0}
+
+
+def say_garbage(stage):
+    stage.reply = {"content": "It could go either way, one would think of 12 or B."}
+    stage.fault = lambda billed, prompt: "malformed" if billed in (3, 6) else None
+    row = play(stage, "mine, 10 unparsable: no ", code=0, n_answered=N - 2)
+    return row | {"silent": row["silent"] or row["rerun"] != 0 or "not JSON" not in row["all said"]}
+
+
+def serve_without_key(stage):
+    row = play(stage, "mine ", code=0, first=())
+    return row | {"silent": row["silent"] or set(stage.server.keys) != {None}}
+
+
+def serve_with_key(stage):
+    stage.write(api_key_env="MINE_KEY")
+    options = {"MINE_KEY": "sk-canary-7"}
+    row = play(stage, "mine ", code=0, options=options, later=options)
+    kept = any(b"canary" in file.read_bytes() for file in (stage.folder / "out").rglob("*") if file.is_file())
+    return row | {"silent": row["silent"] or set(stage.server.keys) != {"Bearer sk-canary-7"} or kept}
+
+
+def lack_key(stage):
+    stage.write(api_key_env="MINE_KEY")
+    return play(stage, "no key: set MINE_KEY", code=1, later={"MINE_KEY": "sk-canary-7"})
+
+
+def mistype_setting(stage):
+    command = ["make", "--no-print-directory", "run", "AGENT=mine", "limit=5"]
+    done = subprocess.run(command, cwd=stage.folder, capture_output=True, text=True, check=False)
+    first = note(stage, done.returncode, done.stdout + done.stderr)
+    return judge(stage, first, note(stage, *stage.run()), "no setting limit; did you mean LIMIT", code=2)
+
+
+def ask_many(stage):
+    return play(stage, r"say how many \(LIMIT=20\), or YES=1", code=1, options={"limit": None})
+
+
+def press_ctrl_c(stage, *signals, words="stopped by Ctrl-C.*the same command", whole=True):
+    *first, _ = stage.interrupt(*(signals or [signal.SIGINT]), after=1 + AT_ONCE, whole=whole)
+    one = note(stage, *first)
+    row = judge(stage, one, note(stage, *stage.run()), words, code=130)
+    return row | {"silent": row["silent"] or one["stored"] != {"ok": 1 + AT_ONCE}}
+
+
+def send_sigterm(stage):
+    return press_ctrl_c(stage, signal.SIGTERM, words="stopped by SIGTERM.*the same command", whole=False)
+
+
+def press_ctrl_c_twice(stage):
+    code, said, n_open = stage.interrupt(signal.SIGINT, signal.SIGINT, after=1 + AT_ONCE)
+    words = "a second Ctrl-C stops at once"
+    return judge(stage, note(stage, code, said), note(stage, *stage.run()), words, code=130, n_open=n_open)
+
+
+def kill(stage):
+    code, said, n_open = stage.interrupt(signal.SIGKILL, after=1 + AT_ONCE)
+    return judge(stage, note(stage, code, said), note(stage, *stage.run()), "", code=-9, n_open=n_open)
+
+
+def break_registry(stage):
+    stage.write(extra='\n[broken]\ncategory = "base_model"\nframework = "prompt"\nmethod = "guess"\n')
+    return play(stage, "agents.toml, broken: method must be one of", code=1, options={"agent": "broken"})
+
+
+ACCIDENTS = {
+    "ceiling, 8 at once": (reach_ceiling, 0.3),
+    "ceiling without a price": (lack_price, 0),
+    "negative ceiling": (give_negative_ceiling, 0),
+    "ceiling below one request": (give_small_ceiling, 0),
+    "connection refused, then back": (refuse_connections, 0),
+    "connections dropped midway": (drop_midway, 0),
+    "429 midway, then back": (say_429, 0),
+    "500 midway, then back": (say_500, 0),
+    "401 midway: ten in a row": (stop_after_ten, 0),
+    "timeouts": (time_out, 0),
+    "timeouts, RETRY=1": (time_out_and_retry, 0),
+    "1e200 and 10^400": (say_absurd_numbers, 0),
+    "no box, no JSON": (say_garbage, 0),
+    "server without a key": (serve_without_key, 0),
+    "api_key_env": (serve_with_key, 0),
+    "api_key_env not set": (lack_key, 0),
+    "make run limit=5": (mistype_setting, 0),
+    "all 1,000 without a LIMIT": (ask_many, 0),
+    "Ctrl-C": (press_ctrl_c, 2),
+    "SIGTERM": (send_sigterm, 2),
+    "Ctrl-C twice": (press_ctrl_c_twice, 2),
+    "kill -9": (kill, 2),
+    "a broken table in agents.toml": (break_registry, 0),
+}
+"""Accident -> what plays it, and the seconds that the provider takes for a reply."""
+
+
+def play_accident(name):
+    """Return the row of one accident, played in a folder that is removed afterwards."""
+    function, latency_s = ACCIDENTS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        stage = Stage(Path(folder) / "kit", latency_s)
+        try:
+            return {"accident": name} | function(stage)
+        finally:
+            stage.server.shutdown()
+            stage.server.server_close()
+
+
+def is_bad(row):
+    """Say whether an accident cost an answer or money, or went unsaid."""
+    return bool(row["lost"] or row["twice"] or row["silent"])
+
+
+def main(names):
+    """Play accidents, two at a time, and print the table; returns 1 where one was bad."""
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(play_accident, names or ACCIDENTS))
+    columns = ["accident", "requests", "USD", "stored", "rerun", "stored then", "lost", "twice", "under way", "silent"]
+    cells = [columns, *([str(row[c]) for c in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    for row in filter(is_bad, rows):
+        print(f"\n{row['accident']}: {row['said']}")
+    return int(any(map(is_bad, rows)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

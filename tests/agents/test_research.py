@@ -120,6 +120,15 @@ def test_the_manager_plans_delegates_and_answers(research, event):
     make_rows(("run", "agent"), event, outcome)  # raises for a column that the traces table lacks
 
 
+def test_a_research_that_broke_off_goes_on_from_its_recorded_requests(research):
+    n_whole = len(research(reply, run_id="whole")[1])
+    n_left = iter([True] * 5)
+    broken, asked = research(lambda *said: reply(*said) if next(n_left, False) else "401")
+    assert broken["status"] == "error" and len(asked) == 6
+    outcome, asked = research(reply)
+    assert outcome["prediction"]["value"] == "B" and len(asked) == n_whole - 5
+
+
 def test_what_goes_out_is_one_conversation_an_agent_and_holds_no_ids(research):
     outcome, asked = research(reply)
     manager = [request["messages"] for request in asked if "You lead" in request["messages"][0]["content"]]

@@ -249,6 +249,33 @@ def test_a_fault_anywhere_ends_as_a_missing_prediction(reach, provider, method, 
     assert outcome["trace"][-1] == {"step_type": "end", "error": outcome["reason"]}
 
 
+class Killed(BaseException):
+    """What stands for a kill: it passes every handler."""
+
+
+@pytest.mark.parametrize(("method", "replies"), [
+    (ask_step_by_step, [take("search", "oil"), take("open", OIL.url), take("answer"), FINAL]),
+    (ask_with_tools, [call(("search", {"query": "oil"})), call(("open", {"address": OIL.url, "about": "x"})), FINAL]),
+])  # fmt: skip
+def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, provider, method, replies):
+    provider.answer, world = reply_with(*replies), World()
+    world.open = lambda *arguments: (_ for _ in ()).throw(Killed)
+    with pytest.raises(Killed):
+        forecast(method, reach(), make_event(), world)
+    assert len(provider.asked) == 2, "killed after two replies, which are recorded"
+    outcome = forecast(method, reach(), make_event(), World())
+    assert outcome["prediction"]["value"] == "A"
+    assert len(provider.asked) == len(replies), "only what had no reply was asked"
+    assert outcome["n_output_tokens"] == 8 * len(replies), "and the whole question is accounted for"
+
+
+def test_repeats_of_a_question_have_requests_of_their_own(reach, provider):
+    provider.answer = reply_with(*[rf"\boxed{{{letter}}}" for letter in "ABA"])
+    client = reach()
+    given = [forecast(ask_with_pages, client, make_event(sample=n), World())["reply"] for n in (0, 1, 2, 1, 0)]
+    assert given == [rf"\boxed{{{letter}}}" for letter in "ABABA"] and len(provider.asked) == 3
+
+
 def test_a_fault_late_in_a_conversation_keeps_the_steps_and_costs_before_it(reach, provider):
     answers = iter([{"content": take("search", "oil")}, "500", "500"])
     provider.answer = lambda asked: next(answers)

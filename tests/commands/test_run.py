@@ -9,7 +9,7 @@ from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
-from helpers.store import write_table
+from helpers.store import parse_json, write_table
 from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
 
@@ -102,3 +102,77 @@ def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
     assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "100% (8 of 8)" in shown
     before = read_runs(tmp_path / LEDGER, "replies")
     assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()
+
+
+@pytest.fixture
+def mine(provider, tmp_path, monkeypatch):
+    """A function that runs an agent of the mock provider, beside no baseline; its settings may change."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    prices = {"input": 10, "output": 100}
+
+    def run_mine(*arguments, limit=4, **changes):
+        entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+        entry |= {"api_base": provider.address, "usd_per_million": prices, "options": {"max_tokens": 20}} | changes
+        monkeypatch.setattr("helpers.commands.run.load_entries", lambda wanted: {"mine": entry})
+        monkeypatch.setattr("helpers.commands.run.load_agents", dict)
+        main(["--agent", "mine", "--limit", str(limit), *arguments])
+
+    return run_mine
+
+
+def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
+    texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
+    provider.answer = lambda asked: {"content": next(texts)}
+    mine("--samples", "3")
+    said = capsys.readouterr().out
+    assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said
+    assert "mine: 3 samples a question: " in said and "mine-majority " in said
+    path = tmp_path / LEDGER
+    rows = read_runs(path, "predictions").query("agent_id == 'mine'")
+    assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
+    voted = read_runs(path, "predictions").query("agent_id == 'mine-majority'").set_index("event_id")
+    assert len(voted) == 4 and voted["distribution"].notna().any()
+    for event_id, row in voted[voted["distribution"].notna()].iterrows():
+        values = rows.loc[rows["event_id"] == event_id, "value"].dropna().map(parse_json)
+        assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
+        assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
+    mine("--samples", "3", api_base="http://127.0.0.1:9/v1", api_key_env="NOT_SET")
+    assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
+    assert "all its questions have replies" in capsys.readouterr().err
+    provider.answer = None
+    mine("--samples", "4", options={"max_tokens": 20, "temperature": 0})
+    assert "mine: it answers at temperature 0, where all 4 samples of a question are equal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "changes", "sentence"), [
+    (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ USD, by "
+     r"[\d,]+ tokens of prompt and up to 32,768 of reply; a CEILING above 3.* max_tokens = 500 } in its table: 0.0\d+ USD"),
+    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent"),
+    (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
+    (["--ceiling=abc"], {}, "CEILING must be a positive number of US dollars such as 1.5, not 'abc'"),
+    (["--ceiling=0"], {"usd_per_million": None}, "CEILING must be a positive number of US dollars such as 1.5, not '0'"),
+    (["--samples=0"], {}, "SAMPLES must be a positive whole number"),
+])  # fmt: skip
+def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
+    with pytest.raises(SystemExit, match=sentence):
+        mine(*arguments, **changes)
+    assert not provider.asked
+
+
+def test_what_the_command_line_cannot_say_is_one_sentence(capsys):
+    for arguments in (["--ceiling"], ["--bogus", "1"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
+    with pytest.raises(SystemExit, match="3"):
+        mine("--ceiling=0.015", limit=12)
+    told = capsys.readouterr()
+    assert "mine has reached its ceiling" in told.err and "CEILING=0.03, which counts" in told.err
+    assert "next: a larger LIMIT" not in told.out
+    n_asked = len(provider.asked)
+    assert 0 < n_asked < 12
+    mine("--ceiling=1", limit=12)
+    assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out

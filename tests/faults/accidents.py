@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,11 +63,11 @@ class Stage:
 
     def answer(self, asked):
         """Return the reply or the fault's name of one request; what is answered is billed, delivered or not."""
-        prompt = asked["messages"][-1]["content"]
+        prompt = json.dumps(asked["messages"])
         with self.lock:
             fault = self.fault(sum(self.billed.values()), prompt)
             self.billed[prompt] += fault not in FAULTS or fault == "malformed"
-        return fault or self.reply
+        return fault or (self.reply(asked) if callable(self.reply) else self.reply)
 
     @property
     def n_asked(self):
@@ -106,7 +107,7 @@ class Stage:
         if not path.exists():
             return {}
         with closing(sqlite3.connect(path)) as ledger:
-            sql = "SELECT status, count(*) FROM replies WHERE run_id LIKE 'mine-%' GROUP BY 1 ORDER BY 1"
+            sql = "SELECT status, count(*) FROM replies WHERE run_id LIKE 'mine-A-%' GROUP BY 1 ORDER BY 1"
             return dict(ledger.execute(sql).fetchall())
 
 
@@ -244,14 +245,8 @@ def time_out_and_retry(stage):
 
 
 def say_absurd_numbers(stage):
-    texts = iter(["\\boxed{1e200}", f"\\boxed{{1{'0' * 400}}}", "\\boxed{-1e999}", "\\boxed{nan}"] * 9)
-    stage.answer_plain = stage.answer
-
-    def answer(asked):
-        stage.reply = {"content": next(texts)}
-        return stage.answer_plain(asked)
-
-    stage.server.answer = answer
+    texts = cycle(["\\boxed{1e200}", f"\\boxed{{1{'0' * 400}}}", "\\boxed{-1e999}", "\\boxed{nan}"])
+    stage.reply = lambda asked: {"content": next(texts)}
     row = play(stage, "mine ", code=0)
     return row | {"silent": row["silent"] or row["rerun"] != 0}
 
@@ -314,6 +309,16 @@ def kill(stage):
     return judge(stage, note(stage, code, said), note(stage, *stage.run()), "", code=-9, n_open=n_open)
 
 
+def kill_midway(stage):
+    """Kill an agent of four requests a question in the midst of many."""
+    turns = [json.dumps({"thought": "", "action": "search", "input": word}) for word in ("oil", "rain")]
+    turns += [json.dumps({"thought": "", "action": "answer", "input": ""}), CONTENT]
+    stage.write(method="react")
+    stage.reply = lambda asked: {"content": turns[len(asked["messages"]) // 2]}
+    code, said, n_open = stage.interrupt(signal.SIGKILL, after=20)
+    return judge(stage, note(stage, code, said), note(stage, *stage.run()), "", code=-9, n_open=n_open)
+
+
 def break_registry(stage):
     stage.write(extra='\n[broken]\ncategory = "base_model"\nframework = "prompt"\nmethod = "guess"\n')
     return play(stage, "agents.toml, broken: method must be one of", code=1, options={"agent": "broken"})
@@ -342,6 +347,7 @@ ACCIDENTS = {
     "SIGTERM": (send_sigterm, 2),
     "Ctrl-C twice": (press_ctrl_c_twice, 2),
     "kill -9": (kill, 2),
+    "kill -9, four requests a question": (kill_midway, 0.5),
     "a broken table in agents.toml": (break_registry, 0),
 }
 """Accident -> what plays it, and the seconds that the provider takes for a reply."""

@@ -174,7 +174,8 @@ def estimate_cost(entry, events):
     prices = read_prices(entry) or get_prices(entry["model"])
     if prices is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
-    cost = n_tokens * prices[0] + len(events) * N_REPLY * prices[1]
+    longest = entry.get("options", {}).get("max_tokens") or N_REPLY
+    cost = n_tokens * prices[0] + len(events) * min(N_REPLY, longest) * prices[1]
     return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
 

@@ -253,7 +253,7 @@ def show_results(path, run_ids, events, window, baselines, seed):
     """
     replies = read_sampled(path, "replies", run_ids, events, timings=True)
     predictions = read_sampled(path, "predictions", run_ids, events)
-    replies = replies.join(time_models(path, run_ids), on=["run_id", "event_id", "sample"])
+    replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=["run_id", "event_id", "sample"])
     costs, problem = measure_costs(replies, predictions), None
     try:
         scores = score_predictions(predictions, read_table("answers", window), events)

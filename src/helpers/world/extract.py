@@ -15,7 +15,6 @@ from lxml.cssselect import CSSSelector
 from helpers.world.markup import (
     MAX_NUMBER,
     YEARS,
-    bound_number,
     parse_html,
     parse_json,
     read_number,
@@ -81,24 +80,29 @@ def extract_page(source, text):
 
 
 def check_rows(source, rows):
-    """Return rows of (period, entity, variable, value) with numbers in bounds.
+    """Return rows of (period, entity, variable, value). Raises ValueError for what no source of this kind can say.
 
-    Raises ValueError for one without a name, a period of the other kind (a date where values have a time), a value that
-    is no number, two values of one thing, and for rows without any value.
+    That is a period of the other kind (a date where values have a time), a value that is no number, two values of one
+    thing, no value at all.
     """
     if len({row[:3] for row in rows}) < len(rows):
         raise ValueError("it says two values of one thing")
-    checked = []
-    for period, entity, variable, value in rows:
+    periods, entities, _, values = zip(*rows, strict=True) if rows else [()] * 4
+    for period in set(periods):
         if ("T" in period) != source.is_hourly:
             raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
-        entity.encode()  # half a character, as JSON may hold, could be written nowhere
-        if value is not None and type(value) not in (int, float):
-            raise ValueError(f"{str(value)[:40]!r} is no number")
-        checked.append((period, entity, variable, bound_number(value)))
-    if not any(row[3] is not None for row in checked):
+    "".join(set(entities)).encode()  # names are texts; half a character, as JSON may hold, could be written nowhere
+    if kinds := set(map(type, values)) - {int, float, type(None)}:
+        raise ValueError(f"a value is {kinds.pop().__name__}, no number")
+    if all(value is None for value in values):
         raise ValueError("it reads nothing from the page")
-    return checked
+    return rows
+
+
+def bound_number(value):
+    """Return a value, None for a number that is infinite, none, or too large (as `read_number` does)."""
+    is_number = type(value) in (int, float)
+    return None if is_number and not abs(value) <= MAX_NUMBER else value
 
 
 @cache
@@ -145,7 +149,8 @@ def extract_json(source, rule, text):
     rows = []
     for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
         period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
-        rows += [(period, entity, variable, entry[key]) for variable, key in rule["values"].items()]
+        values = {variable: entry[key] for variable, key in rule["values"].items()}
+        rows += [(period, entity, variable, bound_number(value)) for variable, value in values.items()]
     return rows
 
 

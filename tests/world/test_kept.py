@@ -1,5 +1,7 @@
 """Pages kept in files: text and facts once by digest, whoever writes them, found again by page_id."""
 
+import contextlib
+import resource
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -64,3 +66,27 @@ def test_every_sources_page_has_the_title_that_its_reader_gives_it():
 
 def test_a_page_without_a_title_has_none():
     assert read_title("<h1>Rates</h1>", "text/html") is None and read_title("[1]", "application/json") is None
+
+
+@contextlib.contextmanager
+def limit_files(size):
+    """Have the system refuse to write more than so many bytes to a file, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_ends_in_one_sentence_and_leaves_no_half_page(folder, sources):
+    with run_server(build_server(sources)) as proxy:
+        gateway = connect_world(proxy, keeps_pages=True).gateway
+        with (
+            limit_files(100),
+            pytest.raises(RuntimeError, match=r"cannot be kept .*; make room on the disk and run it"),
+        ):
+            gateway.fetch(sources["us_polls"].address, AS_OF)
+        assert list(folder.iterdir()) == [] and gateway.pages == {}
+        page = gateway.fetch(sources["us_polls"].address, AS_OF)
+    assert read_text(read_kept([page.page_id])["text_path"].iloc[0]) == page.text, "with room again, it is kept"

@@ -4,6 +4,7 @@
 by the page_ids in its traces. Notebooks keep none: the replay web shows their pages again, the same to the byte.
 """
 
+import contextlib
 import os
 import re
 import tempfile
@@ -48,12 +49,21 @@ def keep_page(page, text):
 
 
 def write_once(path, text):
-    """Write a text to a file unless it is there, so that nobody ever sees half of it."""
+    """Write a text to a file unless it is there, so that nobody ever sees half of it.
+
+    Raises RuntimeError with what to do, and leaves nothing behind, when it cannot be written: a full disk, say.
+    """
     if path.exists():
         return
-    with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".partial", delete=False) as beside:
-        beside.write(text.encode())
-    os.replace(beside.name, path)
+    try:
+        with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".partial", delete=False) as beside:
+            beside.write(text.encode())
+        os.replace(beside.name, path)
+    except OSError as error:
+        with contextlib.suppress(OSError, NameError):
+            os.unlink(beside.name)
+        said = f"a page cannot be kept under {FOLDER} ({error.strerror}); make room on the disk and run it again"
+        raise RuntimeError(said) from None
 
 
 def read_kept(page_ids):

@@ -1,5 +1,6 @@
 """JupyterLab's settings (`make lab`): a notebook is saved in the form in which the notebook runner keeps it."""
 
+import os
 import secrets
 import sys
 from pathlib import Path
@@ -30,4 +31,7 @@ get_config().ServerApp.update(  # noqa: F821
         "disable_check_xsrf": False,
     }
 )
-get_config().IdentityProvider.token = secrets.token_hex(24)  # noqa: F821  (new each time; printed in the address)
+if not os.environ.get("JUPYTER_TOKEN"):  # the server shows the address of a token that was set without it
+    os.environ["JUPYTER_TOKEN"] = secrets.token_hex(24)
+    print(f"daybefore: the token of this JupyterLab is {os.environ['JUPYTER_TOKEN']}", file=sys.stderr)
+get_config().IdentityProvider.token = os.environ["JUPYTER_TOKEN"]  # noqa: F821

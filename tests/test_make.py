@@ -259,12 +259,14 @@ def test_a_notebook_saved_in_jupyterlab_keeps_its_bytes(tmp_path):
     assert [name for name in before if after[name] != before[name]] == []
 
 
-def test_jupyterlab_listens_on_loopback_with_a_token_and_answers_no_other_site():
+def test_jupyterlab_listens_on_loopback_with_a_token_and_answers_no_other_site(monkeypatch, capsys):
+    monkeypatch.setenv("JUPYTER_TOKEN", "")  # so that what the settings put there is taken away again
     first, again = (PyFileConfigLoader("lab.py", path=ROOT / ".ci").load_config() for _ in range(2))
-    server = first.ServerApp
+    server, token = first.ServerApp, first.IdentityProvider.token
     assert (server.ip, server.allow_remote_access, server.disable_check_xsrf) == ("127.0.0.1", False, False)
     assert (server.allow_origin, server.allow_origin_pat) == ("", "")
-    assert len(first.IdentityProvider.token) == 48 and first.IdentityProvider.token != again.IdentityProvider.token
+    assert len(token) == 48 and token == again.IdentityProvider.token
+    assert capsys.readouterr().err.count(token) == 1, "it is told, once"
     assert "--config=.ci/lab.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

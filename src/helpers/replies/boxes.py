@@ -28,7 +28,7 @@ SPECIAL = re.compile(r"<\|[a-z_]{1,30}\|>|</?s>|<(?:eos|end_of_turn)>", re.I)
 
 BOX = re.compile(r"(?:(?<![A-Za-z])(?:boxed|fbox|framebox)|\x08oxed)\s{0,3}\\?\{")
 EXAMPLE_BEFORE = re.compile(
-    r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|not|nor|rather than|instead of))[,:]?\s*[`$\"'(\\]*$", re.I
+    r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|not|nor|rather than|instead of))[,:]?[\s`$\"'(\\{}~]*$", re.I
 )
 EXAMPLE_AFTER = re.compile(
     r"[`$\"')\\]*\s*(?:for (?:a single|multiple|several)|(?:format|form|notation|syntax|style|command|template)\b)",

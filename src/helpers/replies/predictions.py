@@ -66,7 +66,7 @@ NUMBER_NOTE = re.compile(
 """Values that stand beside a name: shares, and other numbers."""
 NOT_A_NAME = re.compile(
     r"^(?:not|or|and|then|followed by|lastly|finally|next|etc\.?|and so on|\.\.\.|…|\?)(?:\s|$)|"
-    r"\s(?:or|then|vs\.?|versus|etc\.?)(?:\s|$)|"
+    r"^\d{1,2} [-–—] |^(?i:first|second|third|fourth|fifth|last)\b\s?[:,]|\s(?:or|then|vs\.?|versus|etc\.?)(?:\s|$)|"
     r"[~①-⑳≻\\]|\s[/=+]\s|…$|\.\.\.$",
 )
 """Words and signs by which a piece of a list is more, or less, than one name."""
@@ -125,9 +125,9 @@ def _widen(text, box, kind):
     if kind == "date":
         limit = re.search(r"\b(?:before|after|not|by|until|between|from|to)\s*$", lead, re.I)
         return f"{limit.group()} {content}" if limit else content
-    after = text[end : end + 60].partition("\n")[0]
+    after = re.split(r"\n|\\?f?boxed", text[end : end + 60])[0]
     after = AFTER_BOX.sub(lambda marks: " " if marks.group().strip("*`$)}]") else "", after)
-    tail = CONTINUED.match(clean_content("0" + after)[1:])
+    tail = CONTINUED.match(re.sub(r"\s+", " ", clean_content("0" + after))[1:])
     tail = re.split(r"[.;,](?!\d)", tail.group())[0] if tail else ""
     return (_find_sign(before) or _find_lead(lead, before)) + content + tail
 
@@ -290,12 +290,15 @@ def _split_names(content, kind):
 
 
 def read_text(content):
-    """Return a short text answer on one line, without a closing full stop.
+    """Return a short text answer on one line, without a closing full stop and without a share in brackets.
 
     >>> read_text("Manchester  City.")
     'Manchester City'
     """
     text = TWO_STOPS.sub(".", " ".join(content.split()))
+    text = re.sub(r"\s\([^()]{0,80}\d\s?%[^()]{0,80}\)$", "", text)
+    if re.match(r"(?:not|either|neither)\s", text, re.I):
+        raise Unreadable("ambiguous", text[:40])
     if len(text) > MAX_TEXT:
         raise Unreadable("prose", text[:40])
     return (

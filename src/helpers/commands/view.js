@@ -23,6 +23,7 @@ const moment = text => text && text.replace(/T(\d\d:\d\d):00\+08:00$/, " $1 (UTC
 const shortName = run => [run.agent_id, run.run_id.split("-").at(-2), run.condition, run.origin].filter(Boolean).join(", ");
 const nameRun = run => runs.filter(other => shortName(other) === shortName(run)).length > 1
   ? `${shortName(run)} (${run.run_id.split("-").at(-1)})` : shortName(run);
+const repeat = sample => sample ? ` (answer ${sample + 1})` : "";  // of a run that asks each question several times
 const linkQuestion = row => hash({event: events[row[EVENT]].event_id, run: runs[row[RUN]].run_id, sample: row[SAMPLE]});
 const show = value => typeof value === "string" ? value : JSON.stringify(value, null, 1);
 function describe(pairs) {
@@ -100,13 +101,13 @@ function listQuestions() {
     layout: {topStart: null, topEnd: null, bottomStart: null, bottomEnd: "paging"},
     language: {zeroRecords: "No question meets the filters.", emptyTable: "No questions."},
     columns: [
-      {...cell("question", ask, {width: "38%", type: "string"}), createdCell: null},
-      words("agent", row => runs[row[RUN]].agent_id, {width: "15%", type: "string"}),
-      words("level", row => String(events[row[EVENT]].level ?? ""), {width: "6%", type: "string"}),
+      {...cell("question", ask, {width: "35%", type: "string"}), createdCell: null},
+      words("agent", row => runs[row[RUN]].agent_id + repeat(row[SAMPLE]), {width: "15%", type: "string"}),
+      words("level", row => String(events[row[EVENT]].level ?? ""), {width: "7%", type: "string"}),
       cell("status", (row, shown) => shown ? tag(row[STATUS]) : row[STATUS], {width: "11%", type: "string"}),
       words("said", row => row[VALUE] || row[REASON] || "", {width: "14%", type: "string"}),
-      words("answer", row => events[row[EVENT]].answer, {width: "10%", type: "string"}),
-      {...words("score", row => number(row[SCORE]), {width: "6%", className: "dt-right number", type: "num"})},
+      words("answer", row => events[row[EVENT]].answer, {width: "12%", type: "string"}),
+      {...words("score", row => number(row[SCORE]), {width: "7%", className: "dt-right number", type: "num"})},
     ]});
   const lower = events.map(event => `${event.event_id} ${event.prompt} ${event.domain || ""}`.toLowerCase());
   table.search.fixed("filters", (_, row) => {
@@ -184,7 +185,7 @@ function tellStep(step, isOpen) {
   const used = [step.duration_s && `${number(step.duration_s)} s`, step.n_input_tokens && `${step.n_input_tokens} tokens in`,
     step.n_output_tokens && `${step.n_output_tokens} out`].filter(Boolean).join(", ");
   return fold(kind, said, [used ? make("p", {class: "dim"}, used) : null,
-    step.arguments ? make("pre", {}, show(step.arguments)) : null,
+    step.arguments ? make("pre", {}, Object.entries(step.arguments).map(([name, value]) => `${name}: ${show(value)}`).join("\n")) : null,
     step.content ? make("pre", {tabindex: "0"}, step.content) : null,
     step.error ? make("p", {class: "tag missing"}, step.error) : null,
     ...(step.page_ids || []).map(page_id => tellPage({page_id}))], isOpen);
@@ -216,7 +217,7 @@ function tellScore(told, question) {
 }
 function tellOthers(told, here) {
   const line = question => make("tr", question === here ? {class: "here"} : {}, make("td", {},
-    make("a", {href: hash({event: told.event.event_id, run: question.run_id, sample: question.sample})}, nameRun(runs.find(run => run.run_id === question.run_id)))),
+    make("a", {href: hash({event: told.event.event_id, run: question.run_id, sample: question.sample})}, nameRun(runs.find(run => run.run_id === question.run_id)) + repeat(question.sample))),
     make("td", {}, tag(question.outcome)), make("td", {}, question.value === undefined ? (question.reason || "") : show(question.value)),
     make("td", {class: "number"}, number(question.score)));
   return [make("h2", {}, "Every run on this question"), make("div", {class: "wide"}, make("table", {class: "plain"}, make("tbody", {}, ...told.questions.map(line))))];
@@ -240,11 +241,11 @@ function tellLife(told, question, row) {
   const as_of = question.prediction.as_of || event.as_of;
   const [ask, ...rest] = event.prompt.split("\n");
   life.append(walk(row), make("h1", {tabindex: "-1"}, ask), make("p", {class: "rest"}, rest.join("\n")),
-    make("p", {class: "dim"}, `${event.event_id} · ${nameRun(runs[row[RUN]])} · level ${event.level ?? "none"} · ${event.kind} · asked as of ${moment(as_of)} · decided ${moment(event.resolves_at)}`),
+    make("p", {class: "dim"}, `${event.event_id} · ${nameRun(runs[row[RUN]])}${repeat(row[SAMPLE])} · level ${event.level ?? "none"} · ${event.kind} · asked as of ${moment(as_of)} · decided ${moment(event.resolves_at)}`),
     make("p", {class: `why ${style(question.outcome)}`}, tag(question.outcome), ` ${question.why}`),
     jump(), make("h2", {}, "What it was asked, did and saw"),
     steps.length ? make("p", {class: "hint"}, `${steps.length} steps; pages as they stood before ${moment(as_of)}.`) : make("p", {class: "hint"}, "No step was recorded."),
-    ...steps.map(step => tellStep(step, Boolean(step.error))), ...other.map(tellPage),
+    ...steps.map(step => tellStep(step, Boolean(step.error) && step.step_type !== "answer")), ...other.map(tellPage),
     ...tellReply(question), ...tellScore(told, question).filter(Boolean), ...tellOthers(told, question),
     fold("event", "all that is known of it", describe(Object.entries(event).map(([name, value]) => [name, show(value)]))));
 }

@@ -25,7 +25,7 @@ const nameRun = run => runs.filter(other => shortName(other) === shortName(run))
   ? `${shortName(run)} (${run.run_id.split("-").at(-1)})` : shortName(run);
 const repeat = sample => sample ? ` (answer ${sample + 1})` : "";  // of a run that asks each question several times
 const linkQuestion = row => hash({event: events[row[EVENT]].event_id, run: runs[row[RUN]].run_id, sample: row[SAMPLE]});
-const show = value => typeof value === "string" ? value : JSON.stringify(value, null, 1);
+const show = value => typeof value === "string" ? value : Array.isArray(value) ? value.join(", ") : JSON.stringify(value, null, 1);
 function describe(pairs) {
   const given = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
   return make("dl", {}, ...given.flatMap(([name, value]) =>

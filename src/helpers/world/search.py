@@ -4,7 +4,9 @@ The index of a moment is made from pages fetched through the gateway as of that 
 """
 
 import threading
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import vstack
@@ -38,15 +40,15 @@ class SearchIndex:
 
     def __init__(self, addresses, gateway):
         self.addresses, self.gateway = sorted(addresses), gateway
-        self.read, self.counts, self.indexes, self.lock = {}, {}, {}, threading.Lock()
+        self.read, self.counts, self.indexes = {}, {}, {}
+        self.lock, self.building = threading.Lock(), threading.Lock()
 
     def search(self, query, as_of, n=3):
         """Return the `n` best hits for a query among all that was published before `as_of`, the best first, one a page.
 
         Fewer, or none, when fewer pages share a word with it.
         """
-        with self.lock:
-            hits, ages, weighed = self._index(as_of)
+        hits, ages, weighed = self._index(as_of)
         similarity = weigh_passages(weighed, ages, query)
         chosen = {}
         for place in np.argsort(-similarity, kind="stable"):
@@ -76,15 +78,29 @@ class SearchIndex:
         return self.read[page.page_id]
 
     def _index(self, as_of):
-        """Return (hits, ages, what `weigh_words` makes of them) of a moment."""
-        if as_of not in self.indexes:
-            while len(self.indexes) >= N_KEPT:
-                self.indexes.pop(next(iter(self.indexes)))
-            self.indexes[as_of] = self._build(as_of)
-        return self.indexes[as_of]
+        """Return (hits, ages, what `weigh_words` makes of them) of a moment.
+
+        Whoever asks first makes it and those who ask meanwhile wait; one is made at a time, since side by side all
+        would be done when the last is. Who asks for a moment that is there does not wait.
+        """
+        with self.lock:
+            future, is_mine = self.indexes.get(as_of), as_of not in self.indexes
+            if is_mine:
+                while len(self.indexes) >= N_KEPT:
+                    self.indexes.pop(next(iter(self.indexes)))
+                future = self.indexes[as_of] = Future()
+        if is_mine:
+            try:
+                with self.building:
+                    future.set_result(self._build(as_of))
+            except BaseException as error:  # raised in every thread that waits; the next to ask tries again
+                with self.lock:
+                    self.indexes.pop(as_of, None)
+                future.set_exception(error)
+        return future.result()
 
     def _build(self, as_of):
-        hits, ages, counts = [], [], []
+        pages = []
         for address in self.addresses:
             try:
                 page = self.gateway.fetch(address, as_of)
@@ -92,25 +108,38 @@ class SearchIndex:
                 continue  # a site that is down, or has published nothing yet, is not found
             title, passages = self._read(page)
             if passages:
-                hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
-                ages += [passage.age for passage in passages]
-                counts.append(self._count(page.page_id, [f"{title} {title} {passage.text}" for passage in passages]))
-        return hits, ages, weigh_words(vstack(counts)) if counts else None
+                pages.append((page, title, passages))
+        self._count([page for page in pages if page[0].page_id not in self.counts])
+        hits = [
+            Hit(page.page_id, page.url, title, page.published_at, passage.text)
+            for page, title, passages in pages
+            for passage in passages
+        ]
+        ages = [passage.age for _, _, passages in pages for passage in passages]
+        return hits, ages, weigh_words(vstack([self.counts[page.page_id] for page, _, _ in pages])) if pages else None
 
-    def _count(self, page_id, texts):
-        """Return the word counts of a page's passages, counted once a content."""
-        if page_id not in self.counts:
-            self.counts[page_id] = count_words(texts)
-        return self.counts[page_id]
+    def _count(self, pages):
+        """Count the words of some pages' passages, (page, title, passages) each, all at once: a call takes a while."""
+        texts = [[f"{title} {title} {passage.text}" for passage in passages] for _, title, passages in pages]
+        counts, start = count_words(sum(texts, [])) if texts else None, 0
+        for (page, _, _), part in zip(pages, texts, strict=True):
+            self.counts[page.page_id] = counts[start : start + len(part)]
+            start += len(part)
 
 
-def count_words(texts):
-    """Return how often each word (by its hash) stands in each text, as a sparse matrix; numbers and codes are words."""
+@lru_cache(maxsize=1)
+def make_counter():
+    """Return what counts words by their hashes; numbers and codes are words."""
     from sklearn.feature_extraction.text import HashingVectorizer  # here: it takes half a second to import
 
     pattern = r"(?u)\w[\w.:-]*\w|\w"
     options = {"stop_words": "english", "token_pattern": pattern, "norm": None, "alternate_sign": False}
-    return HashingVectorizer(n_features=N_HASHES, **options).transform(texts)
+    return HashingVectorizer(n_features=N_HASHES, **options)
+
+
+def count_words(texts):
+    """Return how often each word (by its hash) stands in each text, as a sparse matrix."""
+    return make_counter().transform(texts)
 
 
 def weigh_words(counts):
@@ -126,5 +155,6 @@ def weigh_passages(weighed, ages, query):
     if weighed is None:
         return np.zeros(len(ages))
     weights, matrix = weighed
-    similarity = (matrix @ weights.transform(count_words([query])).T).toarray().ravel()
+    wanted = weights.transform(count_words([query])).toarray().ravel()  # a sparse product would turn the matrix first
+    similarity = matrix @ wanted
     return similarity / (1 + AGEING * np.asarray(ages))

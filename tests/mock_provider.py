@@ -210,6 +210,7 @@ class Provider(BaseHTTPRequestHandler):
                 return self.do_job("cancel")
             is_job = self.path.endswith("/responses")
             said = asked["input"] if is_job else asked["messages"][-1]["content"]
+            said = said if isinstance(said, str) else json.dumps(said)  # parts of a message
             with self.server.lock:
                 self.server.counts[said] += 1
                 self.server.asked.append(asked)

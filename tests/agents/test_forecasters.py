@@ -235,7 +235,7 @@ def test_a_wrong_agent_is_named(tmp_path, line, words):
     path = tmp_path / "agents.toml"
     path.write_text(f'[mine]\nframework = "x"\n{line}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=f"agents.toml, {words}"):
-        load_agents(path)
+        load_agents(path, wanted=["mine"])
 
 
 def test_the_registry_holds_the_baselines():

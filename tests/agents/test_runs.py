@@ -272,13 +272,13 @@ def test_a_process_that_dies_before_it_takes_a_question_is_started_again(tmp_pat
     assert len(list(tmp_path.glob("start_*"))) == 6
 
 
-def test_agents_that_worker_processes_cannot_import_end_the_run_with_a_sentence(tmp_path):
+def test_a_world_that_worker_processes_cannot_import_ends_the_run_with_a_sentence(tmp_path):
     code = f"""
 from test_runs import *
-def local(event, world):
-    return answer(event, world)
+def open_local():
+    return None
 if __name__ == "__main__":
-    run({{"a": local}}, make_events(2), {str(tmp_path / "l.sqlite")!r}, workers=1, mode="process")
+    run({{"a": answer}}, make_events(2), {str(tmp_path / "l.sqlite")!r}, open_local, workers=1, mode="process")
 """
     ended = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, timeout=60)
     assert (

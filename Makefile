@@ -32,8 +32,8 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; $(HOUSE)
 WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN SAMPLES SOURCE UPGRADE \
-  VENV WINDOW YES
+KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SOURCE \
+  UPGRADE VENV WINDOW YES
 nearest = python3 -c 'import difflib, sys; print(*difflib.get_close_matches(sys.argv[1].upper(), sys.argv[2:], 1, 0))'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ import pytest
 
 from helpers.commands import own
 from helpers.commands.main import main as run_command
+from helpers.estimates.pairs import score
+from helpers.formats.drawings import bin_chances, list_chances
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems
 from helpers.store import locate_output, write_under
@@ -73,6 +76,16 @@ def list_files(path):
     }
 
 
+@pytest.fixture
+def shown(monkeypatch):
+    """The numbers of the figures, by name; the figures themselves are not drawn."""
+    kept = {}
+    for name in ("draw_panels", "draw_chances", "draw_growth", "draw_effects"):
+        monkeypatch.setattr(own, name, lambda *arguments, **options: None)
+    monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: kept.update({name: table}) or name)
+    return kept
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     """A drawn folder, what was said, the seconds it took, and what else changed beside it."""
@@ -91,8 +104,11 @@ def test_the_folder_goes_through_in_time_and_writes_under_itself_only(drawn):
         "missing.png",
         "domains.png",
         "factors.png",
+        "probabilities.png",
     }
-    assert len(notes) == 5 and notes[0].startswith("10 agents on 50 events")
+    text = "\n".join(notes)
+    assert "10 agents on 50 events: " in text and str(path / "tables/scores.csv") in text
+    assert str(path / "figures/probabilities.png") in text, "paths are whole"
 
 
 def test_the_scores_are_those_of_the_files(drawn):
@@ -138,9 +154,8 @@ def test_levels_follow_from_options_and_are_told_apart(drawn):
 
 def test_figures_say_that_the_data_are_synthetic(drawn):
     index = pd.read_csv(drawn[0] / "figures/index.csv")
-    assert index["figure"].tolist() == ["domains", "factors", "missing", "scores"] and set(index["status"]) == {
-        "synthetic"
-    }
+    names = ["domains", "factors", "missing", "probabilities", "scores"]
+    assert index["figure"].tolist() == names and set(index["status"]) == {"synthetic"}
 
 
 def test_the_same_folder_gives_the_same_bytes(drawn, tmp_path):
@@ -160,6 +175,8 @@ BROKEN = {
     "answer is no option": ("answers", 2, "value", "Q", "'Q' is not an option"),
     "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
     "number is infinite": ("answers", 40, "value", "inf", "'inf' is no finite number"),
+    "options that nest": ("predictions", 180, "value", "[" * 5000, "is JSON in JSON in JSON"),
+    "a list in a list": ("predictions", 180, "value", '[["A"]]', "'[[\"A\"]]' is no"),
     "negative spread": ("answers", 51, "spread", "-2", "-2 must be 0 or more"),
     "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),
     "unknown level": ("events", 6, "level", "5", "'5' is none of 1, 2, 3, 4"),
@@ -234,8 +251,10 @@ def test_only_the_needed_columns_and_levels_left_out(tmp_path):
     notes = "\n".join(own.draw_folder(path, n_trials=200))
     assert "levels are left out: 50 events have none" in notes
     assert "no domain figure: 50 events have no domain" in notes
-    assert "without domain, level" in notes
+    assert "no figure of probabilities" in notes and "without domain, level" in notes
     assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "missing.png", "factors.png"}
+    assert "95%, by event (50)" in notes and "each event is its own" in notes
+    assert set(pd.read_csv(path / "figures/index.csv")["status"]) == {"as given"}, "nobody said that they are real"
 
 
 def test_values_as_text_and_as_json_are_the_same(tmp_path):
@@ -271,15 +290,13 @@ def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkey
     assert os.environ.get("DAYBEFORE_OUT") == before
 
 
-def test_the_means_that_are_drawn_are_one_json_object(tmp_path, capsys, monkeypatch):
-    for name in ("draw_missing", "draw_domains", "draw_factors"):
-        monkeypatch.setattr(own, name, lambda *given: "left out here, for the time they take")
+def test_the_means_are_one_json_object(tmp_path, capsys, shown):
     folder = make_folder(tmp_path / "mine")
     assert run_command(["own", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    drawn = pd.read_csv(folder / "figures/scores.csv")
-    assert [row["score"] for row in found["scores"]] == pytest.approx(drawn["score"].tolist())
-    assert any("figures/scores.png" in note for note in found["notes"])
+    means = pd.read_csv(folder / "tables/agents.csv")
+    assert [row["mean"] for row in found["scores"] if row["mean"] is not None] == pytest.approx(means["mean"].dropna())
+    assert any("tables/scores.csv" in note for note in found["notes"])
 
 
 def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
@@ -299,3 +316,136 @@ def test_a_plain_date_is_a_day_and_a_date_of_another_form_is_refused(tmp_path):
         (tmp_path / "events.csv").write_text(f"event_id,kind,as_of\ne1,number,{text}\n")
         with pytest.raises(Problems, match=f"events.csv, row 2, column as_of: '{text}' is not a moment"):
             read_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"A": 1, "B": 1}', "adds up to 2; the probabilities of a single choice add up to 1"),
+        ('{"A": 0.4}', "adds up to 0.4"),
+        ('{"A": 0.5, "Yes": 0.5}', "must have one number for each option"),
+        ('{"A": null, "B": 1}', "'None' is no number"),
+        ('{"A": 0.7, "Z": 0.3}', "'Z' is not an option"),
+    ],
+)
+def test_a_distribution_that_is_none_is_refused(text, said, tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=2)
+    table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False).assign(distribution="")
+    table.drop(columns="probability").to_csv(path / "predictions.csv", index=False)
+    change_cell(path, "predictions", 3, "distribution", text)
+    with pytest.raises(Problems, match="^predictions.csv, row 3, column distribution: ") as caught:
+        read_folder(path)
+    assert said in str(caught.value)
+
+
+def write_folder(path, events, answers, predictions):
+    path.mkdir()
+    for name, text in (("events", events), ("answers", answers), ("predictions", predictions)):
+        (path / f"{name}.csv").write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_number_without_a_spread_says_which_column_to_fill(tmp_path, shown):
+    events, predictions = "event_id,kind\ne1,number\ne2,text\n", "event_id,agent_id,value\ne1,a,9\ne2,a,x\n"
+    path = write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions)
+    assert any("1 events are not scored, e1 the first: spread is blank" in note for note in own.draw_folder(path))
+    path = write_folder(tmp_path / "none", events, "event_id,value\ne1,10\ne2,\n", predictions)
+    with pytest.raises(Problems, match="^answers.csv, row 2, column spread: no event can be scored: spread is blank"):
+        own.draw_folder(path)
+    assert {file.name for file in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv"}
+
+
+def test_an_intervals_answer_is_a_number_and_a_dates_is_of_one_day(tmp_path):
+    events = "event_id,kind\ne1,interval\ne2,date\n"
+    path = write_folder(
+        tmp_path / "mine", events, "event_id,value\ne1,15\ne2,2016-10-09\n", "event_id,agent_id,value\ne1,a,10|20\n"
+    )
+    scores = score(*read_folder(path))
+    assert scores["score"].tolist() == [1.0]
+    (path / "answers.csv").write_text("event_id,value\ne1,15\ne2,10/9/2016\n")
+    said = "answers.csv, row 3, column value: '10/9/2016' may have its day or its month first; write it as 2016-10-09"
+    with pytest.raises(Problems, match=f"^{said}$"):
+        read_folder(path)
+
+
+HOSTILE = ["a$b$", "$x^2$", "=1+1", "@sum", "\\frac", "two\nlines", "x" * 20_000, "x" * 20_001, "ünï {}", "-0.5"]
+
+
+def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=len(HOSTILE))  # drawn: here warnings and errors would come from it
+    table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False)
+    table["agent_id"] = table["agent_id"].map({f"agent {at:02d}": name for at, name in enumerate(HOSTILE)})
+    table.to_csv(path / "predictions.csv", index=False)
+    change_cell(path, "events", 3, "domain", "=cmd|'/c calc'!A0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        notes = own.draw_folder(path, n_trials=100)
+    assert "x" * 40 not in "\n".join(notes)
+    for file in [*path.glob("tables/*.csv"), *path.glob("figures/*.csv")]:
+        cells = pd.read_csv(file, dtype=str, keep_default_na=False).to_numpy().ravel()
+        assert not [cell for cell in cells if cell[:1] in ("=", "@")], file.name
+    agents = set(pd.read_csv(path / "tables/scores.csv", dtype=str)["agent_id"])
+    assert agents == {f"'{name}" if name[0] in "=@" else name for name in HOSTILE}
+
+
+def test_of_many_agents_the_best_are_drawn_and_all_stand_in_the_tables(tmp_path, monkeypatch, shown):
+    monkeypatch.setattr(own, "MOST_DRAWN", 5)
+    monkeypatch.setattr(own, "MOST_PAIRED", 6)
+    path = make_folder(tmp_path / "mine", n_agents=8)
+    notes = "\n".join(own.draw_folder(path, n_trials=100))
+    assert "the figures show the 5 best of 8 agents" in notes and "the best agent and each other (of 8" in notes
+    assert len(pd.read_csv(path / "tables/pairs.csv")) == 7
+    table = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'")
+    assert shown["missing"]["agent_id"].nunique() == 5 and len(table) == shown["scores"]["agent_id"].nunique() == 8
+
+
+@pytest.mark.parametrize(
+    ("flag", "asked", "status"),
+    [("true", None, "synthetic"), ("false", None, "real"), ("", None, "as given"), ("", "real", "real")],
+)
+def test_a_status_is_what_the_user_says(flag, asked, status, tmp_path):
+    events = pd.DataFrame({"event_id": ["a", "b"], "is_synthetic": [flag or None, flag or None]})
+    assert own.describe_folder(tmp_path, events, asked)["status"] == status
+
+
+def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
+    path = make_folder(tmp_path / "mine", n_agents=3)
+    events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
+    for n, said in ((12, "95%, by source (12)"), (4, "none, the 50 events are of 4 sources")):
+        events.assign(source_id=[f"s{at % n}" for at in range(50)]).to_csv(path / "events.csv", index=False)
+        notes = "\n".join(own.draw_folder(path, n_trials=100))
+        assert said in notes and "the column source_id of events.csv" in notes
+        row = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'").iloc[0]
+        assert row["n_clusters"] == n and np.isfinite(row["low"]) == (n == 12) and np.isfinite(row["low_by_event"])
+    assert not (path / "figures/factors.png").exists() or "no factor figure: 4 sources" in notes
+    events.assign(cluster_id=[f"c{at % 20}" for at in range(50)], source_id="s").to_csv(
+        path / "events.csv", index=False
+    )
+    assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path, n_trials=100))
+
+
+def make_chances(share, n=400, n_sources=20):
+    """Yes/no events of 20 sources, an agent that says 0.8 and is right on a share of them."""
+    ids = [f"e{at:03}" for at in range(n)]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "options": '{"A":"Yes","B":"No"}'})
+    hits = np.random.default_rng(2).permutation(n) < share * n
+    answers = pd.DataFrame({"event_id": ids, "value": np.where(hits, '"A"', '"B"')})
+    predictions = pd.DataFrame({"event_id": ids, "agent_id": "mine", "distribution": '{"A":0.8,"B":0.2}'})
+    return events, answers, predictions, pd.Series([f"s{at % n_sources}" for at in range(n)], ids)
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.8, True), (0.6, False)])
+def test_a_probability_that_holds_lies_on_the_diagonal(share, holds):
+    *tables, clusters = make_chances(share)
+    (row,) = bin_chances(list_chances(*tables), clusters).to_dict("records")
+    assert (row["n"], row["n_clusters"]) == (400, 20), "of yes and no one counts"
+    assert row["said"] == pytest.approx(0.8)
+    assert row["share"] == pytest.approx(share) and (row["low"] <= 0.8 <= row["high"]) == holds
+
+
+def test_each_option_of_several_counts_by_itself():
+    events = pd.DataFrame({"event_id": ["e"], "kind": ["multi"], "options": ['{"A":"x","B":"y","C":"z"}']})
+    answers = pd.DataFrame({"event_id": ["e"], "value": ['["A","C"]']})
+    predictions = pd.DataFrame({"event_id": ["e"], "agent_id": "mine", "distribution": ['{"A":0.9,"B":0.5}']})
+    rows = list_chances(events, answers, predictions)
+    assert rows[["said", "hit"]].to_numpy().tolist() == [[0.9, 1.0], [0.5, 0.0], [0.0, 1.0]]

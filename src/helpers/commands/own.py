@@ -5,204 +5,310 @@ value) are checked first; whatever is wrong is said with file, row and column, a
 written under the folder: figures/ and tables/.
 """
 
+import math
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from helpers.commands.main import build_parser
-from helpers.estimates.groups import summarize_groups
-from helpers.estimates.intervals import summarize_means
+from helpers.commands.main import main as run_command
+from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
+from helpers.estimates.groups import tabulate_groups
+from helpers.estimates.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
 from helpers.estimates.missing import N_TRIALS, PERCENTS, simulate_std
-from helpers.estimates.pairs import score
-from helpers.estimates.regression import FACTORS, compare_agents, fit_factors, select_rows, tabulate_effects
-from helpers.estimates.spread import MIN_EVENTS
-from helpers.figures import save_figure, use_style, write_index
+from helpers.estimates.pairs import compare_pairs, score
+from helpers.estimates.regression import FACTORS, fit_factors, select_rows, tabulate_effects
+from helpers.figures import STATUSES, save_figure, use_style, write_index
+from helpers.formats.drawings import (
+    MOST_DRAWN,
+    bin_chances,
+    draw_chances,
+    draw_effects,
+    draw_growth,
+    draw_panels,
+    list_chances,
+    shorten_names,
+)
 from helpers.formats.folder import read_folder
-from helpers.formats.sheets import Problems, describe_problem
-from helpers.futurex.domains import draw_means, select_domains, summarize_domains
-from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import draw_grouped, draw_intervals, draw_points
+from helpers.formats.sheets import Problems, describe_problem, escape_cells
+from helpers.outcomes.scores import HEADLINE, build_matrix, select_headline
 from helpers.store import locate_output, write_under
 
-MANY = 20
-"""So many agents or more: no legend can tell their colours apart."""
+MOST_PAIRED = 200
+"""Above so many agents each is compared with the best one only: tables/pairs.csv would have a row for every two."""
+
+MOST_LISTED = 15
+"""Agents in the table that is printed."""
+
+NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
 
 
-def draw_folder(folder, seed=0, n_trials=N_TRIALS):
+class Scored(NamedTuple):
+    """A folder's scores, and what all its figures need."""
+
+    scores: pd.DataFrame
+    events: pd.DataFrame  # with level 0 where some event has none, and domain
+    rows: pd.DataFrame  # the headline scores, with level, kind and domain
+    clusters: pd.Series
+    names: list  # the agents drawn, the best first
+    about: dict  # what each figure says of its source
+    widths: str  # what thick and thin lines are
+
+
+def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
     """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
 
-    Writes folder/figures and folder/tables, nothing else. Raises Problems before anything is written.
+    `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures and folder/tables, nothing
+    else. Raises Problems before anything is written.
     """
     events, answers, predictions = read_folder(folder)
-    scores = score(events, answers, predictions)
-    if not scores["is_scored"].any():
-        raise Problems(
-            [describe_problem("answers.csv", None, "value", f"no event can be scored: {scores['reason'].iloc[0]}")]
-        )
+    scores = explain_spreads(score(events, answers, predictions))
+    headline = scores[scores["metric"].isin(HEADLINE.values())]
+    if not headline["is_scored"].any():
+        why = headline["reason"].iloc[0]
+        column = "spread" if why == NO_SPREAD else "value"
+        raise Problems([describe_problem("answers.csv", 0, column, f"no event can be scored: {why}")])
     n_blank = int(events["level"].isna().sum())
     known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))
-    about = describe_folder(folder, events)
+    table = tabulate_scores(scores, known)
     with write_under(folder):
         use_style()
-        notes = [write_tables(scores, known)]
+        told = gather_scores(scores, known, table, describe_folder(folder, events, status))
+        notes = [describe_clusters(events), *write_tables(told, table), *describe_unscored(scores)]
         if n_blank:
             notes.append(
                 f"levels are left out: {n_blank} events have none; fill in level, or volatility_class low or high"
             )
-        for draw in (draw_scores, draw_missing, draw_domains, draw_factors):
-            notes.append(draw(scores, known, np.random.default_rng(seed), about, n_trials))
+        rng = np.random.default_rng(seed)
+        notes += [draw_scores(told), draw_domains(told), draw_probabilities(told, answers, predictions, table)]
+        notes += [draw_missing(told, rng, n_trials), draw_factors(told)]
         write_index()
-    return notes
+    return [write_summary(table), "", *filter(None, notes)]
 
 
-def describe_folder(folder, events):
-    """Return what the figures say about their source: the folder's name, dates where there are any, and a status."""
+def gather_scores(scores, events, table, about):
+    """Return what the figures of a folder need; `table` as of `results.tabulate_scores`."""
+    clusters, by = find_clusters(events)
+    rows = select_headline(scores, events)
+    rows["domain"] = rows["event_id"].map(events.set_index("event_id")["domain"])
+    names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
+    few = f"hollow: fewer than {MIN_CLUSTERS} {by}s cannot tell"
+    widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
+    return Scored(scores, events, rows, clusters, names, about, widths)
+
+
+def rank_agents(table):
+    """Return the agents' rows over all events, the best mean first; of equal means the name decides."""
+    whole = table[(table["metric"] == "score") & (table["group"] == "all")]
+    return whole.sort_values(["mean", "agent_id"], ascending=[False, True], ignore_index=True)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def describe_folder(folder, events, status=None):
+    """Return what the figures say about their source: the folder's name, dates where there are any, and a status.
+
+    The status is the one asked for; else synthetic or real, where is_synthetic says so of every event; else as given.
+    """
     days = events.get("as_of", pd.Series(dtype=object)).dropna().astype(str).str[:10]
-    made_up = events.get("is_synthetic", pd.Series(dtype=object)).dropna().astype(str).str.casefold().eq("true")
-    status = "synthetic" if len(made_up) == len(events) and made_up.all() else "real"
+    made_up = events.get("is_synthetic", pd.Series(dtype=object)).dropna().astype(str).str.casefold()
+    said = made_up.iloc[0] if len(made_up) == len(events) and made_up.nunique() == 1 else ""
+    status = status or {"true": "synthetic", "false": "real"}.get(said, "as given")
     dates = (days.min(), days.max()) if len(days) else ""
     return {"source": f"{Path(folder).resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
 
 
-def pick_colours(agents):
-    """Return a colour for each agent, the same in every figure of a folder.
+def describe_clusters(events):
+    """Return a sentence on what the intervals are by, and which column of events.csv said so."""
+    by = find_clusters(events)[1]
+    column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
+    if column is None:
+        return f"{describe_intervals(events)}; events.csv has no source_id or cluster_id, so each event is its own"
+    return f"{describe_intervals(events)}; the column {column} of events.csv says which"
 
-    >>> list(pick_colours(["ann", "bob"]))
-    ['ann', 'bob']
-    """
-    return dict(zip(agents, plt.get_cmap("viridis")(np.linspace(0, 0.95, len(agents))), strict=True))
+
+def explain_spreads(scores):
+    """Return scores whose reason for a number without a spread speaks of the column that is to be filled in."""
+    is_spread = scores["reason"].str.contains("give no spread", na=False)
+    return scores.assign(reason=scores["reason"].mask(is_spread, NO_SPREAD))
 
 
-def write_tables(scores, events):
-    """Write tables/scores.csv, and tables/pairs.csv with every two agents' difference; return a sentence."""
-    agents = scores["agent_id"].nunique()
-    write_csv(scores, "scores")
+def describe_unscored(scores):
+    """Return a sentence for each reason why events are not scored, with how many and the first."""
+    left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
+    return [
+        f"{len(part)} events are not scored, {part['event_id'].iloc[0]} the first: {reason}"
+        for reason, part in left.groupby("reason", sort=False)
+    ]
+
+
+def write_summary(table):
+    """Return the best agents' results as text, a line each."""
+    ranked = rank_agents(table)
+    others = {
+        name: table[table["metric"].eq(metric) & table["group"].eq(group)].set_index("agent_id")["mean"]
+        for name, metric, group in (("overall", "score", "overall"), ("Brier", "brier", "all"))
+    }
+    shown = pd.DataFrame({"agent": shorten_names(ranked["agent_id"])})
+    shown["score"] = [write_interval(*row) for row in ranked[["mean", "low", "high"]].to_numpy()]
+    cells = ranked[["coverage", "n", "n_asked"]].to_numpy()
+    shown["coverage"] = [f"{share:.0%} ({n:.0f} of {n_asked:.0f})" for share, n, n_asked in cells]
+    for name, means in others.items():
+        shown[name] = [write_interval(means.get(agent, math.nan), math.nan, math.nan) for agent in ranked["agent_id"]]
+    rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
+    return shown.head(MOST_LISTED).to_string(index=False) + rest
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def write_tables(told, table):
+    """Write tables/scores.csv, agents.csv (every mean with its interval) and pairs.csv; return sentences."""
+    agents = told.rows["agent_id"].nunique()
+    files = [write_csv(told.scores, "scores"), write_csv(table.drop(columns="note"), "agents")]
+    notes = [f"{agents} agents on {len(told.events)} events: "]
     if agents > 1:
-        write_csv(compare_agents(select_headline(scores, events)), "pairs")
-    return f"{agents} agents on {len(events)} events: tables/scores.csv" + ", tables/pairs.csv" * (agents > 1)
+        ranked = list(rank_agents(table)["agent_id"])
+        pairs = None if agents <= MOST_PAIRED else [(ranked[0], ranked[1:])]
+        found = compare_pairs(build_matrix(told.rows, ranked), told.clusters, pairs)
+        files.append(write_csv(found, "pairs"))
+        what = "every two agents" if pairs is None else f"the best agent and each other (of {agents} not every two)"
+        notes.append(f"pairs.csv: differences between {what}, one family of {len(found)} (p_holm)")
+    if agents > MOST_DRAWN:
+        notes.append(f"the figures show the {MOST_DRAWN} best of {agents} agents; all are in the tables")
+    return [notes[0] + ", ".join(files), *notes[1:]]
 
 
 def write_csv(table, name):
-    """Write a table to tables/<name>.csv."""
-    table.round(6).to_csv(locate_output(f"tables/{name}.csv"), index=False, lineterminator="\n")
+    """Write a table to tables/<name>.csv, its texts safe for a spreadsheet; return the path."""
+    path = locate_output(f"tables/{name}.csv")
+    escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
+    return show_path(path)
 
 
-def draw_scores(scores, events, rng, about, n_trials):
-    """Draw each agent's mean score with its interval, and the means by level (by kind, without levels)."""
-    rows = select_headline(scores, events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = summarize_means(matrix, rng).reset_index().rename(columns={"mean": "score"})
-    table = table.assign(coverage=table["n"] / len(matrix)).sort_values(["score", "agent_id"], ascending=[False, True])
-    by = "kind" if (rows["level"] == 0).any() else "level"
-    groups = summarize_groups(scores, events, rng, by)
-    sizes = groups.groupby(by)["n_events"].max()
-    groups["label"] = [f"{by if by == 'level' else ''} {name}\nn = {sizes[name]}".strip() for name in groups[by]]
-    height = max(4.0, 1.2 + 0.3 * len(table))
-    fig, axes = plt.subplots(1, 2, figsize=(12, height), width_ratios=[1, 1.4])
-    draw_intervals(table, axes[0], label="agent_id", value="score", low="low", high="high")
-    axes[0].set(xlabel="mean score", title="Agents", xlim=(0, 1.15))
-    colours = [pick_colours(matrix.columns)[agent] for agent in table["agent_id"]]
-    groups["place"] = groups["agent_id"].map({agent: at for at, agent in enumerate(table["agent_id"])})
-    groups = groups.sort_values([by, "place"])
-    draw_grouped(
-        groups, axes[1], group="label", series="agent_id", value="mean", low="low", high="high", colours=colours
-    )
-    axes[1].set(ylabel="mean score", ylim=(0, 1.05), title=f"By {by}")
-    if len(table) < MANY:
-        axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    shown = pd.concat([table.assign(part="all"), groups.rename(columns={"mean": "score"}).assign(part=by)])
-    shown = shown[["part", "agent_id", *[by], "score", "low", "high", "n", "coverage"]]
-    save_figure(fig, "scores", shown, title=f"Scores by agent and {by}", n=len(matrix), **about)
-    unscored = scores.loc[~scores["is_scored"].astype(bool) & ~scores["event_id"].isin(rows["event_id"])]
-    left = unscored.drop_duplicates("event_id")
-    why = f"; {len(left)} events are not scored ({left['reason'].iloc[0]})" if len(left) else ""
-    return f"scores: figures/scores.png{why}"
+def show_path(path):
+    """Return a path whole, from the working folder where it lies below."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def draw_missing(scores, events, rng, about, n_trials):
+def save(fig, name, shown, *, title, n, about):
+    """Save a figure with the numbers it shows, safe for a spreadsheet; return its path."""
+    save_figure(fig, name, escape_cells(shown), title=title, n=n, **about)
+    return show_path(locate_output(f"figures/{name}.png"))
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def tabulate_panels(told, groups):
+    """Return the means to draw by group (`groups.tabulate_groups`), the groups' names as panel, with n_events."""
+    table = tabulate_groups(told.rows, told.clusters, groups)
+    named = table["name"].replace("", "all events")
+    table["panel"] = named.where(table["group"] != "level", "level " + named)
+    sizes = {("all", ""): told.rows["event_id"].nunique()}
+    for group in groups:
+        counts = told.rows.groupby(group)["event_id"].nunique()
+        sizes |= {(group, str(name)): n for name, n in counts.items()}
+    return table.assign(n_events=[sizes[pair] for pair in zip(table["group"], table["name"], strict=True)])
+
+
+def draw_scores(told):
+    """Draw each agent's mean score, over all events and by level (by kind, without levels)."""
+    by = "kind" if (told.rows["level"] == 0).any() else "level"
+    table = tabulate_panels(told, [by])
+    n = told.rows["event_id"].nunique()
+    fig = draw_panels(table, told.names, title=f"Mean scores, all and by {by} ({told.widths})")
+    return "scores: " + save(fig, "scores", table, title=f"Scores by agent and {by}", n=n, about=told.about)
+
+
+def draw_domains(told):
+    """Draw each agent's mean by domain."""
+    n_blank = int(told.events["domain"].isna().sum())
+    if n_blank:
+        return f"no domain figure: {n_blank} events have no domain in events.csv"
+    table = tabulate_panels(told, ["domain"]).query("group == 'domain'")
+    fig = draw_panels(table, told.names, title=f"Mean scores by domain ({told.widths})")
+    n = told.rows["event_id"].nunique()
+    return "domains: " + save(fig, "domains", table, title="Mean score by domain", n=n, about=told.about)
+
+
+def draw_probabilities(told, answers, predictions, table):
+    """Draw Brier errors, and how often what was given a probability came true, where there are probabilities."""
+    brier = table[table["metric"] == "brier"].sort_values(["mean", "agent_id"], ignore_index=True)
+    if brier.empty:
+        return "no figure of probabilities: no prediction has one (columns probability, or distribution)"
+    bins = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
+    title = "Brier errors, and how often what was given a probability came true"
+    fig = draw_chances(brier, bins, title=f"{title} ({told.widths})")
+    shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
+    columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
+    path = save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
+    return f"probabilities: {path}"
+
+
+def draw_missing(told, rng, n_trials):
     """Draw the standard deviation of each agent's mean against the share of missing predictions (Figures 7 and 16).
 
-    Draws of as many events as the folder has scored, with replacement; a line is the simulation, a dot the exact value.
+    Draws of as many events as the folder has scored, with replacement.
     """
-    rows = select_headline(scores, events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna(axis=1, how="all")
-    table = simulate_std(matrix, rng, PERCENTS, n_drawn=len(matrix), n_trials=n_trials, replace=True)
-    fig, axes = plt.subplots(1, 2, figsize=(12, 4.2))
-    colours = pick_colours(matrix.columns)
-    for agent, part in table.groupby("agent_id"):
-        for ax, column in zip(axes, ("std", "growth"), strict=True):
-            ax.plot(part["percent"], part[column], color=colours[agent], lw=1.2, label=agent)
-            dots = part[part["percent"] % 5 == 0]
-            ax.plot(dots["percent"], dots[f"{column}_analytic"], "o", ms=3, color=colours[agent])
-    axes[0].set(xlabel="percent missing", ylabel="SD of the mean score", title=f"Draws of {len(matrix)} events")
-    axes[1].set(xlabel="percent missing", ylabel="relative increase", title="Relative to none missing")
-    if matrix.shape[1] < MANY:
-        axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    save_figure(fig, "missing", table, title="SD of the mean score by share missing", n=len(matrix), **about)
+    matrix = build_matrix(told.rows, told.names)
     coverage = matrix.notna().mean()
-    return f"missing: figures/missing.png; coverage {coverage.min():.0%} to {coverage.max():.0%} of the scored events"
+    matrix = matrix.dropna(axis=1, how="all")
+    table = simulate_std(matrix, rng, PERCENTS, n_drawn=len(matrix), n_trials=n_trials, replace=True)
+    fig = draw_growth(table, list(matrix.columns), n_drawn=len(matrix))
+    title = "SD of the mean score by share missing"
+    path = save(fig, "missing", table, title=title, n=len(matrix), about=told.about)
+    return f"missing: {path}; coverage {coverage.min():.0%} to {coverage.max():.0%} of the scored events"
 
 
-def draw_domains(scores, events, rng, about, n_trials):
-    """Draw each agent's mean by domain as points with intervals, for levels 1-2 and 3-4 (or all, without levels)."""
-    if events["domain"].isna().any():
-        return f"no domain figure: {int(events['domain'].isna().sum())} events have no domain in events.csv"
-    table = summarize_domains(select_domains(scores, events), rng)
-    parts, agents = [part for _, part in table.groupby("levels")], sorted(table["agent_id"].unique())
-    height = min(40, 1.5 + table["domain"].nunique() * max(0.45, 0.11 * len(agents)))
-    fig, axes = plt.subplots(1, len(parts), figsize=(6 * len(parts), height), squeeze=False)
-    for ax, part in zip(axes[0], parts, strict=True):
-        draw_means(part, ax, "domain", colours=list(pick_colours(agents).values()))
-        ax.set(title=f"Levels {part['levels'].iloc[0]}".replace("Levels all", "All events"), xlim=(0, 1.02))
-    if len(agents) < MANY:
-        axes[0][-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    n = table.drop_duplicates(["levels", "domain"])["n_events"].sum()
-    save_figure(fig, "domains", table, title="Mean score by domain", n=n, **about)
-    n_thin = table.loc[table["is_thin"]].drop_duplicates(["levels", "domain"]).shape[0]
-    return f"domains: figures/domains.png; {n_thin} domains are hollow (fewer than {MIN_EVENTS} events)"
-
-
-def draw_factors(scores, events, rng, about, n_trials):
-    """Draw the coefficients of agent, domain and level on the score, with intervals clustered by event (Figure 11)."""
-    rows = select_rows(scores, events)
+def draw_factors(told):
+    """Draw the effects of agent, domain and level on the score, with intervals by cluster (Figure 11)."""
+    rows = select_rows(told.scores, told.events)
+    rows = rows[rows["agent_id"].isin(told.names)].assign(cluster=rows["event_id"].map(told.clusters))
     factors = [name for name in FACTORS if rows[name].notna().all() and rows[name].nunique() > 1]
     left = [name for name in FACTORS if name not in factors]
     why = f"; without {', '.join(left)} (blank, or all the same)" if left else ""
     if not factors:
         return f"no factor figure{why}"
+    if rows["cluster"].nunique() < MIN_CLUSTERS:
+        return f"no factor figure: {rows['cluster'].nunique()} sources cannot tell, it needs {MIN_CLUSTERS}"
     try:
-        fit = fit_factors(rows, factors, coding="sum")
+        fit = fit_factors(rows, factors, coding="sum", cluster="cluster")
     except ValueError as problem:
         return f"no factor figure: {problem}"
     table = tabulate_effects(fit).query("factor != 'intercept'").reset_index(drop=True)
     names = table["category"].astype(str)
     table["label"] = names.where(table["factor"] != "level", "level " + names)
-    fig, ax = plt.subplots(figsize=(7.5, 1.4 + 0.28 * len(table)))
-    draw_points(table, ax, label="label", value="effect", low="clustered_low", high="clustered_high")
-    ax.set(xlabel="effect on the score (sum coding)", title=f"Factors, R² = {fit.r2:.3f}, intervals clustered by event")
-    save_figure(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, **about)
-    return f"factors: figures/factors.png; R2 {fit.r2:.3f} from {fit.n} scores of {fit.n_clusters} events{why}"
+    table = table.rename(columns={"clustered_low": "low", "clustered_high": "high"})
+    by = find_clusters(told.events)[1]
+    fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
+    path = save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
+    return f"factors: {path}; R2 {fit.r2:.3f} from {fit.n} scores{why}"
 
 
 def main(arguments=None):
-    """Read the command line and draw; returns the mean scores. Wrong files are told with row and column."""
+    """Read the command line and draw; returns the means. Wrong files end in sentences with file, row and column."""
     parser = build_parser("own", __doc__.split("\n\n")[0])
     parser.add_argument("folder", help="a folder with events.csv, answers.csv and predictions.csv")
-    folder = Path(parser.parse_args(arguments).folder)
+    parser.add_argument("--status", choices=STATUSES, help="what the figures say the data are (default: as given)")
+    given = parser.parse_args(arguments)
+    folder = Path(given.folder)
     if not folder.is_dir():
         raise SystemExit(
             f"daybefore own: {folder} is not a folder; name one with events, answers and predictions (.csv)"
         )
     try:
-        notes = draw_folder(folder)
+        notes = draw_folder(folder, given.status)
     except Problems as problems:
         raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
     print("\n".join(notes))
-    means = pd.read_csv(folder / "figures/scores.csv").to_dict("records")
-    return {"folder": str(folder), "notes": notes, "scores": means}
+    means = pd.read_csv(folder / "tables/agents.csv").to_dict("records")
+    return {"folder": str(folder), "notes": [note for note in notes[1:] if note], "scores": means}
 
 
 if __name__ == "__main__":
-    main()
+    run_command(["own", *sys.argv[1:]])

@@ -292,4 +292,6 @@ def describe_intervals(events):
     if n < MIN_CLUSTERS:
         few = f"{n} {by}" + "s" * (n != 1)
         return f"intervals: none, the {len(events)} events are of {few} and fewer than {MIN_CLUSTERS} cannot tell"
+    if by == "event":
+        return f"intervals: 95%, by event ({n}), as if no two shared their luck; none from fewer than {MIN_CLUSTERS}"
     return f"intervals: 95%, by {by} ({n}): events of one share their luck; none from fewer than {MIN_CLUSTERS}"

@@ -5,8 +5,11 @@ Names come from a user: they are drawn as they stand, short and on one line, and
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
+from helpers.estimates.intervals import summarize_clustered
 from helpers.plots import COLOURS, lighten, measure_reach
+from helpers.store import parse_json
 
 MOST_DRAWN = 60
 """So many agents fit on a page; of more the best are drawn, and all stand in the tables."""
@@ -67,44 +70,157 @@ def draw_dots(table, ax, *, label, value, colour=COLOURS[0], digits=2):
     return write_plain(ax)
 
 
-def draw_panels(table, *, group, names, title, most=6):
+def draw_panels(table, names, *, title, most=6):
     """Return a figure with a panel a group, a row an agent in the same order in each: means with their intervals.
 
-    `table` has agent_id, label, `group`, mean, low, high, low_by_event, high_by_event and n_events; `names` are the
-    agents in their order. Panels stand `most` to a row. An agent without a mean in a group has an empty line there.
+    `table` has agent_id, panel, mean, low, high, low_by_event, high_by_event and n_events; `names` are the agents in
+    their order. Panels stand `most` to a row. Of an agent without a mean in a panel there is a dash.
     """
-    groups = list(dict.fromkeys(table[group]))
-    n_columns = min(most, len(groups))
-    n_rows = -(-len(groups) // n_columns)
-    size = 2.2 + 1.9 * n_columns, n_rows * (1.0 + 0.2 * len(names)) + 0.5
+    groups = list(dict.fromkeys(table["panel"]))
+    n_rows = -(-len(groups) // most)
+    n_columns = -(-len(groups) // n_rows)
+    size = 2.4 + 1.9 * n_columns, n_rows * (0.9 + 0.19 * len(names)) + 0.6
     fig, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, sharex=True, sharey=True)
-    known = table.drop_duplicates("agent_id").set_index("agent_id")["label"]
+    labels = shorten_names(names)
     for ax, name in zip(axes.flat, groups, strict=False):
-        part = table[table[group] == name].set_index("agent_id").reindex(names)
-        draw_dots(part.assign(label=known.reindex(names)), ax, label="label", value="mean")
-        ax.set_title(f"{shorten_names([name], 22)[0]}\nn = {int(part['n_events'].max())}", fontsize=9)
-        ax.set_xlim(-0.03, 1.03)
-        ax.tick_params(axis="y", labelsize=8)
+        part = table[table["panel"] == name].set_index("agent_id").reindex(names)
+        draw_dots(part.assign(label=labels), ax, label="label", value="mean")
+        ax.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1])
+        ax.set_title(f"{shorten_names([name], 20)[0]}\nn = {part['n_events'].max():.0f}", fontsize=9)
+        ax.tick_params(axis="both", labelsize=8)
         write_plain(ax)
-    for ax in list(axes.flat)[len(groups) :]:
+    for at, ax in enumerate(axes.flat):
+        ax.set_visible(at < len(groups))
+        ax.tick_params(labelbottom=at + n_columns >= len(groups))
+    fig.supxlabel("mean score", fontsize=9)
+    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return fig
+
+
+def list_chances(events, answers, predictions):
+    """Return every probability that was given to an option, a row each: agent_id, event_id, said, hit (0 or 1).
+
+    Of two options that exclude each other one counts, the first: the other says the same again.
+    """
+    truth = answers.set_index("event_id")["value"].rename("truth")
+    known = events.set_index("event_id")[["kind", "options"]].join(truth)
+    rows = []
+    for row in predictions.join(known, on="event_id").to_dict("records"):
+        told = parse_json(row["distribution"])
+        if row["kind"] not in ("single", "multi") or not told or row["truth"] is None:
+            continue
+        right = parse_json(row["truth"])
+        options = sorted(parse_json(row["options"]) or told)
+        counted = options[:1] if row["kind"] == "single" and len(options) == 2 else options
+        hits = set(right if isinstance(right, list) else [right])
+        about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
+        rows += [about | {"said": told.get(name, 0.0), "hit": float(name in hits)} for name in counted]
+    return pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
+
+
+def bin_chances(chances, clusters, n_bins=N_BINS):
+    """Return how often what was given a probability came true, by agent and bin: a row each.
+
+    Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95% by cluster; blank
+    below ten clusters), n, n_clusters. `chances` as of `list_chances`.
+    """
+    tables = []
+    bins = (chances["said"] * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)
+    for at, part in chances.groupby(bins):
+        part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
+        wide = part.pivot(index=["event_id", "row"], columns="agent_id", values="hit")
+        own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
+        table = summarize_clustered(wide, own).rename(columns={"mean": "share"}).rename_axis("agent_id").reset_index()
+        said = part.groupby("agent_id")["said"].mean()
+        tables.append(table.assign(bin=at / n_bins, said=table["agent_id"].map(said)))
+    table = pd.concat(tables, ignore_index=True).sort_values(["agent_id", "bin"], ignore_index=True)
+    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
+    return table[["agent_id", "bin", "said", "share", "low", "high", "n", "n_clusters"]]
+
+
+def draw_chances(brier, bins, *, title):
+    """Return a figure: the Brier errors of all agents, and the reliability of the best ones' probabilities.
+
+    `brier` has agent_id, mean and intervals, the best first; `bins` as of `bin_chances`. On a diagonal what is said
+    holds; a point's size and the number at it are how often that was said.
+    """
+    brier = brier.head(MOST_DRAWN)
+    chosen = list(brier["agent_id"])[:N_CURVES]
+    n_columns = min(4, len(chosen))
+    n_rows = -(-len(chosen) // n_columns)
+    height = max(2.6 * n_rows, 1.2 + 0.19 * len(brier)) + 0.5
+    fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, height))
+    left, right = fig.subfigures(1, 2, width_ratios=[4.2, 2.5 * n_columns])
+    ax = draw_dots(brier.assign(label=shorten_names(brier["agent_id"])), left.subplots(), label="label", value="mean")
+    ax.set(xlabel="Brier error: 0 is best", xlim=(0, None))
+    axes = right.subplots(n_rows, n_columns, squeeze=False)
+    for ax, name in zip(axes.flat, chosen, strict=False):
+        draw_reliability(bins[bins["agent_id"] == name], ax, title=shorten_names([name], 26)[0])
+    for ax in list(axes.flat)[len(chosen) :]:
         ax.set_visible(False)
-    fig.supxlabel("mean score", fontsize=10)
+    right.supxlabel("probability given", fontsize=9)
+    right.supylabel("came true", fontsize=9)
     fig.suptitle(title, fontsize=11, x=0.01, ha="left")
     return fig
 
 
 def draw_reliability(bins, ax, *, title):
-    """Draw how often what was given a probability came true: a point a bin with its interval, its size and n the count.
-
-    `bins`: said (mean probability), share, low, high, n. On the diagonal what is said holds.
-    """
+    """Draw how often what was given a probability came true: a point a bin, with its interval and its count."""
     ax.plot([0, 1], [0, 1], color="0.6", lw=1)
     told = bins[bins["low"].notna()]
     look = {"fmt": "none", "ecolor": lighten(COLOURS[0], 0.4), "elinewidth": 2}
     ax.errorbar(told["said"], told["share"], measure_reach(told, "share", "low", "high"), **look)
-    ax.scatter(bins["said"], bins["share"], s=12 + 120 * bins["n"] / bins["n"].max(), color=COLOURS[0], zorder=3)
+    ax.scatter(bins["said"], bins["share"], s=8 + 60 * bins["n"] / bins["n"].max(), color=COLOURS[0], zorder=3)
     for row in bins.to_dict("records"):
-        ax.annotate(row["n"], (row["said"], row["share"]), (0, 9), textcoords="offset points", ha="center", fontsize=7)
-    ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
+        ax.annotate(row["n"], (row["said"], row["share"]), (0, 7), textcoords="offset points", ha="center", fontsize=7)
+    ax.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.14), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
+    ax.tick_params(labelsize=8)
     ax.set_title(title, fontsize=9)
     return write_plain(ax)
+
+
+def draw_growth(table, names, *, n_drawn):
+    """Return a figure of the standard deviation of each agent's mean by the share missing (FutureX Figures 7 and 16).
+
+    Of few agents each has its colour; of many all lines are pale and their median dark. `table` as of
+    `missing.simulate_std`: a line is the simulation, a dot the exact value.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+    few = len(names) <= len(COLOURS)
+    for ax, column in zip(axes, ("std", "growth"), strict=True):
+        for at, (name, label) in enumerate(zip(names, shorten_names(names), strict=True)):
+            part = table[table["agent_id"] == name]
+            look = {"color": COLOURS[at], "lw": 1.2, "label": label} if few else {"color": "0.8", "lw": 0.8}
+            ax.plot(part["percent"], part[column], **look)
+            dots = part[part["percent"] % 5 == 0]
+            ax.plot(dots["percent"], dots[f"{column}_analytic"], "o", ms=3, color=look["color"])
+        if not few:
+            median = table.groupby("percent")[column].median()
+            ax.plot(median.index, median, color="0.2", lw=2, label=f"median of {len(names)} agents")
+        ax.set_xlabel("percent missing")
+    axes[0].set(ylabel="SD of the mean score", title=f"Draws of {n_drawn} events")
+    axes[1].set(ylabel="relative increase", title="Relative to none missing")
+    legend = axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return fig
+
+
+def draw_effects(table, *, title):
+    """Return a figure of a regression's effects, a panel a factor, the largest effect first in each.
+
+    `table` has factor, label, effect, low and high.
+    """
+    parts = [part for _, part in table.groupby("factor", sort=False)]
+    sizes = [max(len(part), 2) for part in parts]
+    size = 7, 1.2 + 0.4 * len(parts) + 0.2 * sum(sizes)
+    fig, axes = plt.subplots(len(parts), 1, figsize=size, height_ratios=sizes, sharex=True, squeeze=False)
+    for ax, part in zip(axes[:, 0], parts, strict=True):
+        part = part.sort_values("effect", ascending=False)
+        draw_dots(part.assign(label=shorten_names(part["label"])), ax, label="label", value="effect")
+        ax.axvline(0, color="0.4", lw=1)
+        ax.set_title(part["factor"].iloc[0].replace("_id", ""), fontsize=9)
+        ax.tick_params(labelsize=8)
+    axes[-1, 0].set_xlabel("effect on the score (sum coding)")
+    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return fig

@@ -16,6 +16,8 @@ from helpers.columns import LEVELS, find_wrong
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
+from helpers.replies.boxes import Unreadable
+from helpers.replies.quantities import read_date
 from helpers.store import dump_json, list_columns
 
 FILES = {
@@ -32,6 +34,9 @@ CHECKS = {
 """What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
 DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 YES_NO = ("Yes", "No")
+MOST_SAMPLES = 1_000_000
+SUM_TOLERANCE = 0.05
+"""How far rounded probabilities may add up to something else than 1."""
 FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 REWRITTEN = ("kind", "level", "options", "value", "spread", "probability", "distribution", "sample")
 """Columns that may be written more freely here than in the kit's tables, or are checked by hand."""
@@ -87,8 +92,9 @@ def check_columns(name, table):
     """Yield problems of the columns that stand in the kit's tables as they do here."""
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
         cells = table[column].replace(FLAGS) if column.startswith("is_") else table[column]
+        is_time = column == "as_of" or column.endswith(("_at", "_date"))
         for row, text in find_wrong(name, column, cells):
-            yield describe_problem(f"{name}.csv", row, column, text)
+            yield describe_problem(f"{name}.csv", row, column, text + "; write a day as 2016-10-09" * is_time)
 
 
 def check_options(events):
@@ -118,6 +124,8 @@ def parse_cell(text):
             return json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"{text[:40]!r} is broken JSON ({error.msg} at character {error.pos + 1})") from None
+        except RecursionError:
+            raise ValueError(f"{text[:20]!r}... is JSON in JSON in JSON; write a value, or a list of values") from None
     try:
         return float(text)
     except ValueError:
@@ -156,6 +164,8 @@ def read_rows(name, table, known, choices):
             problems.append(describe_problem(f"{name}.csv", at, "event_id", text))
             continue
         kind, options = known[cells["event_id"]]["kind"], choices[cells["event_id"]]
+        if name == "answers" and kind == "interval":
+            kind = "number"  # the number that an interval is to hold
         for column in [column for column in READERS if column in cells]:
             try:
                 row[column] = READERS[column](cells[column], kind, options)
@@ -202,16 +212,42 @@ def read_value(text, kind, choices):
         return None
     if kind in ("number", "percent"):
         return read_number(str(value) if not isinstance(value, str) else value)
-    if kind in ("date", "text"):
+    if kind == "date":
+        return check_date(value if isinstance(value, str) else text)
+    if kind == "text":
         return value if isinstance(value, str) else text
     if kind == "single":
         return choose_option(value if isinstance(value, str) else text, choices)
     parts = value if isinstance(value, list) else [part.strip() for part in text.split("|")]
+    if any(isinstance(part, (list, dict)) or part is None for part in parts):
+        raise ValueError(f'{text[:40]!r} is no plain list; write A|C, or ["A", "C"]')
     if kind == "interval":
         if len(parts) != 2:
             raise ValueError(f"{text!r} is no interval; write its two ends, such as 10|20")
         return [read_number(str(part)) for part in parts]
     return [choose_option(part, choices) if kind == "multi" else str(part) for part in parts]
+
+
+def read_sample(text):
+    """Return the number of a repeated answer, from 0. Raises ValueError for what is no such number."""
+    number = read_number(text, 0, MOST_SAMPLES)
+    if number is not None and number % 1:
+        raise ValueError(f"{text} is no whole number")
+    return number
+
+
+def check_date(text):
+    """Return a date's text as it is. Raises ValueError for one that may be of two days.
+
+    >>> check_date("2016-10-09"), check_date("October 2016")
+    ('2016-10-09', 'October 2016')
+    """
+    try:
+        read_date(text)
+    except Unreadable as problem:
+        if problem.args[0] == "ambiguous":
+            raise ValueError(f"{text!r} may have its day or its month first; write it as 2016-10-09") from None
+    return text
 
 
 def choose_option(value, choices):
@@ -233,8 +269,14 @@ def read_distribution(text, kind, choices):
         raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
     if kind == "number":
         return {key: read_number(str(value)) for key, value in given.items()}
-    names = given if kind == "ranking" else [choose_option(key, choices) for key in given]
-    return {name: read_number(str(value), 0, 1) for name, value in zip(names, given.values(), strict=True)}
+    names = list(given) if kind == "ranking" else [choose_option(key, choices) for key in given]
+    told = {name: read_number(str(value), 0, 1) for name, value in zip(names, given.values(), strict=True)}
+    if None in told.values() or len(told) < len(given):
+        raise ValueError(f"{text[:40]!r} must have one number for each option")
+    total = sum(told.values())
+    if kind == "single" and abs(total - 1) > SUM_TOLERANCE:
+        raise ValueError(f"{text[:40]!r} adds up to {total:g}; the probabilities of a single choice add up to 1")
+    return told
 
 
 def finish_events(events, choices):
@@ -281,6 +323,6 @@ READERS = {
     "spread": lambda text, kind, options: read_number(text, low=0),
     "probability": lambda text, kind, options: read_number(text, low=0, high=1),
     "distribution": read_distribution,
-    "sample": lambda text, kind, options: read_number(text, low=0),
+    "sample": lambda text, kind, options: read_sample(text),
 }
 """Column -> what reads its cells, from the text, the event's kind and its options."""

@@ -17,9 +17,6 @@ MOST_DRAWN = 60
 N_BINS = 10
 """Bins of a reliability diagram."""
 
-N_CURVES = 8
-"""Agents with a reliability diagram of their own, the best first."""
-
 
 def shorten_names(names, most=32):
     """Return names to draw: on one line, cut to some characters; those that look alike then are numbered.
@@ -139,16 +136,16 @@ def bin_chances(chances, clusters, n_bins=N_BINS):
 
 
 def draw_chances(brier, bins, *, title):
-    """Return a figure: the Brier errors of all agents, and the reliability of the best ones' probabilities.
+    """Return a figure: the Brier errors of all agents, and the reliability of as many, the best first, as fit beside.
 
     `brier` has agent_id, mean and intervals, the best first; `bins` as of `bin_chances`. On a diagonal what is said
     holds; a point's size and the number at it are how often that was said.
     """
     brier = brier.head(MOST_DRAWN)
-    chosen = list(brier["agent_id"])[:N_CURVES]
-    n_columns = min(4, len(chosen))
-    n_rows = -(-len(chosen) // n_columns)
-    height = max(2.6 * n_rows, 1.2 + 0.19 * len(brier)) + 0.5
+    tall = 1.2 + 0.19 * len(brier)
+    n_rows = min(-(-len(brier) // 4), max(2, round(tall / 2.6)))
+    chosen = list(brier["agent_id"])[: 4 * n_rows]
+    n_columns, height = min(4, len(chosen)), max(2.6 * n_rows, tall) + 0.5
     fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, height))
     left, right = fig.subfigures(1, 2, width_ratios=[4.2, 2.5 * n_columns])
     ax = draw_dots(brier.assign(label=shorten_names(brier["agent_id"])), left.subplots(), label="label", value="mean")

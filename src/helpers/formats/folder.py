@@ -17,7 +17,7 @@ from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, ra
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
 from helpers.replies.boxes import Unreadable
-from helpers.replies.quantities import read_date
+from helpers.replies.dates import read_date
 from helpers.store import dump_json, list_columns
 
 FILES = {

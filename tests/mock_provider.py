@@ -215,9 +215,10 @@ class Provider(BaseHTTPRequestHandler):
                 self.server.counts[said] += 1
                 self.server.asked.append(asked)
                 self.server.keys.append(self.headers["authorization"])
-            if said in FAULTS and (said != "recover" or self.server.counts[said] < 3):
+            faults = self.server.faults
+            if said in faults and (said != "recover" or self.server.counts[said] < 3):
                 self.close_connection = True
-                return FAULTS[said](self)
+                return faults[said](self)
             if is_job:
                 return self.start_job(said)
             time.sleep(self.server.latency_s)
@@ -273,8 +274,9 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads, block_on_close, request_queue_size = True, False, 128
 
-    def __init__(self, latency_s=0.0, patience=30.0, answer=None):
+    def __init__(self, latency_s=0.0, patience=30.0, answer=None, faults=FAULTS):
         super().__init__(("127.0.0.1", 0), Provider)
+        self.faults = faults
         self.latency_s, self.patience = latency_s, patience
         self.counts, self.lock, self.answer = Counter(), threading.Lock(), answer
         self.asked, self.keys, self.jobs, self.moments = [], [], {}, []

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import bench_llm
 import pytest
 from builders import KEY, PRICED, scan
+from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
 from helpers.agents.registry import check_agent
@@ -28,7 +29,6 @@ from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.servers import run_server
 
 MODEL = "openai/mock-1"
-DEADLINE_S, N_REQUESTS = 1.5, 3
 
 
 def say(text):
@@ -51,52 +51,6 @@ def reach(knock):
 
 
 # --- what goes wrong -------------------------------------------------------------------------------------------------
-
-ENDS = {
-    "429": ("error", "RateLimitError 429: slow down (requests: 3)", 3),
-    "429 for long": (
-        "timeout",
-        "RateLimitError 429: slow down (requests: 1; no time left to try again)",
-        1,
-    ),
-    "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
-    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
-    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)", 1),
-    "hang": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drip": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drip in the head": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drop": (
-        "error",
-        "the connection failed, RemoteProtocolError: Server disconnected without sending a response. (requests: 3)",
-        3,
-    ),
-    "cut": (
-        "error",
-        "the connection failed, RemoteProtocolError: peer closed connection without sending complete message body "
-        "(received 80 bytes, expected 580) (requests: 3)",
-        3,
-    ),
-    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
-    "html": ("error", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
-    "empty": ("error", "the reply is empty (requests: 1)", 1),
-    "list": ("error", "the reply is no JSON object: '[1]' (requests: 1)", 1),
-    "deep": ("error", "the reply is JSON nested too deep (requests: 1)", 1),
-    "no choice": ("error", "the reply holds no choice (requests: 1)", 1),
-    "error in a 200": ("error", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
-    "no message": ("error", "the reply's first choice holds no message (requests: 1)", 1),
-    "endless": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "bomb": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "50 MB": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "brotli": ("error", "the reply is compressed as 'br', which was not asked for (requests: 1)", 1),
-    "no gzip": ("error", "the reply is said to be gzip but is not (requests: 1)", 1),
-    "redirect": (
-        "error",
-        "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base to where it is (requests: 1)",
-        1,
-    ),
-    "refusal": ("refusal", "I will not bet.", 1),
-    "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)", 1),
-}
 
 
 @pytest.mark.parametrize("fault", ENDS)

@@ -5,6 +5,7 @@ Nothing here imports litellm: its exceptions are read by their names, status cod
 
 import json
 import math
+import re
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -61,10 +62,23 @@ def find_unfit(error):
     return next((cause for cause in list_causes(error) if isinstance(cause, ReplyError)), None)
 
 
+UNREAD = "Invalid response object"
+"""With these words litellm says, as an error of the server, that it cannot make a reply of the JSON that came."""
+
+
 def is_malformed(error):
     """Say whether an error comes from a body that is no reply: the model has answered, so it is not asked again."""
-    unfit = find_unfit(error)
-    return unfit.is_answer if unfit else any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
+    if unfit := find_unfit(error):
+        return unfit.is_answer
+    return UNREAD in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
+
+
+def describe_malformed(error):
+    """Return what is wrong with a body that is no reply, in one line."""
+    if UNREAD in str(error):
+        wrong = re.findall(r"^(\w+(?:\.\w+)*)\n  ((?:Input|Field) .*?)(?: \[|$)", str(error), re.MULTILINE)
+        return "the reply is no chat completion" + "".join(f"; {name}: {said}" for name, said in wrong[:1])
+    return str(find_unfit(error) or "the reply is not JSON")
 
 
 def is_passing(error):
@@ -111,9 +125,8 @@ def explain(error, n_requests, limit, door):
     if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
         return "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
     behind = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
-    unfit = find_unfit(error)
-    if unfit or is_malformed(error):
-        status, text = "error", str(unfit or "the reply is not JSON")
+    if find_unfit(error) or is_malformed(error):
+        status, text = "error", describe_malformed(error)
     elif behind and type(behind[0]).__name__ != "HTTPStatusError":
         status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
     else:

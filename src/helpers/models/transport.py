@@ -4,10 +4,12 @@ A body is read whole here, up to a size and a time, before litellm sees it; a re
 """
 
 import json
+import logging
 import os
 import threading
 import time
 import uuid
+import warnings
 import zlib
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -35,10 +37,14 @@ def load_litellm():
     import litellm
 
     litellm.suppress_debug_info = True
+    # what a server says oddly stands in the recording; nothing of it is for the user's terminal
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning, "pydantic")
     litellm.client_session = httpx.Client(
         timeout=IDLE_S,
         headers={"accept-encoding": "gzip, deflate"},
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        # a connection a request: what a server sends after a reply would be read as that to the next question
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         event_hooks={"request": [start_request], "response": [refuse_redirect, read_body]},
     )
     return litellm
@@ -79,7 +85,7 @@ def refuse_redirect(response):
 def read_body(response):
     """Read an httpx response's body, within its request's timeout and MAX_BYTES, and put it back as if just come.
 
-    Raises httpx.ReadTimeout, or ReplyError when it is too large, not decodable, or, of a 200, no JSON object.
+    Raises httpx.ReadTimeout, or ReplyError when it is too large, not decodable, or, of a 2xx, no JSON object.
     """
     import httpx
 
@@ -95,10 +101,10 @@ def read_body(response):
             raise httpx.ReadTimeout("the body drips", request=response.request)
     stream.close()
     body = b"".join(parts)
-    response.stream = httpx.ByteStream(body)
     HERE.seconds = time.monotonic() - HERE.started_at
-    if response.status_code == 200:
-        check_body(body, is_chat=response.request.url.path.endswith("/chat/completions"))
+    if response.is_success:
+        body = check_body(body, is_chat=response.request.url.path.endswith("/chat/completions"))
+    response.stream = httpx.ByteStream(body)
 
 
 def decode_parts(stream, encoding):
@@ -119,7 +125,9 @@ def decode_parts(stream, encoding):
 
 
 def check_body(body, is_chat):
-    """Raise ReplyError, saying what came, unless a body is a JSON object, and of a chat completion holds a message.
+    """Return a body that is a JSON object, and of a chat completion holds a message, without what is `drop_unfit`'s.
+
+    Raises ReplyError, saying what came.
 
     >>> check_body(b"<html>busy</html>", is_chat=True)
     Traceback (most recent call last):
@@ -137,10 +145,57 @@ def check_body(body, is_chat):
     if not isinstance(value, dict):
         raise ReplyError(f"the reply is no JSON object: {start!r}", is_answer=True)
     if not is_chat:
-        return
+        return body
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices:
         said = f"; its error: {value['error']}" if value.get("error") else ""
         raise ReplyError(f"the reply holds no choice{said}", is_answer=True)
     if not isinstance(choices[0], dict) or not isinstance(choices[0].get("message"), dict):
         raise ReplyError("the reply's first choice holds no message", is_answer=True)
+    return json.dumps(value).encode() if drop_unfit(value) else body
+
+
+def drop_unfit(value):
+    """Take out of a chat completion what an answer can do without and litellm cannot read; returns whether there was.
+
+    That is a usage that counts no tokens, a model that is no name, log probabilities that are no table.
+
+    >>> reply = {"choices": [{"logprobs": "high"}], "usage": {"prompt_tokens": "many"}, "model": "m"}
+    >>> drop_unfit(reply), reply
+    (True, {'choices': [{}], 'model': 'm'})
+    """
+    choice, unfit = value["choices"][0], []
+    unfit += [] if is_usage(value.get("usage")) else [(value, "usage")]
+    unfit += [] if isinstance(value.get("model", ""), str) else [(value, "model")]
+    unfit += [] if is_table(choice.get("logprobs"), "content") else [(choice, "logprobs")]
+    for table, name in unfit:
+        del table[name]
+    return bool(unfit)
+
+
+def is_usage(table):
+    """Say whether what a server says of tokens is whole numbers, at any depth; what else it says is its own.
+
+    >>> is_usage({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": 1}, "cost": 0.1, "total_tokens": None})
+    True
+    >>> is_usage({"prompt_tokens": 2.5}), is_usage("many"), is_usage({"completion_tokens_details": 7})
+    (False, False, False)
+    """
+    if table is None:
+        return True
+    return isinstance(table, dict) and all(
+        is_usage(part) if name.endswith("_details") else not name.endswith("_tokens") or isinstance(part, int | None)
+        for name, part in table.items()
+    )
+
+
+def is_table(value, name):
+    """Say whether a value is none, or a table whose `name` is none or a list of tables.
+
+    >>> is_table(None, "content"), is_table({"content": [{}]}, "content"), is_table({"content": [None]}, "content")
+    (True, True, False)
+    """
+    parts = value.get(name) if isinstance(value, dict) else value
+    return parts is None or (
+        isinstance(value, dict) and isinstance(parts, list) and all(isinstance(part, dict) for part in parts)
+    )

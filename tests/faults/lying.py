@@ -1,0 +1,352 @@
+"""A provider that lies: what each lie must end as, at how many requests: the mock provider's faults, and rawer ones.
+
+What a server may send and still be a provider (an odd usage, two choices) is answered; all else is a failure that says
+what came. Either way nothing lasts past the deadline, takes memory beyond the cap or puts the key into a file.
+"""
+
+import json
+import re
+import resource
+import socket
+import struct
+import tempfile
+import time
+import zlib
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from builders import KEY, PRICED, scan
+from faults.table import FORK, measure_peak
+from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
+
+from helpers.models.failures import LlmError
+from helpers.models.llm import ask, open_door
+from helpers.models.transport import load_litellm
+from helpers.servers import run_server
+
+DEADLINE_S, N_REQUESTS, OVER_S = 1.5, 3, 1.0
+"""A question's, how often it is asked at most, and how far past its deadline it may end."""
+MAX_MB = 200
+"""A lie may take so much memory beyond what the process had before: the cap of a reply several times over."""
+
+
+# --- what the mock provider does not say: bytes as they come ---------------------------------------------------------
+
+
+def write_raw(handler, head, body=b"", end=b""):
+    """Write a response as bytes, its head by lines; without an end of the connection unless `end` says so."""
+    handler.wfile.write("\r\n".join(["HTTP/1.1 200 OK", "content-type: application/json", *head, "", ""]).encode())
+    handler.wfile.write(body)
+    handler.wfile.flush()
+
+
+def say_raw(*head, body=None):
+    body = write_body() if body is None else body
+    return lambda handler: write_raw(handler, [line.replace("{n}", str(len(body))) for line in head], body)
+
+
+def say_bytes(data):
+    def answer(handler):
+        handler.wfile.write(data)
+        handler.wfile.flush()
+
+    return answer
+
+
+def say_code(code, body=b'{"error": {"message": "no"}}', **headers):
+    return lambda handler: send(handler, code, body, **headers)
+
+
+def say_body(body, **headers):
+    return lambda handler: send(handler, 200, body if isinstance(body, bytes) else body.encode(), **headers)
+
+
+def change(**columns):
+    """Answer with a good reply, some of whose columns are others."""
+    return say_body(json.dumps(json.loads(write_body()) | columns))
+
+
+def change_message(message):
+    return change(choices=[json.loads(write_body())["choices"][0] | {"message": message}])
+
+
+def chunk(*parts, end=b"0\r\n\r\n"):
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + end
+
+
+def reset(handler):
+    """Send half of a body and reset the connection."""
+    write_raw(handler, ["content-length: 500"], b'{"choices": ')
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+
+
+def close_half(handler):
+    """Send the head, close this side, and go on listening."""
+    write_raw(handler, ["content-length: 500"])
+    handler.connection.shutdown(socket.SHUT_WR)
+    time.sleep(handler.server.patience)
+
+
+def stall(handler):
+    """Send the head and half of the body, then nothing more."""
+    write_raw(handler, ["content-length: 500"], b'{"choices": ')
+    time.sleep(handler.server.patience)
+
+
+def repeat(piece):
+    """Send a piece for ever."""
+
+    def answer(handler):
+        end = time.monotonic() + handler.server.patience
+        while time.monotonic() < end:
+            handler.wfile.write(piece)
+
+    return answer
+
+
+def send_chunks_for_ever(handler):
+    write_raw(handler, ["transfer-encoding: chunked"])
+    repeat(b"1\r\nx\r\n" * 1000)(handler)
+
+
+# --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------------------------
+
+BROKEN = ("error", "the connection failed, ", N_REQUESTS)
+LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
+NONE = ("error", "the reply", 1)
+FINE = ("ok", "", 1)
+GOOD = write_body()
+CHOICE = json.loads(GOOD)["choices"][0]
+
+CONNECTIONS = {
+    "reset in the body": (reset, BROKEN),
+    "half closed": (close_half, BROKEN),
+    "stalls in the body": (stall, LATE),
+    "TLS on a plain port": (say_bytes(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
+    "no status line": (say_bytes(b"{}\r\n\r\n"), BROKEN),
+    "HTTP/3.0": (say_bytes(b"HTTP/3.0 200 Fine\r\n\r\n{}"), NONE),
+    "status 0": (say_bytes(b"HTTP/1.1 000 ?\r\ncontent-length: 2\r\n\r\n{}"), BROKEN),
+    "status 999": (say_bytes(b"HTTP/1.1 999 ?\r\ncontent-length: 2\r\n\r\n{}"), ("error", "APIError 999", 3)),
+    "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), LATE),
+    "10,000 headers": (say_raw(*[f"x-{n}: {n}" for n in range(10_000)], "content-length: {n}"), BROKEN),
+    "a header of 10 MB": (say_raw("x-long: " + "x" * 10_000_000, "content-length: {n}"), BROKEN),
+    "headers for ever": (lambda h: repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000)(h), BROKEN),
+}
+LENGTHS = {
+    "length too short": (say_raw("content-length: 80"), NONE),
+    "length negative": (say_raw("content-length: -1"), BROKEN),
+    "length of 2^70": (say_raw(f"content-length: {2**70}"), BROKEN),
+    "two lengths": (say_raw("content-length: 80", "content-length: {n}"), BROKEN),
+    "length and chunks": (say_raw("content-length: 5", "transfer-encoding: chunked", body=chunk(GOOD)), FINE),
+    "chunk of size zz": (say_raw("transfer-encoding: chunked", body=b"zz\r\n" + GOOD), BROKEN),
+    "chunk of size -1": (say_raw("transfer-encoding: chunked", body=b"-1\r\n" + GOOD), BROKEN),
+    "chunks without an end": (say_raw("transfer-encoding: chunked", body=chunk(GOOD, end=b"")), BROKEN),
+    "chunks for ever": (send_chunks_for_ever, LATE),
+    "gzip cut off": (say_body(zlib.compress(GOOD, wbits=31)[:60], content_encoding="gzip"), NONE),
+    "gzip and more": (say_body(zlib.compress(GOOD, wbits=31) + b"x" * 9, content_encoding="gzip"), FINE),
+    "gzip in gzip": (lambda h: send(h, 200, press_bomb(), content_encoding="gzip, gzip"), NONE),
+    "JSON as HTML": (say_body(GOOD, content_type="text/html"), FINE),
+    "JSON as a picture": (say_body(GOOD, content_type="image/png"), FINE),
+    "event stream": (say_body(b"data: " + GOOD + b"\n\ndata: [DONE]\n\n", content_type="text/event-stream"), NONE),
+    "UTF-16": (say_body(GOOD.decode().encode("utf-16")), FINE),
+    "byte order mark": (say_body(b"\xef\xbb\xbf" + GOOD), FINE),
+    "no UTF-8": (say_body(GOOD.replace(b"looked", b"l\xff\xfeked")), NONE),
+}
+REPLIES = {
+    "null": (say_body(b"null"), NONE),
+    "a text": (say_body(b'"Paris"'), NONE),
+    "a number of 5,000 digits": (say_body(GOOD.replace(b"50,", b"9" * 5000 + b",")), NONE),
+    "a key twice": (say_body(GOOD[:-1] + b', "choices": []}'), NONE),
+    "null bytes": (say_body(GOOD.replace(b"looked", b"l\\u0000ked")), FINE),
+    "half a surrogate pair": (say_body(GOOD.replace(b"looked", b"l\\ud800ked")), FINE),
+    "choices null": (change(choices=None), NONE),
+    "choices a table": (change(choices={"0": CHOICE}), NONE),
+    "two choices": (change(choices=[CHOICE, CHOICE | {"message": {"role": "assistant", "content": "C"}}]), FINE),
+    "choice a text": (change(choices=["B"]), NONE),
+    "message a text": (change_message("B"), NONE),
+    "content a number": (change_message({"role": "assistant", "content": 7}), NONE),
+    "content a list": (change_message({"role": "assistant", "content": [{"type": "text", "text": "B"}]}), NONE),
+    "no role": (change_message({"content": CONTENT}), FINE),
+    "tool calls a text": (change_message({"role": "assistant", "content": CONTENT, "tool_calls": "search"}), NONE),
+    "finish reason 7": (change(choices=[CHOICE | {"finish_reason": 7}]), FINE),
+    "log probabilities a text": (change(choices=[CHOICE | {"logprobs": "high"}]), FINE),
+    "log probabilities of null": (change(choices=[CHOICE | {"logprobs": {"content": [None]}}]), FINE),
+    "usage a text": (change(usage="many"), FINE),
+    "usage negative": (change(usage={"prompt_tokens": -5_000_000, "completion_tokens": 8}), FINE),
+    "usage of 2^70": (change(usage={"prompt_tokens": 2**70, "completion_tokens": 2**70}), FINE),
+    "usage in words": (change(usage={"prompt_tokens": "50", "completion_tokens": "eight"}), FINE),
+    "usage NaN": (say_body(GOOD.replace(b"50,", b"NaN,")), FINE),
+    "model a number": (change(model=7), FINE),
+    "model of 100 kB": (change(model="m" * 100_000), FINE),
+    "created in words": (change(created="today", id=None, object=7), FINE),
+}
+WAITS = ("-5", "nan", "inf", "1e-9", "soon", "Mon, 10 Oct 2016 00:00:00 GMT")
+CODES = {
+    **{f"code {code}": (say_code(code), NONE) for code in (204, 206)},
+    **{f"code {code}": (say_code(code), ("error", f"{code}", 1)) for code in (301, 304, 400, 402, 403, 409, 413, 422)},
+    **{f"code {code}": (say_code(code), ("error", f"{code}", N_REQUESTS)) for code in (408, 501, 502, 504, 529, 599)},
+    "302 to itself": (lambda h: send(h, 302, b"", location=h.path), ("error", "redirects", 1)),
+    "302 to nowhere": (say_code(302, location="http://["), ("error", "redirects", 1)),
+    "302 to a file": (say_code(302, location="file:///etc/hostname"), ("error", "redirects", 1)),
+    "500 of 50 MB": (say_code(500, b"x" * 50_000_000), NONE),
+    "400 that is a page": (say_code(400, b"<html>" + b"x" * 5000), ("error", "BadRequestError 400", 1)),
+    **{f"429, again in {wait}": (say_code(429, retry_after=wait), ("error", "429", N_REQUESTS)) for wait in WAITS},
+    "429, again in 9999": (say_code(429, retry_after="Fri, 31 Dec 9999 00:00:00 GMT"), ("timeout", "429", 1)),
+}
+LIES = CONNECTIONS | LENGTHS | REPLIES | CODES
+
+ENDS = {
+    "429": ("error", "RateLimitError 429: slow down (requests: 3)", 3),
+    "429 for long": (
+        "timeout",
+        "RateLimitError 429: slow down (requests: 1; no time left to try again)",
+        1,
+    ),
+    "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
+    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
+    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)", 1),
+    "hang": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drip": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drip in the head": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
+    "drop": (
+        "error",
+        "the connection failed, RemoteProtocolError: Server disconnected without sending a response. (requests: 3)",
+        3,
+    ),
+    "cut": (
+        "error",
+        "the connection failed, RemoteProtocolError: peer closed connection without sending complete message body "
+        "(received 80 bytes, expected 580) (requests: 3)",
+        3,
+    ),
+    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
+    "html": ("error", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
+    "empty": ("error", "the reply is empty (requests: 1)", 1),
+    "list": ("error", "the reply is no JSON object: '[1]' (requests: 1)", 1),
+    "deep": ("error", "the reply is JSON nested too deep (requests: 1)", 1),
+    "no choice": ("error", "the reply holds no choice (requests: 1)", 1),
+    "error in a 200": ("error", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
+    "no message": ("error", "the reply's first choice holds no message (requests: 1)", 1),
+    "endless": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "bomb": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "50 MB": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "brotli": ("error", "the reply is compressed as 'br', which was not asked for (requests: 1)", 1),
+    "no gzip": ("error", "the reply is said to be gzip but is not (requests: 1)", 1),
+    "redirect": (
+        "error",
+        "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base to where it is (requests: 1)",
+        1,
+    ),
+    "refusal": ("refusal", "I will not bet.", 1),
+    "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)", 1),
+}
+"""How each of the mock provider's own faults has to end: (status, reason, requests)."""
+
+
+# --- played -----------------------------------------------------------------------------------------------------------
+
+
+def serve_lies(pipe):
+    """Serve, in a process of its own, telling the address, then for each message how often it came."""
+    faults = FAULTS | {name: answer for name, (answer, _) in LIES.items()}
+    with run_server(server := Server(patience=8, faults=faults)):
+        pipe.send(server.address)
+        while (asked := pipe.recv()) is not None:
+            pipe.send(server.counts[asked])
+
+
+@contextmanager
+def start_liar():
+    """Yield (address, function that returns how often a message came) of a provider that lies, in its own process."""
+    ours, theirs = FORK.Pipe()
+    process = FORK.Process(target=serve_lies, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        address = ours.recv()
+        yield address, lambda asked: ours.send(asked) or ours.recv()
+    finally:
+        process.kill()
+
+
+def open_to(address, **settings):
+    connection = {"api_base": address, "api_key": KEY}
+    return open_door("lies", connection=connection, environment={}, n_requests=N_REQUESTS, wait_s=0.05, **settings)
+
+
+def ask_or_fail(door, name):
+    """Return the recording of a request whose only message is a lie's name, be it a reply or a failure."""
+    try:
+        return ask(door, PRICED, [{"role": "user", "content": name}], max_tokens=100)
+    except LlmError as error:
+        return error.recording or {"status": error.status, "reason": error.reason, "n_requests": 0}
+
+
+def meet_lie(name, end, folder):
+    """Ask for a lie; returns (1, whether it ended as it must, how it ended, measured)."""
+    with start_liar() as (address, count):
+        door, before = open_to(address, live=True, deadline_s=DEADLINE_S), measure_peak(resource.RUSAGE_SELF)
+        begun = time.monotonic()
+        row = ask_or_fail(door, name)
+        over = time.monotonic() - begun - DEADLINE_S
+        again = ask_or_fail(open_to(address), name)
+        n, peak = count(name), measure_peak(resource.RUSAGE_SELF)
+    status, words, n_wanted = end
+    reason = re.sub(r":\d{4,5}/", ":PORT/", row["reason"] or "")
+    faults = {
+        f"{n} requests, not {n_wanted}": not n == row["n_requests"] == n_wanted,
+        f"status {row['status']}": row["status"] != status,
+        "another reason": words not in reason,
+        "the replay differs": [again["status"], again["reason"]] != [row["status"], row["reason"]],
+        f"{over:.1f} s late": over > OVER_S,
+        f"{peak - before} MB more": peak - before > MAX_MB,
+        "the key is in a file": bool(scan(folder)),
+        "not charged": bool(status == "ok") and not door.spent_usd > 0,
+    }
+    found = [fault for fault, is_so in faults.items() if is_so]
+    seen = f"{row['status']}, asked {n} times" + f": {reason[:100]}" * bool(reason)
+    return 1, not found, "; ".join([seen, *found]), {"over_s": round(max(0.0, over), 1), "peak_mb": peak}
+
+
+def send_two(handler):
+    """Send two replies to one request, and keep the connection."""
+    handler.close_connection = False
+    for content in (CONTENT, "\\boxed{C}, which was not asked for"):
+        say_raw("content-length: {n}", body=write_body(content))(handler)
+
+
+def get_one_too_many(folder):
+    """Ask three questions of a server that sends two replies to the first."""
+    with run_server(server := Server(faults={"two": send_two})):
+        door = open_to(server.address, live=True)
+        said = [ask_or_fail(door, name)["content"] for name in ("two", "next", "last")]
+    return 3, said == [CONTENT] * 3, "each its own" if said == [CONTENT] * 3 else f"{said}"
+
+
+def warm_up():
+    """Ask once, before anything is forked or measured: litellm imports parts of itself with the first request."""
+    load_litellm()
+    press_bomb()
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, run_server(server := Server()):
+        patch.setenv("DAYBEFORE_OUT", folder)
+        ask_or_fail(open_to(server.address, live=True), "hello")
+
+
+MUST = {
+    "ok": "answered, asked once, charged",
+    "error": "a failure that says what came, asked exactly so often",
+    "timeout": "ends within a second of the deadline",
+    "unsupported": "a failure that says what came, asked exactly so often",
+    "refusal": "a refusal, asked once",
+}
+
+
+def list_lies():
+    """Return {lie: (what must hold, function)}."""
+    ends = ENDS | {name: end for name, (_, end) in LIES.items()}
+    told = {name: (MUST[end[0]], partial(meet_lie, name, end)) for name, end in ends.items()}
+    return told | {"two replies to one request": ("each question has its own reply", get_one_too_many)}
+
+
+PLAYS = list_lies()

@@ -50,7 +50,7 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)",$(PAIR) .make/index)
+	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
 	@$(BIN)/python -m helpers.boards.files

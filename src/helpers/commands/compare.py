@@ -6,7 +6,6 @@ events; a difference is over the events that both predicted. Intervals and tests
 """
 
 import difflib
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,6 @@ import pandas as pd
 
 from helpers.agents.ledger import LEDGER, open_ledger, read_runs
 from helpers.commands.main import build_parser
-from helpers.commands.main import main as run_command
 from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
 from helpers.estimates.intervals import find_clusters, summarize_clustered
 from helpers.estimates.pairs import ALPHA, compare_pairs, judge_pair, list_pairs
@@ -328,4 +326,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    run_command(["compare", *sys.argv[1:]])
+    main()

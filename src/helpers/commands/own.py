@@ -6,7 +6,6 @@ written under the folder: figures/ and tables/.
 """
 
 import math
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from helpers.commands.main import build_parser
-from helpers.commands.main import main as run_command
 from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
 from helpers.estimates.groups import tabulate_groups
 from helpers.estimates.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
@@ -311,4 +309,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    run_command(["own", *sys.argv[1:]])
+    main()

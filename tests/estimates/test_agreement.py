@@ -7,11 +7,15 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from helpers.estimates.agreement import (
+    MIN_CASES,
+    MIN_KAPPA,
     compare_labels,
     compare_orders,
     compare_scores,
     compute_kappa,
     correlate_ranks,
+    judge_fit,
+    measure_judge,
     measure_kappa,
     tabulate_confusion,
     weigh_agreement,
@@ -30,27 +34,43 @@ def test_kappa_is_the_librarys():
     assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
 
 
-@pytest.mark.parametrize(
-    ("made", "verdict"),
-    [
-        (lambda read, rng: read, "fit"),
-        (lambda read, rng: rng.permutation(read), "unfit"),
-        (lambda read, rng: np.full(len(read), REASONS[0]), "unfit"),
-    ],
-)
-def test_a_judge_is_fit_only_when_it_agrees_beyond_chance(made, verdict):
+def draw_verdicts(rng, kappa, n=60, n_draws=300, **about):
+    """Synthetic judges who agree with the truth by this kappa: what is said of each."""
+    rows = []
+    for _ in range(n_draws):
+        truth = rng.random(n) < 0.5
+        flags = np.where(rng.random(n) < kappa, truth, rng.random(n) < 0.5)
+        rows.append(measure_judge(flags.tolist(), truth, rng, 200, is_rule=True, **about)["verdict"])
+    return pd.Series(rows).value_counts(normalize=True).reindex(["fit", "unfit", "cannot tell"], fill_value=0)
+
+
+def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
+    rng = np.random.default_rng(5)
+    good, bad, middling = (draw_verdicts(rng, kappa, is_fresh=True) for kappa in (0.85, 0.0, MIN_KAPPA))
+    assert good["fit"] > 0.9 and bad["unfit"] > 0.8 and good["unfit"] == bad["fit"] == 0
+    assert middling["fit"] < 0.06 and middling["unfit"] < 0.06  # nominal: 0.025 each
+    few = draw_verdicts(rng, 0.85, n=MIN_CASES - 1, n_draws=50, is_fresh=True)
+    assert few["cannot tell"] == 1, "with fewer cases it cannot be told"
+    known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
+    assert known["cannot tell"] == 1, "who wrote the rule cannot show that it is fit"
+
+
+def test_a_model_is_fit_only_in_each_order_and_once_more():
+    row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
+    worse = row | {"kappa_low": 0.1}
+    assert judge_fit([row] * 3, is_fresh=True) == "fit" and judge_fit([row] * 2, is_fresh=True) == "cannot tell"
+    assert judge_fit([row, worse, row], is_fresh=True) == "cannot tell"
+    assert judge_fit([row, row, worse | {"kappa_high": 0.3}], is_fresh=True) == "unfit"
+    assert judge_fit([row | {"n_rarer": 1}] * 3, is_fresh=True) == "cannot tell"
+
+
+def test_agreement_of_several_labels_is_judged_the_same_way():
     rng = np.random.default_rng(5)
     read = rng.choice(REASONS, 50, p=[0.5, 0.2, 0.2, 0.1])
-    row = compare_labels(read, made(read, rng), REASONS, rng)
-    assert row["verdict"] == verdict and row["n"] == 50
-
-
-def test_agreement_below_the_majority_is_unfit_whatever_kappa_says():
-    read = [REASONS[0]] * 80 + [REASONS[1]] * 20
-    made = [REASONS[0]] * 55 + [REASONS[1]] * 25 + [REASONS[1]] * 20
-    row = compare_labels(read, made, REASONS, np.random.default_rng(0))
-    assert row["low"] > 0 and row["accuracy"] == 0.75 < row["majority"] == 0.8 and row["verdict"] == "unfit"
-    assert compare_labels([], [], REASONS, np.random.default_rng(0))["verdict"] == "cannot tell"
+    for made, verdict in ((read, "fit"), (rng.permutation(read), "unfit"), (np.full(50, REASONS[0]), "unfit")):
+        row = compare_labels(read, made, REASONS, rng, is_fresh=True, is_rule=True)
+        assert row["verdict"] == verdict and row["n"] == 50
+    assert compare_labels([], [], REASONS, rng)["verdict"] == "cannot tell"
 
 
 def test_confusion_counts_each_trace_once():

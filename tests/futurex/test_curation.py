@@ -225,13 +225,15 @@ def test_precision_recall_and_kappa_of_a_worked_case():
 def test_the_verdict_is_computed():
     truth = [True, False] * 40
     rng = np.random.default_rng(0)
-    assert measure_judge(truth, truth, rng)["verdict"] == "fit"
+    assert measure_judge(truth, truth, rng, is_fresh=True, is_rule=True)["verdict"] == "fit"
     assert measure_judge([True] * 80, truth, rng)["verdict"] == "unfit"
     assert measure_judge([True, False, True, True], [True, False, False, True], rng)["verdict"] == "cannot tell"
     assert measure_judge([None, True, False], [False, True, False], rng)["n"] == 2
     with pytest.raises(ValueError, match="no flag"):
         measure_judge([None], [True], rng)
-    table = compare_judges(pd.DataFrame({"asked": truth, "silent": [None] * 80}, dtype=object), truth, seed=1)
+    table = compare_judges(
+        pd.DataFrame({"asked": truth, "silent": [None] * 80}, dtype=object), truth, 1, rules=["asked"], is_fresh=True
+    )
     assert table.set_index("judge")["verdict"].to_dict() == {"asked": "fit", "silent": "not asked"}
 
 

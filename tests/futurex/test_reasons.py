@@ -199,24 +199,45 @@ def test_a_judge_that_was_not_asked_leaves_a_blank():
 
 def test_shares_add_up_and_hold_the_planted_ones():
     table = pd.DataFrame({"agent_id": "a", "is_right": [True] * 40 + [False] * 10})
+    table["event_id"] = [f"e{at}" for at in range(50)]
     table["rule"] = [REASONS[0]] * 30 + [REASONS[1]] * 10 + [REASONS[3]] * 10
-    shares = measure_shares(table, np.random.default_rng(0), ["agent_id", "is_right"]).set_index(["is_right", "reason"])
+    clusters = pd.Series([f"s{at % 20}" for at in range(50)], table["event_id"])
+    shares = measure_shares(table, ["agent_id", "is_right"], clusters).set_index(["is_right", "reason"])
     right = shares.loc[True]
-    assert right["share"].tolist() == [0.75, 0.25, 0, 0] and right["n"].eq(40).all()
-    assert right.loc[REASONS[0], "low"] < 0.75 < right.loc[REASONS[0], "high"]
-    assert shares.loc[(False, REASONS[3]), ["share", "low", "high"]].tolist() == [1, 1, 1]
+    assert right["share"].tolist() == [0.75, 0.25, 0, 0] and right["n_clusters"].eq(20).all()
+    assert right.loc[REASONS[0], "low"] < 0.75 < right.loc[REASONS[0], "high"] <= 1
+    few = measure_shares(table, ["agent_id", "is_right"], clusters.str.replace(r"\d", "", regex=True))
+    assert few["low"].isna().all(), "with fewer than ten clusters it cannot be told"
     with pytest.raises(ValueError, match="record an agent"):
-        measure_shares(table.iloc[:0], np.random.default_rng(0), ["agent_id"])
+        measure_shares(table.iloc[:0], ["agent_id"], clusters)
 
 
-def test_what_evidence_brings_is_the_planted_difference():
-    table = pd.DataFrame({"agent_id": "a", "evidence": ["values"] * 50 + ["page only", "nothing"] * 25})
-    table["is_right"] = [True] * 40 + [False] * 10 + [True] * 10 + [False] * 40
-    alone = pd.DataFrame({"agent_id": "b", "evidence": "values", "is_right": [True, False]})
-    both = measure_evidence(pd.concat([table, alone]), np.random.default_rng(0)).set_index("agent_id")
-    assert both.loc["a", ["n_with", "n_without"]].tolist() == [50, 50]
-    assert both.loc["a", "gap"] == pytest.approx(0.6) and 0.3 < both.loc["a", "low"] < 0.6 < both.loc["a", "high"] < 0.8
-    assert both.loc["b", ["gap", "low", "high"]].isna().all()
+def measure_planted(rng, shown, control, n=240):
+    """Synthetic forecasts: an agent's and a control's chance of being right, (with values shown, without)."""
+    events = [f"e{at}" for at in range(n)]
+    has = rng.random(n) < 0.5
+    right = {name: rng.random(n) < np.where(has, *chances) for name, chances in (("a", shown), ("c", control))}
+    table = pd.DataFrame({"event_id": events, "agent_id": "a", "evidence": np.where(has, "values", "nothing")})
+    clusters = pd.Series([f"s{at % 24}" for at in range(n)], events)
+    found = measure_evidence(table.assign(is_right=right["a"]), pd.Series(right["c"], events), clusters)
+    return found.set_index("of")
+
+
+def test_what_evidence_brings_is_the_difference_to_an_agent_that_saw_none():
+    rng = np.random.default_rng(0)
+    helped = measure_planted(rng, (0.8, 0.3), (0.5, 0.5))
+    assert helped.loc["agent minus control", "low"] > 0 and helped.loc["agent", "n_clusters"] == 24
+    easy = [measure_planted(rng, (0.8, 0.3), (0.8, 0.3)) for _ in range(200)]  # easy events have pages, and no more
+    assert all(found.loc["agent", "low"] > 0 for found in easy)
+    assert np.mean([found.loc["agent minus control", "p"] < 0.05 for found in easy]) < 0.09
+    hurt = measure_planted(rng, (0.4, 0.5), (0.9, 0.4))
+    assert hurt.loc["agent minus control", "high"] < 0
+
+
+def test_evidence_on_a_few_events_has_no_interval():
+    table = pd.DataFrame({"event_id": ["e1", "e2"], "agent_id": "b", "evidence": "values", "is_right": [True, False]})
+    alone = measure_evidence(table, pd.Series({"e1": True, "e2": True}), pd.Series({"e1": "s", "e2": "t"}))
+    assert alone[["gap", "low", "high", "p"]].isna().all(axis=None) and alone["n_with"].eq(2).all()
 
 
 def test_a_day_counts_as_shown_only_with_its_value():

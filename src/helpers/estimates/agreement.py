@@ -19,7 +19,34 @@ from helpers.questions.filters import RULES
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
 
-VERDICTS = {"holds": "fit", "fails": "unfit", "cannot tell": "cannot tell"}
+MIN_CASES, MIN_RARER = 30, 5
+"""Cases that a verdict on a judge needs, and of the rarer label."""
+
+READINGS = ("as asked", "criteria in reverse order", "once more")
+"""How a judge that is a model must have been asked; a rule says the same each time."""
+
+
+def judge_fit(readings, *, is_fresh, is_rule=False):
+    """Say whether a judge may be used in a study: fit, unfit or cannot tell. The one definition of it.
+
+    `readings` holds, for each of `READINGS` that was made (a rule: for its only one), n, n_rarer (cases of the rarer
+    label), kappa_low and kappa_high of the judge with the study's own labels. Fit: all are there, with enough cases
+    and kappa's 95% interval above MIN_KAPPA, and the labels are by a reader who wrote neither rules nor prompts
+    (`is_fresh`). Unfit: one interval lies below, whoever labelled.
+
+    >>> row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
+    >>> judge_fit([row], is_fresh=True, is_rule=True), judge_fit([row], is_fresh=False, is_rule=True)
+    ('fit', 'cannot tell')
+    >>> judge_fit([row], is_fresh=True), judge_fit([row | {"kappa_low": 0, "kappa_high": 0.2}], is_fresh=False)
+    ('cannot tell', 'unfit')
+    """
+    known = [row for row in readings if row["n"] >= MIN_CASES and row["n_rarer"] >= MIN_RARER]
+    sides = [judge_interval(row["kappa_low"], row["kappa_high"], MIN_KAPPA) for row in known]
+    if "fails" in sides:
+        return "unfit"
+    is_all = is_fresh and sides.count("holds") == len(readings) >= (1 if is_rule else len(READINGS))
+    return "fit" if is_all else "cannot tell"
+
 
 # --- labels ----------------------------------------------------------------------------------------------------------
 
@@ -46,12 +73,11 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000):
     return float(kappa), *take_interval(np.array(draws))
 
 
-def measure_judge(flags, truth, rng, n_boot=2000):
+def measure_judge(flags, truth, rng, n_boot=2000, **about):
     """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
-    interval, and a verdict.
+    interval, and the verdict of this one reading (`judge_fit`, which takes `about`; labels count as not fresh).
 
-    Cases without a flag (None) are left out. The verdict is "fit" when kappa's interval lies above MIN_KAPPA, "unfit"
-    when it lies below, else "cannot tell". A share of nothing, and kappa where one side never differs, are NaN.
+    Cases without a flag (None) are left out. A share of nothing, and kappa where one side never differs, are NaN.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
     if not pairs:
@@ -61,18 +87,23 @@ def measure_judge(flags, truth, rng, n_boot=2000):
         share = measure_share(flagged)
         row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
     kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot)
-    verdict = VERDICTS[judge_interval(low, high, MIN_KAPPA)]
-    return row | {"kappa": kappa, "kappa_low": low, "kappa_high": high, "verdict": verdict}
+    row |= {"kappa": kappa, "kappa_low": low, "kappa_high": high}
+    reading = row | {"n_rarer": min(row["n_true"], row["n"] - row["n_true"])}
+    return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}
 
 
-def compare_judges(views, truth, seed, n_boot=2000):
-    """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0."""
+def compare_judges(views, truth, seed, n_boot=2000, rules=(), is_fresh=False):
+    """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0.
+
+    `rules` names the columns that are rules, `is_fresh` says whether who labelled wrote neither rules nor prompts.
+    """
     rows = []
     for judge in views:
         flags = views[judge].tolist()
         row = {"judge": judge, "n": 0, "verdict": "not asked"}
         if any(flag is not None for flag in flags):
-            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot)
+            about = {"is_fresh": is_fresh, "is_rule": judge in rules}
+            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, **about)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -87,15 +118,13 @@ def count_share(flags):
     return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
 
 
-def compare_labels(read, made, labels, rng, n_boot=2000):
-    """Return how labels agree with those by reading: n, accuracy, majority (share of the commonest read label), kappa,
-    low, high (95%, traces drawn anew) and a verdict.
+def compare_labels(read, made, labels, rng, n_boot=2000, **about):
+    """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest read label), kappa, low,
+    high (95%, traces drawn anew) and the verdict of this one reading (`judge_fit`, which takes `about`).
 
-    The verdict is "unfit" when kappa's interval reaches 0 or the accuracy is below the majority's share, else "fit";
-    without a single pair it is "cannot tell".
-
-    >>> compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0))["verdict"]
-    'fit'
+    >>> row = compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0), is_fresh=True)
+    >>> row["kappa"], row["verdict"]  # a model's other two readings are lacking
+    (1.0, 'cannot tell')
     """
     names = ("n", "accuracy", "majority", "kappa", "low", "high", "verdict")
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
@@ -103,14 +132,16 @@ def compare_labels(read, made, labels, rng, n_boot=2000):
         return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
     kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot)
     accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
-    verdict = "fit" if low > 0 and accuracy >= majority else "unfit"
+    n_rarer = round(len(read) * (1 - majority))
+    reading = {"n": len(read), "n_rarer": n_rarer, "kappa_low": low, "kappa_high": high}
+    verdict = judge_fit([reading], **{"is_fresh": False} | about)
     return dict(zip(names, (len(read), accuracy, majority, kappa, low, high, verdict), strict=True))
 
 
 def tabulate_confusion(read, made, labels):
-    """Return how often each label by reading (rows) was given which label (columns)."""
+    """Return how often each label of the reader (rows) was given which label (columns)."""
     axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
-    return pd.crosstab(*axes, rownames=["by reading"], colnames=["given"], dropna=False)
+    return pd.crosstab(*axes, rownames=["the reader's"], colnames=["given"], dropna=False)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------

@@ -9,15 +9,10 @@ Hallucination is a claim that nothing the agent had been shown holds (`futurex.c
 
 import re
 
-import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import split_question
-from helpers.estimates.intervals import (
-    resample_means,
-    summarize_means,
-    take_interval,
-)
+from helpers.estimates.intervals import summarize_clustered
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
@@ -149,40 +144,46 @@ def ask_reasons(consult, cases):
 # --- shares and agreement --------------------------------------------------------------------------------------------
 
 
-def measure_shares(table, rng, by, n_boot=2000):
-    """Return the share of each reason by the columns `by`: n, share, low, high (95%, events drawn anew).
+def measure_shares(table, by, clusters):
+    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, by cluster).
 
-    Raises ValueError for an empty table.
+    `table` has a row a trace; `clusters` maps its events to what they share their luck with. Without an interval below
+    ten clusters. Raises ValueError for an empty table.
     """
     if table.empty:
         raise ValueError("no trace has a reason; record an agent first")
     parts = []
     for keys, part in table.groupby(by):
-        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS})
-        found = summarize_means(marks, rng, n_boot).rename_axis("reason").reset_index()
+        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(part["event_id"])
+        found = summarize_clustered(marks, clusters).rename_axis("reason").reset_index()
         parts.append(found.assign(**dict(zip(by, keys, strict=True))))
     table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})
-    return table[[*by, "reason", "n", "share", "low", "high"]]
+    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
+    return table[[*by, "reason", "n", "n_clusters", "share", "low", "high"]]
 
 
-def measure_evidence(table, rng, n_boot=2000):
-    """Return, by agent, the share of right forecasts among traces that were shown values, less that among the others.
+def measure_evidence(table, control, clusters):
+    """Return what having been shown values goes with: by agent, and for a control that saw no page, on the same events.
 
-    `table` has a row a trace: agent_id, evidence, is_right. Columns: agent_id, n_with, n_without, gap, low, high (95%,
-    events drawn anew); blank where one of the two groups is empty.
+    `table` has a row a trace: event_id, agent_id, evidence, is_right; `control` is is_right by event_id of an agent
+    that cannot have been helped; `clusters` maps events to theirs. A row an agent and `of`: "agent" and "control" (the
+    share of right forecasts where the agent was shown values, less that where not) and "agent minus control". Columns:
+    agent_id, of, n_with, n_without, n_clusters, gap, low, high, p, low_by_event, high_by_event; blank where one of the
+    two groups is empty, intervals also below ten clusters.
     """
     rows = []
     for agent_id, part in table.groupby("agent_id"):
-        has, hit = part["evidence"].eq("values").to_numpy(), part["is_right"].to_numpy(dtype=float)
-        groups = np.column_stack([np.where(has, hit, np.nan), np.where(has, np.nan, hit)])
-        row = {"agent_id": agent_id, "n_with": int(has.sum()), "n_without": int((~has).sum())}
-        gap, low, high = np.nan, np.nan, np.nan
-        if row["n_with"] and row["n_without"]:
-            draws = resample_means(groups, rng, n_boot)
-            gap = hit[has].mean() - hit[~has].mean()
-            low, high = take_interval(draws[:, 0] - draws[:, 1])
-        rows.append(row | {"gap": gap, "low": low, "high": high})
-    return pd.DataFrame(rows)
+        known = part.set_index("event_id").assign(control=control).dropna(subset="control")
+        right = known[["is_right", "control"]].astype(float).set_axis(["agent", "control"], axis=1)
+        right["agent minus control"] = right["agent"] - right["control"]
+        has = known["evidence"].eq("values")
+        strata = [(1, right.index[has]), (-1, right.index[~has])]
+        found, plain = (summarize_clustered(right, by, strata) for by in (clusters, None))
+        found = found.rename(columns={"mean": "gap"}).drop(columns=["se", "n"])
+        found = found.join(plain[["low", "high"]].add_suffix("_by_event")).rename_axis("of").reset_index()
+        rows.append(found.assign(agent_id=agent_id, n_with=has.sum(), n_without=(~has).sum()))
+    columns = "agent_id of n_with n_without n_clusters gap low high p low_by_event high_by_event"
+    return pd.concat(rows, ignore_index=True)[columns.split()]
 
 
 def mark_shown(traces, events):

@@ -1,10 +1,10 @@
 """Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
 
 The paper's name is social-perception-driven data generation. Questions come as JSON lines: `question_id` and `text`
-are needed; `kind`, `abilities`, `environments` are labels by reading, `lacks` names what a question speaks of and did
-not come with, `answer` is what is known beforehand, or `answer_task` the task that has the same answer. A case is an
-annotator's work on a question: the task that it became (of `helpers.liveagentbench.tasks`) and its labelled steps;
-`planted` names the control that a synthetic case must not pass.
+are needed; `kind`, `abilities`, `environments` are labels (ours: by the language model that wrote the questions),
+`lacks` names what a question speaks of and did not come with, `answer` is what is known beforehand, or `answer_task`
+the task that has the same answer. A case is an annotator's work on a question: the task that it became (of
+`helpers.liveagentbench.tasks`) and its labelled steps; `planted` names the control that a synthetic case must not pass.
 """
 
 import json
@@ -21,7 +21,7 @@ from helpers.store import ROOT
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
 ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
 KINDS = ("knowledge", "lookup", "opinion", "work")
-"""What a question is, by reading: known without a tool, found by one search, a matter of taste, or work for a tool."""
+"""What a question is: known without a tool, found by one search, a matter of taste, or work for a tool."""
 CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
 STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
 """A question's way; it goes on only from a stage that keeps it."""

@@ -12,7 +12,7 @@ from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT
 
-LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "labeller", "labelled_date")
+LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "label_by", "labelled_date")
 """Columns of data/labels/questions.csv; the questions' text is not among them."""
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 """ForecastBench's sources of questions that people wrote."""
@@ -57,7 +57,10 @@ def draw_public(questions, rng, n_random, n_charged):
 
 
 def read_labels(path=ROOT / "data/labels/questions.csv"):
-    """Return the labels by reading, columns `LABELS`. Raises Problems for an absent column, a question twice."""
+    """Return a reader's labels, columns `LABELS` (label_by: person, program or language model).
+
+    Raises Problems for an absent column, a question twice.
+    """
     flags = dict.fromkeys(("is_harmful", "is_subjective"), ("True", "False"))
     labels = read_sheet(path, LABELS, key=["question_id"], words=flags)[list(LABELS)]
     return labels.assign(**{flag: labels[flag] == "True" for flag in flags})

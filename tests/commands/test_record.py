@@ -42,6 +42,22 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
 
 
+def test_a_recorded_event_whose_prompt_has_changed_is_asked_again_on_request(recorder, monkeypatch, capsys):
+    record.main(["--arm", "mock-A"])
+    select = record.select_events
+
+    def change_one(arm, events):
+        chosen = select(arm, events)
+        changed = chosen["event_id"] == chosen["event_id"].iloc[0]
+        return chosen.assign(prompt=chosen["prompt"].mask(changed, "How many now?"))
+
+    monkeypatch.setattr(record, "select_events", change_one)
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 3, "complete events are left alone"
+    record.main(["--arm", "mock-A", "--renew"])
+    assert len(recorder.asked) == 4 and capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
+
+
 def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
     n_before = [2]
 

@@ -37,13 +37,17 @@ def describe_arm(arm_id, arm, entry, seconds, whole):
     }
 
 
-def record_arm(arm_id, arm, end=math.inf):
-    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
+def record_arm(arm_id, arm, end=math.inf, *, renews=False):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
+
+    With `renews` the complete ones are gone through instead: where a prompt or a page has changed since, the requests
+    that no recording answers are asked.
+    """
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     whole = read_table("events", arm["window"])
     events = select_events(arm, whole)
     done = list_recorded(arm_id)
-    left = [event for event in events.to_dict("records") if event["event_id"] not in done]
+    left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
     if not left or time.monotonic() > end:
         return len(done)
     with ExitStack() as stack:
@@ -53,7 +57,7 @@ def record_arm(arm_id, arm, end=math.inf):
         stack.callback(door.recordings.close)
         agent = connect_agent(entry, door)
         try:
-            for event in tqdm(left, desc=arm_id, unit="event", initial=len(done), total=len(events)):
+            for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
                 if time.monotonic() > end:
                     break
                 outcome = agent["forecast"](event, crawler)
@@ -117,6 +121,7 @@ def main(arguments=None):
     parser = build_parser("record", __doc__)
     parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
+    parser.add_argument("--renew", action="store_true", help="ask only what recorded events lack since a page changed")
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
     given = parser.parse_args(arguments)
     end = end_after(given.minutes or None)
@@ -128,7 +133,7 @@ def main(arguments=None):
             if given.again:
                 show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
                 continue
-            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
+            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=given.renew)} events recorded")
     except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"daybefore record: {problem}") from None
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ from helpers.futurex.real_time import (
     READING,
     answer_page,
     ask_reader,
+    compare_access,
     connect_near,
     follow_clock,
     list_queries,
@@ -176,27 +177,48 @@ def test_passages_are_read_by_their_newest_date():
     assert read_passages(text, "Roads", 0) == (None, None)
 
 
-def test_summary_ranks_and_small_samples_tell_little():
+def make_scored():
+    """Synthetic: on five pages of eight queries one agent is always right, one on the first half of each, one mute."""
     queries = pd.DataFrame(
-        {"query_id": [f"q{at}" for at in range(40)], "occurred_at": "2016-10-12T05:00", "value": 7.0}
+        {"query_id": [f"q{at}" for at in range(40)], "source_id": [f"s{at % 5}" for at in range(40)]}
     )
+    queries = queries.assign(occurred_at="2016-10-12T05:00", value=7.0)
     good = queries[["query_id"]].assign(agent="good", told_at="2016-10-12T05:00", told=7.0)
     hours = ["2016-10-12T05:00"] * 20 + ["2016-10-12T02:00"] * 20
     poor = good.assign(agent="poor", told=[7.0] * 20 + [6.0] * 20, told_at=hours)
     mute = good.assign(agent="mute", told_at=None, told=np.nan)
-    scored = score_answers(queries, pd.concat([poor, mute, good])).assign(access="direct")
-    table = rank_agents(summarize_agents(scored, np.random.default_rng(0))).set_index("agent")
+    return score_answers(queries, pd.concat([poor, mute, good])).assign(access="direct")
+
+
+def test_summary_ranks_and_small_samples_tell_little():
+    scored = make_scored()
+    table = rank_agents(summarize_agents(scored)).set_index("agent")
     assert table["exact"].to_dict() == {"poor": 0.5, "mute": 0.0, "good": 1.0}
     assert table["rank"].to_dict() == {"good": 1, "poor": 2, "mute": 3}
-    assert table.loc["poor", "staleness"] == 1.5
-    assert np.isnan(table.loc["mute", "staleness"])
-    assert table.loc["poor", "exact_low"] < 0.5 < table.loc["poor", "exact_high"]
+    assert table.loc["poor", "staleness"] == 1.5 and np.isnan(table.loc["mute", "staleness"])
+    assert table.loc["poor", ["exact_least", "exact_most", "n_pages"]].tolist() == [0.5, 0.5, 5]
     assert table.loc["mute", "answered"] == 0
-    small = repeat_small(scored, 5, np.random.default_rng(0), n_boot=8000)
+    small = repeat_small(scored, 1, np.random.default_rng(0), n_boot=8000)
     # with five queries the good one shares the first place where the poor one is right on all five: 1 in 32
-    assert small["best shared"] == pytest.approx(1 / 32, abs=0.01)
+    assert small["n"] == 5 and small["best shared"] == pytest.approx(1 / 32, abs=0.01)
     assert small["another best"] == 0
     assert small["full order"] == pytest.approx(1 - 2 / 32, abs=0.015)
+
+
+def test_pages_and_not_queries_are_drawn():
+    scored = make_scored()
+    one_page = (scored["source_id"] == "s0") & (scored["agent"] != "mute")
+    scored["is_exact"] = np.where(one_page, scored["agent"] == "good", scored["agent"] != "mute")
+    # the two differ on one page of five: drawn with replacement it is missing in (4/5)^5 of the draws
+    large = repeat_small(scored, 200, np.random.default_rng(0), n_boot=3000)
+    assert large["best shared"] == pytest.approx(0.8**5, abs=0.03)
+
+
+def test_what_an_access_costs_is_by_page_and_five_pages_cannot_tell():
+    direct = make_scored()
+    table = compare_access(pd.concat([direct, direct.assign(access="1 h", is_exact=False)])).set_index("agent")
+    assert table.loc["good", ["difference", "n_lower", "n_pages"]].tolist() == [-1, 5, 5]
+    assert table.loc["good", "p"] == 0.0625 and table.loc["mute", "p"] == 1
 
 
 def test_a_reader_sees_the_top_of_the_page_and_its_time_is_read(synthetic):

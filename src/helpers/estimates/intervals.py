@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 
@@ -158,6 +159,42 @@ def _test_means(mean, without, n_clusters):
     half = np.where(is_enough & varies, half, np.nan)
     p = np.where(is_enough, np.where(varies, p, same), np.nan)
     return {"low": mean - half, "high": mean + half, "se": error, "p": p}
+
+
+def flip_signs(differences, clusters=None):
+    """Return the exact two-sided p of paired differences whose sign is chance (a Series; blanks are left out).
+
+    All ways to flip whole clusters count (each row is its own by default), with the share of them whose mean lies as
+    far from 0 as the one seen, or farther. Blank without differences, or with more than 16 clusters: use a t test.
+
+    >>> flip_signs(pd.Series([1.0, 1.0, 1.0])), flip_signs(pd.Series([1.0, 1.0]), pd.Series(["s", "s"]))
+    (0.25, 1.0)
+    """
+    known = differences.dropna()
+    sums = known.groupby(known.index if clusters is None else clusters.reindex(known.index)).sum().to_numpy()
+    if not 0 < len(sums) <= 16:
+        return math.nan
+    signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+    return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
+
+
+def judge_test(estimate, p, alpha=0.05):
+    """Say what a two-sided test says of a statement that holds above 0: holds, fails or cannot tell.
+
+    >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
+    ('holds', 'fails', 'cannot tell', 'cannot tell')
+    """
+    return "cannot tell" if not p < alpha else "holds" if estimate > 0 else "fails"
+
+
+def correct_holm(p):
+    """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
+
+    >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist()
+    [0.02, nan, 0.04]
+    """
+    tested = p.astype(float).dropna()
+    return pd.Series(multipletests(tested, method="holm")[1] if len(tested) else [], tested.index).reindex(p.index)
 
 
 def measure_share(flags):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.estimates.intervals import flatten_summary, summarize_means
+from helpers.estimates.intervals import flip_signs
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.world.crawl import Crawler
@@ -201,18 +201,38 @@ def score_answers(queries, answers):
     )
 
 
-def summarize_agents(scored, rng, n_boot=2000):
-    """Return, by access and agent, n, answered, newest, exact (shares of all queries) and staleness (mean hours).
+def summarize_agents(scored):
+    """Return, by access and agent, n, n_pages, answered, newest, exact (shares of all queries) and staleness (hours).
 
-    Staleness is over answers that name an hour. Exact and staleness have 95% intervals from drawing queries anew. Rows
-    come in the order of first occurrence.
+    Staleness is the mean over answers that name an hour. exact and staleness have their lowest and highest page beside
+    them (*_least, *_most). A page's queries share its publisher, its clock and its wording, so the pages are what luck
+    draws; the topics have fewer than ten, which is too few for an interval. Rows come in the order of first occurrence.
     """
     rows = []
     for (access, agent), part in scored.groupby(["access", "agent"], sort=False):
         values = part[["is_exact", "staleness"]].astype(float).set_axis(["exact", "staleness"], axis=1)
-        row = {"access": access, "agent": agent, "n": len(part), "answered": part["is_answered"].mean()}
-        row |= {"newest": part["is_newest"].mean()}
-        rows.append(row | flatten_summary(summarize_means(values, rng, n_boot)))
+        pages = values.groupby(part["source_id"]).mean()
+        row = {"access": access, "agent": agent, "n": len(part), "n_pages": len(pages)}
+        row |= {"answered": part["is_answered"].mean(), "newest": part["is_newest"].mean()}
+        for name in values:
+            row |= {name: values[name].mean(), f"{name}_least": pages[name].min(), f"{name}_most": pages[name].max()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def compare_access(scored, base="direct"):
+    """Return what an access costs each agent: its share exact less that of `base`, on the same queries, by page.
+
+    Columns: agent, access, n_pages, difference (mean over pages), least, most (lowest and highest page), n_lower (pages
+    on which it is lower) and p, of the exact sign-flip test over pages, which with five cannot be below 0.0625.
+    """
+    exact = scored.pivot_table(index=["agent", "source_id"], columns="access", values="is_exact", aggfunc="mean")
+    rows = []
+    for access in [name for name in scored["access"].unique() if name != base]:
+        for agent, pages in (exact[access] - exact[base]).dropna().groupby("agent", sort=False):
+            row = {"agent": agent, "access": access, "n_pages": len(pages), "difference": pages.mean()}
+            row |= {"least": pages.min(), "most": pages.max(), "n_lower": int((pages < 0).sum())}
+            rows.append(row | {"p": flip_signs(pages.droplevel("agent"))})
     return pd.DataFrame(rows)
 
 
@@ -221,18 +241,23 @@ def rank_agents(summary):
     return summary.assign(rank=summary.groupby("access")["exact"].rank(ascending=False, method="min").astype(int))
 
 
-def repeat_small(scored, n, rng, n_boot=2000):
-    """Return how well `n` queries drawn from all tell the agents' order: shares of draws with what each shows.
+def repeat_small(scored, n_each, rng, n_boot=2000):
+    """Return how well as many pages as there are, `n_each` queries on each, tell the agents' order: shares of draws.
 
-    full order: no two agents equal and all in the order of all queries; best shared: several are best; another best:
-    the best is not that of all queries. `scored` is of one access.
+    Pages are drawn first, then queries of each. Columns: n_pages, n (queries), full order: no two agents equal and all
+    in the order of all queries; best shared: several are best; another best: the best is not that of all queries.
+    `scored` is of one access.
     """
-    matrix = scored.pivot(index="query_id", columns="agent", values="is_exact").astype(float)
+    matrix = scored.pivot(index=["source_id", "query_id"], columns="agent", values="is_exact").astype(float)
     means = matrix.mean().sort_values(ascending=False, kind="stable")
-    values, draws = matrix[means.index].to_numpy(), rng.integers(len(matrix), size=(n_boot, n))
-    small = values[draws].mean(axis=1)
+    pages = [part[means.index].to_numpy() for _, part in matrix.groupby(level="source_id")]
+    small = np.empty((n_boot, len(means)))
+    for at in range(n_boot):
+        drawn = [pages[page] for page in rng.integers(len(pages), size=len(pages))]
+        small[at] = np.mean([part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0)
+    small = small.round(9)
     best = small.max(axis=1, keepdims=True)
     full = (np.diff(small, axis=1) < 0).all(axis=1)
     shared = (small == best).sum(axis=1) > 1
-    other = ~shared & (small[:, 0] < best[:, 0])
-    return {"n": n, "full order": full.mean(), "best shared": shared.mean(), "another best": other.mean()}
+    found = {"full order": full, "best shared": shared, "another best": ~shared & (small[:, 0] < best[:, 0])}
+    return {"n_pages": len(pages), "n": n_each * len(pages)} | {name: flags.mean() for name, flags in found.items()}

@@ -85,6 +85,19 @@ def test_summary_finds_planted_rates_and_counts_what_is_missing():
     assert row["verdict"] == "cannot tell"
 
 
+def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
+    rng = np.random.default_rng(4)
+    rows = [
+        pd.DataFrame(make_table(*[(100, 120, 110 if won else 90) for won in flips]))
+        for flips in rng.random((20, 51)) < 0.5
+    ]
+    judged = judge(pd.concat([part.assign(agent=f"a{at}") for at, part in enumerate(rows)], ignore_index=True))
+    table = summarize_agents(judged, rng, n_boot=50)
+    assert table["p"].min() < 0.2 and (table["p_holm"] > 0.05).all(), "the best of twenty coins is still a coin"
+    sure = summarize_agents(judge(make_table(*[(100, 120, 110)] * 51)), rng, n_boot=50)
+    assert sure["p_holm"].iloc[0] < 1e-9
+
+
 def test_verdict_rests_on_the_paired_difference():
     # errors differ widely between items, but the agent is 1% nearer on every one: only a paired interval sees it
     rows = [(100 + 5 * at, 100, 100 + 5 * at - 1) for at in range(1, 6)]

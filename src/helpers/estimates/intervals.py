@@ -178,13 +178,13 @@ def flip_signs(differences, clusters=None):
     return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
-def judge_test(estimate, p, alpha=0.05):
+def judge_test(estimate, p):
     """Say what a two-sided test says of a statement that holds above 0: holds, fails or cannot tell.
 
     >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
     ('holds', 'fails', 'cannot tell', 'cannot tell')
     """
-    return "cannot tell" if not p < alpha else "holds" if estimate > 0 else "fails"
+    return "cannot tell" if not p < 0.05 else "holds" if estimate > 0 else "fails"
 
 
 def correct_holm(p):

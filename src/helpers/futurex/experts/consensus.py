@@ -18,9 +18,10 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from helpers.estimates.agreement import compare_scores
-from helpers.estimates.intervals import flatten_summary, judge_interval, summarize_means
+from helpers.estimates.intervals import correct_holm, flatten_summary, judge_interval, summarize_means
 from helpers.formats.folder import read_number
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 
@@ -117,7 +118,9 @@ def summarize_agents(judged, rng, n_boot=2000):
     Columns: metric, agent, n (forecasts), n_asked, coverage, n_ties, win_rate (ties count in the denominator),
     win_rate_untied (ties excluded; blank when all tie), mape, mape_consensus (of the same items), mape_gap (paired,
     agent minus consensus), with *_low and *_high from drawing items anew, and verdict ("holds" when the agent's MAPE
-    lies below the consensus's). An agent without any forecast on a metric raises ValueError.
+    lies below the consensus's). p is the exact binomial test of the win rate being one half, p_holm corrects it for all
+    rows. Items count as independent of each other throughout: where one event moves them all (an election its states),
+    all of it is about that event. An agent without any forecast on a metric raises ValueError.
     """
     rows = []
     for (metric, agent), part in judged.groupby(["metric", "agent"], sort=False):
@@ -130,11 +133,13 @@ def summarize_agents(judged, rng, n_boot=2000):
         values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
         row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
         row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
+        row["p"] = stats.binomtest(int(won.sum()), len(won)).pvalue
         summary = summarize_means(values, rng, n_boot)
         row |= flatten_summary(summary.assign(low=math.nan, high=math.nan) if len(kept) < 2 else summary)
         verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
         rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=correct_holm(table["p"]))
 
 
 def measure_recall(forecasts, rng, metric="lead", n_boot=2000):

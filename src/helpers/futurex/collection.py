@@ -3,6 +3,8 @@
 The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 and 4, made from a window's own events.
 """
 
+import math
+
 import pandas as pd
 
 from helpers import papers
@@ -122,24 +124,45 @@ def count_pipeline(sources, sites, screenings):
 
 
 def compare_counts(events, sites, screenings):
-    """Return the paper's numbers of sources, templates, candidates and events beside ours: what, FutureX, ours,
-    difference, likely reason."""
-    ours = count_curation(screenings).set_index(["branch", "step"])["n_left"]
+    """Return what the paper prints of its events beside ours: place, what, FutureX, ours, difference, likely reason.
+
+    Counts of a week are of seven of our days; where the paper counts a week and we count more days, its week is scaled.
+    Sites that the paper collected have no number here: ours were chosen one by one.
+    """
+    n_days, is_market = events["as_of"].nunique(), events["event_id"].str.contains("-market-")
+    weeks, left = n_days / 7, count_curation(screenings).set_index(["branch", "step"])["n_left"]
     paper = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
-    n_domains = papers.load_published("futurex", "fig4_domains")["domain"].nunique()
-    n_days, total = events["as_of"].nunique(), paper["events_jul20_aug3"]
-    a_week = round(ours["template", "collected"] * 7 / n_days)
+    stated = papers.load_published("futurex", "statements", dtype=str).set_index("name")["value"]
+    drawn = papers.load_published("futurex", "fig4_domains")
+    _, unsuitable, binary = (step for step, _ in STEPS)
+    total, scaled, chosen = paper["events_jul20_aug3"], "its week, scaled", "ours were chosen one by one"
     rows = [
-        ("sources", paper["after_manual_review"], len(sites), "recorded series of 2016 that may be passed on"),
-        ("daily templates", paper["daily_templates"], sites["n_daily"].sum(), "several templates a source"),
-        ("weekly templates", paper["weekly_templates"], sites["n_weekly"].sum(), "some series come out weekly only"),
-        ("candidates from templates a week", paper["open_ended_per_week"], a_week, "yes/no templates are among ours"),
-        (f"events in {n_days} days", total, len(events), "fewer market questions"),
-        ("events a day", total / n_days, len(events) / n_days, "the same"),
-        ("domains", n_domains, events["domain"].nunique(), "Transport is ours"),
+        ("Figure 2", "sites collected", paper["website_pool"], math.nan, chosen),
+        ("Figure 2", "sites after the models' check", paper["after_llm_check"], math.nan, chosen),
+        ("Figure 2", "sites after review: sources", paper["after_manual_review"], len(sites), "what may be passed on"),
+        ("Figure 3", "daily templates", paper["daily_templates"], sites["n_daily"].sum(), "several a source"),
+        ("Figure 3", "weekly templates", paper["weekly_templates"], sites["n_weekly"].sum(), "weekly series"),
     ]
-    table = pd.DataFrame(rows, columns=["what", "FutureX", "ours", "likely reason"])
-    table.insert(3, "difference", table["ours"] - table["FutureX"])
+    steps = [
+        ("market", "collected", "prediction_market_crawled_week", "one market"),
+        ("market", unsuitable, "after_harmful_subjective_drop", "none is written by a user"),
+        ("market", binary, "after_yes_no_downsample", "many have three options"),
+        ("template", "collected", "open_ended_per_week", "yes/no templates are among ours"),
+    ]
+    for branch, step, name, why in steps:
+        rows.append(("Figure 3", f"{branch}, a week: {step}", paper[name], left[branch, step] / weeks, why))
+    templates, markets = paper["open_ended_per_week"] * weeks, paper["after_yes_no_downsample"] * weeks
+    rows += [
+        ("Figure 3", f"template events in {n_days} days", templates, (~is_market).sum(), scaled),
+        ("Figure 3", f"market events in {n_days} days", markets, is_market.sum(), scaled),
+        ("Figure 4", f"events in {n_days} days", total, len(events), "fewer from templates, more from the market"),
+        ("3.2.3", "events a day", total / n_days, len(events) / n_days, "the same"),
+        ("Figure 4", "domains", drawn["domain"].nunique(), events["domain"].nunique(), "Transport is ours"),
+        ("Figure 4", "sub-domains", len(drawn), events["subdomain"].nunique(), "fewer sources"),
+        ("Table 1", "events a week", float(stated["events_a_week"]), len(events) / weeks, "it prints about 500"),
+    ]
+    table = pd.DataFrame(rows, columns=["place", "what", "FutureX", "ours", "likely reason"])
+    table.insert(4, "difference", table["ours"] - table["FutureX"])
     return table
 
 
@@ -223,14 +246,16 @@ def count_levels(events):
 
 
 def describe_tiers(events):
-    """Return Table 3 from our own events: a row a level with its kinds, its options and its median volatility."""
+    """Return Table 3: the paper's row of each level (event type, how much planning, reasoning and searching it says
+    that the level takes) beside what our events of the level are: kinds, options, median volatility, n_events."""
     rows = []
     for level, part in events.groupby("level"):
         n_options = part["options"].map(lambda cell: len(parse_json(cell) or {}))
         span = f"{n_options.min()} to {n_options.max()}" if n_options.max() else "none"
         volatility = part.loc[part["kind"].isin(OPEN_KINDS), "volatility"].median()
         rows.append((level, ", ".join(sorted(part["kind"].unique())), span, volatility, len(part)))
-    return pd.DataFrame(rows, columns=["level", "kinds", "options", "median_volatility", "n_events"])
+    ours = pd.DataFrame(rows, columns=["level", "kinds", "options", "median_volatility", "n_events"])
+    return papers.load_published("futurex", "table3_tiers").drop(columns="section").merge(ours, on="level", how="left")
 
 
 def choose_examples(events, by):

@@ -48,6 +48,14 @@ CASES = [
     ("same_set", "a|b", [["b|a|c"]], 0, "b|a|c", False),
     ("subset", "a|b", [["b|c"], ["a"]], 0, "b|c|a", True),
     ("subset", "a|d", [["b|c"], ["a"]], 0, "b|c|a", False),
+    ("disjoint", "a|b", [["c"], ["d|e"]], 0, "c|d|e", True),
+    ("disjoint", "a|b", [["c"], ["d|b"]], 0, "c|d|b", False),
+    ("readings", 30000, [[600, 522]], 0, 1122, False),
+    ("readings", 13, [[6], [7]], 0, 13, True),
+    ("readings", "a|b", [["b"], ["a"]], 0, "b|a", True),
+    ("readings", "each", [["some"]], 0, "some", False),
+    ("first_gap", None, [[9], [1], [5], [3], [2], [2]], 0, "8 against 2", True),
+    ("first_gap", None, [[9], [1], [5], [14]], 0, "8 against 9", False),
     ("order", None, [[3], [1, 3], [1]], 0, "3 > 2 > 1", True),
     ("order", None, [[3], [3]], 0, "3 > 3", False),  # a tie is no order
     ("gaps_fall", None, [[1], [4], [5], [3]], 0, "3 > 2", True),  # whatever the sign
@@ -78,6 +86,7 @@ CASES = [
     ("pooled", 50, [[60], [10], [20], [10], [24]], 0.05, "33.33 to 50", True),  # 6 and 2 right, and all 4 outside
     ("pooled", 54.2, [[60], [10], [20], [10], [24]], 0.05, "33.33 to 50", False),
     ("pooled", 29.2, [[60], [10], [20], [10], [24]], 0.05, "33.33 to 50", False),
+    ("pooled", 50, [[60], [10], [20], [7, 10], [24]], 0.05, "33.33 to 50", True),  # 20% fits 2 of 10, not 1 of 7
     ("rest_above", None, [[60], [10], [50], [5]], 0, "50 against 70", True),
     ("rest_above", None, [[60], [10], [65], [5]], 0, "65 against 55", False),
     ("binned_mean", 30, [[2], [0], [10], [1], [11], [90]], 0, "3.667 to 36.67", True),

@@ -183,6 +183,22 @@ def _compare_subset(published, groups, tolerance):
     return others, set(published.split("|")) <= set(others.split("|"))
 
 
+def _compare_disjoint(published, groups, tolerance):
+    """No name of the published list, separated by `|`, is in the other lists."""
+    others = "|".join(_flatten(groups))
+    return others, not set(published.split("|")) & set(others.split("|"))
+
+
+def _compare_readings(published, groups, tolerance):
+    """Two places read alike: the sum of the operands, or the set of their names, is what `published` says."""
+    others = _flatten(groups)
+    if published is None:
+        return None, None
+    if isinstance(published, str):
+        return "|".join(others), set(published.split("|")) == set("|".join(others).split("|"))
+    return math.fsum(others), match_values(published, math.fsum(others), tolerance)
+
+
 def _compare_order(published, groups, tolerance):
     """The groups' means fall strictly from first to last."""
     means = [_mean(group) for group in groups]
@@ -194,6 +210,13 @@ def _compare_gaps(published, groups, tolerance):
     means = [_mean(group) for group in groups]
     gaps = [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
     return " > ".join(f"{gap:.4g}" for gap in gaps), all(a > b for a, b in zip(gaps, gaps[1:], strict=False))
+
+
+def _compare_first_gap(published, groups, tolerance):
+    """The gap between the first two groups' means, without its sign, is above that between each later two."""
+    means = [_mean(group) for group in groups]
+    first, *rest = [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
+    return f"{first:.4g} against {max(rest):.4g}", first > max(rest)
 
 
 def _compare_dates(published, groups, tolerance):
@@ -275,12 +298,15 @@ def _compare_partition(published, groups, tolerance):
 def _compare_pooled(published, groups, tolerance):
     """A percentage of a total lies between what its parts give when all is wrong, or all right, outside them.
 
-    Operands: a percentage and a size for each part, then the total.
+    Operands: a percentage and a size for each part, then the total. Of several sizes the one counts that the
+    percentage fits best.
     """
-    *parts, total = _flatten(groups)
-    percents, sizes = parts[::2], parts[1::2]
-    right = sum(round(percent / 100 * size) for percent, size in zip(percents, sizes, strict=True))
-    low, high = 100 * right / total, 100 * (right + total - sum(sizes)) / total
+    *parts, total = groups
+    total, right, held = sum(total), 0, 0
+    for (percent,), sizes in zip(parts[::2], parts[1::2], strict=True):
+        size = min(sizes, key=lambda size: abs(100 * round(percent / 100 * size) / size - percent))
+        right, held = right + round(percent / 100 * size), held + size
+    low, high = 100 * right / total, 100 * (right + total - held) / total
     return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
 
 
@@ -303,8 +329,11 @@ JUDGEMENTS = {
     "same": _compare_same,
     "same_set": _compare_sets,
     "subset": _compare_subset,
+    "disjoint": _compare_disjoint,
+    "readings": _compare_readings,
     "order": _compare_order,
     "gaps_fall": _compare_gaps,
+    "first_gap": _compare_first_gap,
     "dates_rise": _compare_dates,
     "highest": _compare_highest,
     "within": _compare_within,

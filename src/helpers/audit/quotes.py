@@ -9,7 +9,7 @@ import re
 import pandas as pd
 
 from helpers import papers
-from helpers.audit.ledger import DERIVED, find_cells, load_claims, read_value
+from helpers.audit.ledger import DERIVED, find_cells, load_claims, read_value, resolve_reference
 
 N_CELLS = 4
 """Of a longer row or column of a table the first so many cells are quoted."""
@@ -78,7 +78,7 @@ def quote_reference(reference, paper, folder=papers.FOLDER, copy=None):
     >>> quote_reference("@crawl_hours.0", "futurex")
     '14 (3.2.4)'
     >>> quote_reference("table5_planning_scores[Qwen3-32b].plan_actionability", "futurex")
-    'Table 5, Qwen3-32b, plan actionability: 7'
+    'Table 5, Qwen3-32b, plan actionability: 4'
     """
     if isinstance(read_value(reference), float):
         return reference
@@ -86,11 +86,9 @@ def quote_reference(reference, paper, folder=papers.FOLDER, copy=None):
         inner = [quote_reference(name, paper, folder, copy) for name in derived["references"].split(", ")]
         return f"{derived['kind']} of {' and '.join(inner)}"
     if reference.startswith("@"):
-        name, _, part = reference[1:].partition(".")
-        entry = papers.list_constants(paper, folder).set_index("name").loc[name]
-        value = papers.get_constant(paper, name, folder)
-        value = value[int(part) if part.isdigit() else part] if part else value
-        return f"{value} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
+        entry = papers.list_constants(paper, folder).set_index("name").loc[reference[1:].partition(".")[0]]
+        values = ", ".join(str(value) for value in resolve_reference(reference, paper, folder))
+        return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
     return _quote_cells(find_cells(reference, paper, folder), paper, folder, copy)
 
 

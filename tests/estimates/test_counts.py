@@ -38,6 +38,10 @@ def test_parts_leave_over_no_more_than_lies_in_none_of_them():
     table = pd.DataFrame({"subject": ["x", "y"], "all": [50.0, 100.0], "a": [40.0, 40.0], "b": [50.0, 50.0]})
     totals = check_totals(count_cells(table, {"all": 10, "a": 5, "b": 4}), "all", ["a", "b"])
     assert totals["left_over"].tolist() == [1, 6] and totals["is_possible"].tolist() == [True, False]
+    twice = pd.DataFrame({"subject": ["x", "y"], "all": [30.0, 90.0], "a": [60.0, 20.0], "b": [50.0, 25.0]})
+    cells = count_cells(twice, {"all": 10, "a": 5, "b": 4})
+    assert check_totals(cells, "all", ["a", "b"])["is_possible"].tolist() == [False, False]
+    assert check_totals(cells, "all", ["a", "b"], may_overlap=True)["is_possible"].tolist() == [True, False]
 
 
 def test_a_column_of_zeros_says_nothing():

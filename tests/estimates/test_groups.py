@@ -104,7 +104,8 @@ def test_the_index_is_the_boards_on_yes_no_events_only():
     scores = pd.DataFrame(
         {"event_id": ["e1", "e2", "e3"], "agent_id": "a", "metric": "brier", "score": [0.5, 0.5, 2.0]}
     )
-    row = groups.measure_index(scores, events, make_rng()).iloc[0]
-    assert (row["index"], row["low"], row["high"], row["n"]) == (50, 50, 50, 2), "always 0.5 gets 50"
+    row = groups.measure_index(scores, events).iloc[0]
+    assert (row["index"], row["n"]) == (50, 2), "always 0.5 gets 50"
+    assert row[["low", "high", "low_by_event"]].isna().all(), "two events are no interval"
     with pytest.raises(ValueError, match="probability"):
-        groups.measure_index(scores[scores["event_id"] == "e3"], events, make_rng())
+        groups.measure_index(scores[scores["event_id"] == "e3"], events)

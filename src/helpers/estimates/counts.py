@@ -81,15 +81,15 @@ def count_cells(table, sizes):
     return pd.DataFrame(rows, columns=["subject", "column", "percent", "size", "count", "shown", "is_given"])
 
 
-def check_totals(cells, whole, parts):
+def check_totals(cells, whole, parts, *, may_overlap=False):
     """Return by subject how many of the whole's right answers lie in none of the parts, and whether that can be.
 
-    The parts are told apart from each other (no task lies in two), so what is left over must be 0 or more, and at most
-    the tasks that no part holds. Columns subject, whole, parts, left_over, is_possible.
+    What is left over can be at most the tasks that no part holds, and, where no task lies in two parts, must be 0 or
+    more; parts that `may_overlap` can hold a right answer twice. Columns subject, whole, parts, left_over, is_possible.
     """
     counts = cells.pivot(index="subject", columns="column", values="count").loc[cells["subject"].unique()]
     sizes = cells.drop_duplicates("column").set_index("column")["size"]
     spare = sizes[whole] - sizes[list(parts)].sum()
     left = counts[whole] - counts[list(parts)].sum(axis=1)
     table = pd.DataFrame({"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1), "left_over": left})
-    return table.assign(is_possible=left.between(0, spare)).rename_axis("subject").reset_index()
+    return table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0))).rename_axis("subject").reset_index()

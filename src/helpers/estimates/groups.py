@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.estimates.intervals import resample_means, summarize_clustered, summarize_means, take_interval
+from helpers.estimates.intervals import find_clusters, summarize_clustered, summarize_means
 from helpers.outcomes.scores import build_matrix, convert_brier, select_headline
 from helpers.store import parse_json
 
@@ -59,22 +59,23 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
     return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
 
 
-def measure_index(scores, events, rng, n_boot=2000):
-    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first: agent_id, index, low, high, n.
+def measure_index(scores, events):
+    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first, with n, n_clusters and intervals.
 
     The Brier score of two options is half of the kit's `brier`, which sums over both. Agents without a probability are
-    left out; intervals (95%) draw the events anew. Raises ValueError when no agent has one.
+    left out. Columns: agent_id, index, low, high (95%, by the events' cluster; blank below ten clusters), low_by_event,
+    high_by_event, n, n_clusters. Raises ValueError when no agent has a probability.
     """
     options = events["options"].map(parse_json)
     yes_no = events.loc[[bool(given) and set(given.values()) == {"Yes", "No"} for given in options], "event_id"]
     rows = scores[(scores["metric"] == "brier") & scores["event_id"].isin(yes_no) & scores["score"].notna()]
     if rows.empty:
         raise ValueError("no agent gave a probability on a yes/no event")
-    table = []
-    for agent_id, part in rows.groupby("agent_id"):
-        brier = part.groupby("event_id")["score"].mean() / 2
-        draws = convert_brier(resample_means(brier.to_frame(), rng, n_boot)[:, 0])
-        low, high = take_interval(draws)
-        row = {"agent_id": agent_id, "index": float(convert_brier(brier.mean())), "low": low, "high": high}
-        table.append(row | {"n": len(brier)})
-    return pd.DataFrame(table).sort_values("index", ascending=False, ignore_index=True)
+    brier = rows.pivot_table(index="event_id", columns="agent_id", values="score", aggfunc="mean") / 2
+    found, plain = (summarize_clustered(brier, by) for by in (find_clusters(events)[0], None))
+    table = pd.DataFrame({"index": convert_brier(found["mean"])}, found.index)
+    for name, part in (("", found), ("_by_event", plain)):
+        ends = part[["high", "low"]].clip(0, 1)  # a small Brier score is a large index
+        table[[f"low{name}", f"high{name}"]] = convert_brier(ends)
+    table = table.assign(n=found["n"], n_clusters=found["n_clusters"]).reset_index()
+    return table.sort_values("index", ascending=False, ignore_index=True)

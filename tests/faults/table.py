@@ -60,11 +60,13 @@ def play_fault(function):
 
 def list_faults():
     """Return {family: {fault: (what must hold, function)}}, what they need imported before the first fork."""
-    from faults import lying
+    from faults import crawling, killing, lying
 
     lying.warm_up()
     rooms = {
+        "killed": killing,
         "a lying provider": lying,
+        "a lying site": crawling,
     }
     return {family: room.PLAYS for family, room in rooms.items()}
 

@@ -1,0 +1,264 @@
+"""Runs killed at 100 seeded moments, whole and worker by worker; ledgers that eight processes write at once."""
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from contextlib import closing, suppress
+from functools import lru_cache, partial
+from pathlib import Path
+
+from builders import PRICED
+from faults.lying import open_to
+from faults.table import FORK
+from mock_provider import Server
+
+from helpers.agents.ledger import KEPT, list_done, open_ledger, read_runs, save_questions, save_run, write_create_sql
+from helpers.agents.registry import load_agents
+from helpers.agents.runs import run_agents
+from helpers.models.llm import ask
+from helpers.servers import run_server
+from helpers.store import read_table
+from helpers.world.crawl import open_world
+
+SEED, WORKERS = 15, 4
+BASELINES, SLOW_S = ("last_value", "mean_of_7"), 0.1
+"""The baselines that are killed; each takes a while more for a question, so that 20 kills find them at work."""
+
+
+def ask_model(door, event, world):
+    """Answer with what the mock provider says, the way that prompted agents do: recorded, with a trace."""
+    row = ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
+    trace = [{"step_type": "answer", "content": row["content"], "n_output_tokens": row["n_output_tokens"]}]
+    return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
+
+
+def run_model(path, address, events):
+    """Put the model to events, four questions at once."""
+    door = open_to(address, live=True)
+
+    def forecast(event, world):
+        return ask_model(door, event, world)
+
+    agents = {"mock": {"forecast": forecast, "category": "base_model"}}
+    run_agents(agents, events, dict, path, window="A", mode="thread", workers=WORKERS)
+
+
+def forecast_slowly(name, event, world):
+    """Answer as a baseline does, after a while, in a worker process."""
+    time.sleep(float(os.environ.get("SLOW_S", SLOW_S)))
+    return load_baselines()[name]["forecast"](event, world)
+
+
+@lru_cache(maxsize=1)
+def load_baselines():
+    """Return the baselines that are killed."""
+    return {name: agent for name, agent in load_agents(wanted=()).items() if name in BASELINES}
+
+
+def run_baselines(path, opener, events, slow_s=SLOW_S):
+    """Put two baselines to events, in four worker processes."""
+    os.environ["SLOW_S"] = str(slow_s)
+    agents = {name: agent | {"forecast": partial(forecast_slowly, name)} for name, agent in load_baselines().items()}
+    run_agents(agents, events, opener, path, window="A", mode="process", workers=WORKERS)
+
+
+def kill_often(run, n_kills, least_s, most_s):
+    """Start a run again and again in a session of its own, and kill all of it at a seeded moment."""
+    rng = random.Random(SEED)
+    for _ in range(n_kills):
+        process = FORK.Process(target=lead_session, args=(run,))
+        process.start()
+        time.sleep(rng.uniform(least_s, most_s))
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+        if process.exitcode != -signal.SIGKILL:
+            raise RuntimeError(f"the run was over before it was killed (it left with {process.exitcode})")
+
+
+def lead_session(run):
+    """Do a run in a session of its own, that it can be killed with all its processes."""
+    os.setsid()
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    run()
+
+
+def finish(run):
+    """Let a run come to its end. Raises RuntimeError when it does not."""
+    process = FORK.Process(target=run)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise RuntimeError(f"the run that was to end the others left with {process.exitcode}")
+
+
+def kill_workers(run, n_kills, least_s, most_s):
+    """Start a run and kill one of its worker processes at seeded moments, as often as said."""
+    rng, n_killed = random.Random(SEED), 0
+    while n_killed < n_kills:
+        process = FORK.Process(target=lead_session, args=(run,))
+        process.start()
+        while process.is_alive() and n_killed < n_kills:
+            time.sleep(rng.uniform(least_s, most_s))
+            workers = [pid for pid in list_children(process.pid) if "spawn_main" in read_command(pid)]
+            if workers:
+                with suppress(ProcessLookupError):
+                    os.kill(rng.choice(workers), signal.SIGKILL)
+                    n_killed += 1
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+
+
+def list_children(pid):
+    """Return the processes that a process has started, sorted."""
+    with suppress(OSError):
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        return sorted(int(child) for task in tasks for child in (task / "children").read_text().split())
+    return []
+
+
+def read_command(pid):
+    """Return a process's command line, "" when it is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def count_faults(path, n_events, n_runs):
+    """Return {fault: how many} of a ledger: questions lost, twice, or whose prediction or trace is not there."""
+    with closing(sqlite3.connect(path)) as ledger:
+
+        def count(sql):
+            return ledger.execute(sql).fetchone()[0]
+
+        keys = "run_id, event_id, sample"
+        n = count(f"SELECT count(*) FROM (SELECT DISTINCT {keys} FROM replies WHERE status = 'ok')")
+        twice = {f"{table} twice": count(f"SELECT count(*) - count(DISTINCT run_id || event_id) FROM {table}")
+                 for table in ("replies", "predictions")}  # fmt: skip
+        without = {
+            f"without a {name}": count(
+                f"SELECT count(*) FROM replies WHERE ({keys}) NOT IN (SELECT {keys} FROM {table})"
+            )
+            for name, table in (("prediction", "predictions"), ("trace", "traces"))
+        }
+        runs = {"runs too many": count("SELECT count(*) FROM runs") - n_runs}
+        sound = {"unsound": int(ledger.execute("PRAGMA integrity_check").fetchone()[0] != "ok")}
+    return {"lost": n_runs * n_events - n} | twice | without | runs | sound
+
+
+def tell_faults(faults):
+    """Return (whether there are none, them in words)."""
+    return not any(faults.values()), ", ".join(f"{n} {name}" for name, n in faults.items())
+
+
+def kill_model(n_kills, n_events, folder):
+    """Kill a run of a model, four questions under way, and count the requests that came again."""
+    events, path = read_table("events", "A").head(n_events), Path(folder) / "ledger.sqlite"
+    ours, theirs = FORK.Pipe()
+    server = FORK.Process(target=serve_counting, args=(theirs,), daemon=True)
+    server.start()
+    address = ours.recv()
+    run_model(Path(folder) / "first.sqlite", address, events.head(1))  # what a fork finds imported is quick
+    run = partial(run_model, path, address, events)
+    kill_often(run, n_kills, 0.0, 0.6)
+    n_left = n_events - len(read_runs(path, "replies"))
+    finish(run)
+    ours.send(None)
+    n_requests = ours.recv()
+    n_again, allowed = n_requests - n_events, n_kills * WORKERS  # the first run's reply is recorded for all
+    faults = count_faults(path, n_events, 1) | {"requests too many": max(0, n_again - allowed)}
+    faults["runs over before the last kill"] = int(not n_left)
+    return n_kills, *tell_faults(faults), {"n_repeated": n_again, "n_left_at_last_kill": n_left}
+
+
+def serve_counting(pipe):
+    """Serve a mock provider in a process of its own; tells its address, and at the end how often it was asked."""
+    with run_server(server := Server(latency_s=0.05)):
+        pipe.send(server.address)
+        pipe.recv()
+        pipe.send(sum(server.counts.values()))
+
+
+def kill_baselines(how, n_kills, least_s, most_s, folder):
+    """Kill runs of two baselines, whole or a worker; what is stored at the end equals a run that nobody killed."""
+    events, path, quiet = read_table("events", "A"), Path(folder) / "ledger.sqlite", Path(folder) / "quiet.sqlite"
+    with open_world() as opener:
+        how(partial(run_baselines, path, opener, events), n_kills, least_s, most_s)
+        n_left = len(BASELINES) * len(events) - len(read_runs(path, "replies"))
+        for ledger in (path, quiet):
+            finish(partial(run_baselines, ledger, opener, events, slow_s=0))
+    differ = {f"{table} differ": int(not read_runs(path, table).equals(read_runs(quiet, table))) for table in KEPT}
+    differ["runs over before the last kill"] = int(not n_left)
+    faults = count_faults(path, len(events), len(BASELINES)) | differ
+    return n_kills, *tell_faults(faults), {"n_left_at_last_kill": n_left}
+
+
+# --- eight writers ----------------------------------------------------------------------------------------------------
+
+N_WRITERS, N_ROUNDS = 8, 100
+
+
+def write_questions(path, name, start_at, n):
+    """Open a ledger at a moment and store questions, some of which another writer stores too."""
+    time.sleep(max(0.0, start_at - time.time()))
+    with closing(open_ledger(path)) as ledger:
+        for run_id in (name, "shared"):
+            save_run(ledger, {"run_id": run_id, "agent_id": "a"})
+            for i in range(n):
+                key = {"run_id": run_id, "event_id": f"e{i}", "sample": 0}
+                steps = [key | {"step": 0}, key | {"step": 1}]
+                save_questions(ledger, [(key | {"status": "ok"}, key | {"value": "1"}, steps)])
+        assert len(list_done(ledger, "shared")) == n
+
+
+def make_old(path):
+    """Make a ledger as an older kit left it: no write-ahead log, a column and a table fewer."""
+    with closing(sqlite3.connect(path)) as ledger:
+        for name in KEPT[:-1]:
+            ledger.execute(write_create_sql(name).replace(" model_s,", ""))
+
+
+def write_at_once(is_old, folder, n=2):
+    """Let eight processes open and write a ledger in the same moment, again and again."""
+    faults = dict.fromkeys(("writers refused", "rows lost", "rows twice"), 0)
+    for i in range(N_ROUNDS):
+        path = Path(folder) / f"{i}.sqlite"
+        if is_old:
+            make_old(path)
+        start_at = time.time() + 0.05
+        jobs = [FORK.Process(target=write_questions, args=(path, f"r{j}", start_at, n)) for j in range(N_WRITERS)]
+        for job in jobs:
+            job.start()
+        for job in jobs:
+            job.join()
+        faults["writers refused"] += sum(job.exitcode != 0 for job in jobs)
+        wanted = {"runs": N_WRITERS + 1, "replies": n * (N_WRITERS + 1), "traces": 2 * n * (N_WRITERS + 1)}
+        for table, rows in wanted.items():
+            found = len(read_runs(path, table))
+            faults["rows lost"] += max(0, rows - found)
+            faults["rows twice"] += max(0, found - rows)
+        path.unlink()
+    return N_ROUNDS, *tell_faults(faults)
+
+
+NOTHING = "0 lost, 0 twice, 0 without a trace"
+PLAYS = {
+    "kill -9, a model, four questions under way": (
+        f"{NOTHING}, at most one repeated request a worker a kill",
+        partial(kill_model, 60, 1000),
+    ),
+    "kill -9, baselines in four workers": (
+        f"{NOTHING}, the rows of a run that nobody killed",
+        partial(kill_baselines, kill_often, 20, 0.5, 5.0),
+    ),
+    "kill -9 of a worker, baselines in four": (
+        f"{NOTHING}, the rows of a run that nobody killed",
+        partial(kill_baselines, kill_workers, 20, 0.3, 1.5),
+    ),
+    "eight writers on a new ledger": ("nobody is refused, 0 lost, 0 twice", partial(write_at_once, False)),
+    "eight writers on an old ledger": ("nobody is refused, 0 lost, 0 twice", partial(write_at_once, True)),
+}

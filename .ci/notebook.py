@@ -36,6 +36,7 @@ def run_notebook(name, follows=None, work=Path(".make")):
     `follows` are the notebooks whose outputs it may read; None, by hand, asks nothing and tells make nothing.
     """
     source, partial, staged = Path("notebooks", f"{name}.ipynb"), work / f"{name}.partial.ipynb", work / f"{name}.out"
+    check_notebook(source)
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
     notes = work / f"{name}.reads"
@@ -57,6 +58,15 @@ def run_notebook(name, follows=None, work=Path(".make")):
         (work / f"{name}.d").write_text(write_rules(name, follows, reads, written), encoding="utf-8")
     notes.unlink()
     shutil.rmtree(staged)
+
+
+def check_notebook(source):
+    """Exit with a message unless a file is a notebook, before anything is made of it."""
+    try:
+        nbformat.validate(nbformat.read(source, as_version=4))
+    except (ValueError, TypeError, AttributeError, KeyError, nbformat.ValidationError) as error:
+        said = str(error).splitlines()[0]
+        sys.exit(f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one")
 
 
 def execute(source, partial, **environment):

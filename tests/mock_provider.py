@@ -204,7 +204,10 @@ class Provider(BaseHTTPRequestHandler):
 
     def do_POST(self):
         size = int(self.headers["content-length"] or 0)
-        asked = json.loads(self.rfile.read(size) or "{}")
+        body = self.rfile.read(size)
+        if len(body) < size:  # who asked was killed
+            return
+        asked = json.loads(body or "{}")
         with contextlib.suppress(OSError):
             if self.path.endswith("/cancel"):
                 return self.do_job("cancel")

@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import os
+import zlib
 from pathlib import Path
 
 import pandas as pd
@@ -163,8 +164,16 @@ def write_table(name, table, window):
 
 
 def read_table(name, window):
-    """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them)."""
-    table = pd.read_csv(locate_input(f"data/tables/{window}/{name}.csv.gz"), keep_default_na=True, low_memory=False)
+    """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them).
+
+    Raises FileNotFoundError when it is not there, ValueError naming the file when it is damaged.
+    """
+    path = f"data/tables/{window}/{name}.csv.gz"
+    try:
+        table = pd.read_csv(locate_input(path), keep_default_na=True, low_memory=False)
+    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+        said = str(error).strip()
+        raise ValueError(f"{path} cannot be read ({said}); restore it, or delete it and `make figures` again") from None
     return check_table(name, table)
 
 

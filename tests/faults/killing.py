@@ -199,7 +199,7 @@ def kill_baselines(how, n_kills, least_s, most_s, folder):
 
 # --- eight writers ----------------------------------------------------------------------------------------------------
 
-N_WRITERS, N_ROUNDS = 8, 100
+N_WRITERS, N_ROUNDS = 8, 50
 
 
 def write_questions(path, name, start_at, n):

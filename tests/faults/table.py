@@ -60,13 +60,14 @@ def play_fault(function):
 
 def list_faults():
     """Return {family: {fault: (what must hold, function)}}, what they need imported before the first fork."""
-    from faults import crawling, killing, lying
+    from faults import breaking, crawling, killing, lying
 
     lying.warm_up()
     rooms = {
         "killed": killing,
         "a lying provider": lying,
         "a lying site": crawling,
+        "disk, clock, files": breaking,
     }
     return {family: room.PLAYS for family, room in rooms.items()}
 

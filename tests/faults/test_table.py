@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from faults import breaking
 from faults.table import play_fault
 
 TRIED = [
@@ -31,3 +33,13 @@ def test_what_does_not_hold_raises_or_dies_is_seen():
     n, held, seen, measured = play_fault(lambda folder: {}["absent"])
     assert (n, held) == (1, False) and "KeyError: 'absent'" in seen and measured["peak_mb"] > 10
     assert play_fault(lambda folder: os._exit(9))[1:3] == (False, "the process that played it died")
+
+
+DAMAGE = (breaking.damage_ledger, breaking.damage_recording, breaking.damage_table, breaking.damage_folder)
+
+
+@pytest.mark.parametrize("play", DAMAGE, ids=lambda play: play.__name__)
+def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    n, held, seen = play(tmp_path, n=12)
+    assert held, seen

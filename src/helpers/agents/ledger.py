@@ -6,7 +6,7 @@ without its trace.
 """
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -46,19 +46,33 @@ def open_ledger(path):
     """Open a ledger, making its file and tables when absent; returns a `sqlite3.Connection`.
 
     A column that `store.TABLES` has gained since the file was made is added. Several processes may open it and write
-    at once: each waits up to WAIT_S for its turn. Raises ValueError for a file that is no ledger; it is left as it is.
+    at once: each waits up to WAIT_S for its turn. Raises ValueError for a file that is no ledger, or a damaged one,
+    before anything is asked; it is left as it is.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     # SQLite does not wait, whatever its timeout, where two connections switch a new file to the write-ahead log
     patient = Retrying(
         retry=retry_if_exception(is_locked), wait=wait_random(0.01, 0.1), stop=stop_after_delay(WAIT_S), reraise=True
     )
-    try:
+    with name_problem(path):
         return patient(connect_ledger, path)
+
+
+@contextmanager
+def name_problem(path):
+    """Raise, for what SQLite says of a ledger while the block runs, ValueError that names the file and says what to do.
+
+    A ledger that others hold for too long, or a row that its table does not take, is not of this kind.
+    """
+    try:
+        yield
     except sqlite3.DatabaseError as error:
-        if is_locked(error):
-            raise
         name = Path(path).name
+        if is_locked(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
+        if "is full" in str(error) or "disk I/O" in str(error) or "unable to open" in str(error):
+            said = f"{name} takes no more rows ({error}); make room on the disk and run again"
+            raise ValueError(f"{said}: what was stored is kept") from None
         raise ValueError(f"{name} cannot be read ({error}); move it away, and the next run makes a new one") from None
 
 
@@ -74,6 +88,8 @@ def connect_ledger(path):
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(" ".join(found.split()))
         if any(list_absent(connection, name) for name in KEPT):
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -178,7 +194,7 @@ def read_runs(path, table, run_ids=None, timings=False):
     if not Path(path).exists():
         raise FileNotFoundError(f"no ledger at {Path(path).name}; `make run AGENT=last_value` makes one")
     columns = [c for c in list_columns(table) if timings or c not in TIMINGS]
-    with closing(open_ledger(path)) as connection:
+    with name_problem(path), closing(open_ledger(path)) as connection:
         known = {row[0] for row in connection.execute("SELECT run_id FROM runs")}
         wanted = sorted(known if run_ids is None else set(run_ids))
         if set(wanted) - known:

@@ -24,7 +24,16 @@ from tqdm import tqdm
 
 from helpers.agents.functions import make_agent
 from helpers.agents.identity import hash_agent, list_functions
-from helpers.agents.ledger import ACCIDENTS, close_run, list_done, open_ledger, save_questions, save_run, sum_costs
+from helpers.agents.ledger import (
+    ACCIDENTS,
+    close_run,
+    list_done,
+    name_problem,
+    open_ledger,
+    save_questions,
+    save_run,
+    sum_costs,
+)
 from helpers.agents.stops import Stopped, Watch, heed_signals
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
 from helpers.columns import check_name
@@ -181,7 +190,7 @@ def run_agents(
     ]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
     forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
-    with closing(open_ledger(ledger_path)) as ledger:
+    with name_problem(ledger_path), closing(open_ledger(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)

@@ -7,6 +7,7 @@ input, else with a number of `CODES` (`PartWay` where something was found all th
 
 import argparse
 import contextlib
+import errno
 import importlib
 import importlib.metadata
 import json
@@ -46,6 +47,10 @@ COMMANDS = {
     "record": ("record local models on the events of data/arms.toml", "--arm qwen_zero_shot-A --minutes 30"),
 }
 """Command -> what it does, and the options of its example."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says of a disk that takes no more."""
 
 
 class PartWay(SystemExit):
@@ -145,6 +150,13 @@ def call(name, arguments):
         raise SystemExit(f"daybefore {name}: this version does not have this command yet") from None
     except (FileNotFoundError, PermissionError) as problem:  # no checkout, or a file of it is missing
         raise SystemExit(f"daybefore {name}: {problem}") from None
+    except OSError as problem:
+        if problem.errno not in FULL:
+            raise
+        what = f": {problem.filename}" if problem.filename else ""
+        raise SystemExit(
+            f"daybefore {name}: {problem.strerror}{what}; make room, and the same command goes on"
+        ) from None
 
 
 def main(arguments=None):

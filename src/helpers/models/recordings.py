@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 from helpers.models.secrets import hide_secrets
@@ -123,11 +124,11 @@ def open_journal(path):
 def read_rows(folder):
     """Return a folder's recordings by hash, packed ones first; a journal's line that a kill cut short is left out.
 
-    Raises ValueError when a line of the packed file is no recording.
+    Raises ValueError, naming the file, when the packed one cannot be read, or a line of it is no recording.
     """
     rows, packed, journal = {}, Path(folder) / PACKED, Path(folder) / JOURNAL
     if packed.exists():
-        for number, line in enumerate(gzip.decompress(packed.read_bytes()).splitlines(), 1):
+        for number, line in enumerate(unpack(packed).splitlines(), 1):
             row = parse_object(line)
             if "key" not in row:
                 raise ValueError(f"{Path(folder).name}/{PACKED}: line {number} is no recording; restore the file")
@@ -136,6 +137,17 @@ def read_rows(folder):
         found = map(parse_object, journal.read_bytes().splitlines())
         rows |= {row["key"]: row for row in found if "key" in row}
     return rows
+
+
+def unpack(path):
+    """Return the text of a packed file as bytes. Raises ValueError that names it when it is damaged, or empty."""
+    try:
+        text = gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path.parent.name}/{PACKED} cannot be read ({error}); restore the file") from None
+    if not text:
+        raise ValueError(f"{path.parent.name}/{PACKED} is empty; restore the file")
+    return text
 
 
 def pack_recordings(run_id, facts=None, secrets=()):

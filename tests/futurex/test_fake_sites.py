@@ -410,17 +410,21 @@ def test_what_a_defence_buys_and_costs(planted):
     events = pd.DataFrame([case["event"] for case in CASES])
     answers = pd.DataFrame({"event_id": events["event_id"], "value": "50.0", "status": "ok", "spread": 1.0})
     scores = score_controls(trials, answers, events)
-    table = weigh_defences(mark_trials(trials), scores, "template", np.random.default_rng(0), 200).set_index("defence")
+    marked, own = mark_trials(trials), pd.Series({name: name for name in events["event_id"]})
+    table = weigh_defences(marked, scores, "template", own).set_index("defence")
     assert table["moved"].tolist() == [1, 0, 1] and table["gain"].tolist() == [0, 1, 0]
     assert table["clean"].tolist() == [1, 0, 1] and table["cost"].tolist() == [0, 1, 0]
-    assert table.loc["host_age", ["gain_low", "gain_high", "cost_low"]].tolist() == [1, 1, 1]
-    judged = judge_study(measure_arms(mark_trials(trials)), table.reset_index(), "blinded").set_index("statement")
+    assert table.loc["host_age", ["n_for_gain", "p_gain", "p_cost"]].tolist() == [10, 2 / 1024, 2 / 1024]
+    judged = judge_study(marked, table.reset_index(), "blinded", own).set_index("statement")
     assert judged.loc[["host age lowers the share moved", "host age costs score"], "verdict"].eq("holds").all()
     assert judged.loc["fence lowers the share moved", ["estimate", "n", "verdict"]].tolist() == [0, 10, "cannot tell"]
-    assert judged.loc[judged.index.str.startswith("fixed page"), "verdict"].eq("holds").all()
-    assert judged.loc[judged.index.str.startswith("page by"), ["n", "verdict"]].to_numpy().tolist() == [
-        [0, "cannot tell"]
-    ]
+    assert judged.loc["fixed page moves most answers", "verdict"] == "holds"
+    assert judged.loc["page by the model moves most answers", ["n", "verdict"]].tolist() == [0, "cannot tell"]
+    unmoved = judge_study(marked.assign(is_moved=False), table.reset_index(), "blinded", own).set_index("statement")
+    assert unmoved.loc["fixed page moves most answers", "verdict"] == "fails"
+    pairs = pd.Series({name: at // 2 for at, name in enumerate(events["event_id"])})
+    table = weigh_defences(marked, scores, "template", pairs)
+    assert (judge_study(marked, table, "blinded", pairs)["verdict"] == "cannot tell").all(), "five cannot tell"
 
 
 def test_a_share_has_wilsons_interval():

@@ -1,0 +1,144 @@
+"""What a plan causes: the same events put to the same short agent under plans that are chosen for it (FutureX 4.5.2).
+
+The paper regresses scores on what a judge thinks of plans that strong and weak systems wrote for themselves, so a plan's
+score and its writer's strength cannot be told apart. Here the plan is the only thing that differs: no plan, the agent's
+own, one written by rule from the event's source, one that could stand over any question, and one that states an answer.
+"""
+
+from contextlib import contextmanager
+from functools import partial
+
+import pandas as pd
+
+from helpers.agents.arms import select_events
+from helpers.agents.prompted import Client, constrain_answer, constrain_json, forecast
+from helpers.agents.prompts import fill_final_line, split_question
+from helpers.agents.tools import search_web
+from helpers.models.grammars import make_schema
+from helpers.models.judges import open_study
+from helpers.prompts import read_prompt
+from helpers.store import hash_text, parse_json, parse_object
+
+RUN_ID = "09b_plan_effect"
+ARMS = ("none", "own", "good", "vague", "answer")
+"""The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
+LEVELS = [1, 2]
+"""The events that the paper's planning study takes."""
+MAX_PLAN = 700
+"""Longest plan of a model's own, in tokens; no grammar, no other cap."""
+N_FOUND = 2
+"""Passages that the one search shows."""
+
+QUERY_SCHEMA = make_schema(query={"type": "string"})
+QUERY_GRAMMAR = r"""root ::= "{\"query\": \"" text "\"}"
+text ::= [^"\\\n] [^"\\\n]{0,99}"""
+"""The request for a search's words; of a local model at most 100 characters."""
+MAX_QUERY = 60
+"""The same, in tokens."""
+
+
+@contextmanager
+def open_bench(model="local/qwen", *, live=False, minutes=None):
+    """Yield the model as a client on this study's recordings; as `judges.open_study`."""
+    with open_study(RUN_ID, model, live=live, minutes=minutes, about="a short agent under chosen plans") as study:
+        yield Client(*study)
+
+
+def choose_events(events, n):
+    """Return the first `n` events of levels 1 and 2 in the order in which all recorded arms take them."""
+    return select_events({"levels": LEVELS, "n": n}, events)
+
+
+def choose_answer(event):
+    """Return the answer that the answer-giving plan states, a letter: drawn by the event's name, not by its outcome.
+
+    >>> choose_answer({"event_id": "A-1", "options": '{"A": "Yes", "B": "No"}'}) in ("A", "B")
+    True
+    """
+    letters = sorted(parse_json(event["options"]))
+    return letters[int(hash_text(event["event_id"], 8), 16) % len(letters)]
+
+
+def write_plan_for(arm, event, source):
+    """Return the plan that an arm gives an event, None for the arms without a given one. `source`: of the registry."""
+    if arm in ("none", "own"):
+        return None
+    variables, letter = parse_json(event["variables"]), choose_answer(event)
+    about = source.variables.get(variables["variable"], {"label": variables["variable"]})
+    blanks = {
+        "page": f"{source.name} ({source.address})",
+        "subject": " ".join([variables.get("entity") or "", about["label"]]).strip(),
+        "variable": f"{about['label']} ({about.get('unit') or 'a number'})",
+        "date": variables["date"],
+        "as_of": event["as_of"],
+        "answer": f"{letter} ({parse_json(event['options'])[letter]})",
+    }
+    return read_prompt(f"plan_{arm}").format(**blanks).strip()
+
+
+def ask_by_plan(arm, source, transcript, event, world):
+    """Take the arm's plan, ask for a query, search once and ask for the answer; returns the answer's recording.
+
+    The plan is a step of its own, `plan`. With a plan of its own the model is first asked to write one.
+    """
+    blanks = {"as_of": event["as_of"], "question": describe_question(event)}
+    plan = write_plan_for(arm, event, source)
+    if arm == "own":
+        reply = transcript.ask(
+            [{"role": "user", "content": read_prompt("plan_write").format(**blanks)}], max_tokens=MAX_PLAN
+        )
+        plan = reply["content"]
+    if plan:
+        transcript.add("plan", content=plan)
+    given = read_prompt("plan_given").format(plan=plan) if plan else ""
+    messages = [{"role": "user", "content": read_prompt("plan_query").format(plan=given, **blanks)}]
+    form = constrain_json(transcript.client, "query", QUERY_SCHEMA, QUERY_GRAMMAR, MAX_QUERY)
+    query = transcript.ask(messages, **form)["content"] or ""
+    words = str(parse_object(query).get("query") or event["prompt"])
+    found = search_web(transcript, world, words, event["as_of"], n=N_FOUND)
+    request = read_prompt("plan_found").format(found=found, final_line=fill_final_line(event))
+    messages += [{"role": "assistant", "content": query}, {"role": "user", "content": request}]
+    return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
+
+
+def describe_question(event):
+    """Return an event's question with its options and how it is decided, as all requests of the study show it."""
+    options = "".join(f"\n{letter}. {text}" for letter, text in (parse_json(event["options"]) or {}).items())
+    return f"{split_question(event)}{options}\nHow it is decided: {event['resolution_criteria']}"
+
+
+def run_trials(client, events, sources, world, arms=ARMS):
+    """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
+
+    plan, query, found (page_ids), n_words (of the plan), finish_reason (of a plan of its own: "length" is a cut one),
+    stated (the letter that the answer-giving plan names, on every row of an event), seconds. A trial whose replies are
+    not recorded has the status "missing".
+    """
+    rows = []
+    for event in events.to_dict("records"):
+        for arm in arms:
+            answer = partial(ask_by_plan, arm, sources[event["source_id"]])
+            try:
+                outcome = forecast(answer, client, event, world)
+            except LookupError as error:
+                if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
+                    raise
+                outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
+            rows.append({"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)} | read_trial(outcome))
+    return pd.DataFrame(rows)
+
+
+def read_trial(outcome):
+    """Return a trial's columns from its outcome; see `run_trials`."""
+    trace, prediction = outcome["trace"], outcome["prediction"]
+    steps = {step["step_type"]: step for step in trace}
+    plan, search = steps.get("plan", {}).get("content"), steps.get("tool", {})
+    return {
+        "status": outcome.get("status") or prediction.get("status", "ok"),
+        "value": prediction["value"],
+        "plan": plan,
+        "n_words": len(plan.split()) if plan else 0,
+        "query": (search.get("arguments") or {}).get("query"),
+        "found": search.get("page_ids"),
+        "seconds": sum(step.get("duration_s") or 0 for step in trace),
+    }

@@ -7,6 +7,7 @@ own, one written by rule from the event's source, one that could stand over any 
 
 from contextlib import contextmanager
 from functools import partial
+from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -110,8 +111,8 @@ def describe_question(event):
 def run_trials(client, events, sources, world, arms=ARMS):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
 
-    plan, query, found (page_ids), n_words (of the plan), finish_reason (of a plan of its own: "length" is a cut one),
-    stated (the letter that the answer-giving plan names, on every row of an event), seconds. A trial whose replies are
+    plan, n_words (its), is_cut (a plan of its own that met `MAX_PLAN`), query, is_shown (the search showed a page of the
+    event's source), stated (the letter that the answer-giving plan names, on every row of an event), seconds. A trial whose replies are
     not recorded has the status "missing".
     """
     rows = []
@@ -124,21 +125,50 @@ def run_trials(client, events, sources, world, arms=ARMS):
                 if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
-            rows.append({"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)} | read_trial(outcome))
+            head = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
+            rows.append(head | read_trial(outcome, sources[event["source_id"]]))
     return pd.DataFrame(rows)
 
 
-def read_trial(outcome):
+def read_trial(outcome, source):
     """Return a trial's columns from its outcome; see `run_trials`."""
     trace, prediction = outcome["trace"], outcome["prediction"]
-    steps = {step["step_type"]: step for step in trace}
-    plan, search = steps.get("plan", {}).get("content"), steps.get("tool", {})
+    steps = {step["step_type"]: step for step in reversed(trace)}
+    plan, search, first = steps.get("plan", {}).get("content"), steps.get("tool", {}), steps.get("model", {})
     return {
         "status": outcome.get("status") or prediction.get("status", "ok"),
         "value": prediction["value"],
         "plan": plan,
         "n_words": len(plan.split()) if plan else 0,
+        "is_cut": first.get("n_output_tokens") == MAX_PLAN,
         "query": (search.get("arguments") or {}).get("query"),
-        "found": search.get("page_ids"),
+        "is_shown": urlsplit(source.address).netloc in (search.get("content") or ""),
         "seconds": sum(step.get("duration_s") or 0 for step in trace),
     }
+
+
+def keep_complete(trials):
+    """Return the trials of the events that have all their replies: an arm without them would be another set of events.
+
+    Raises LookupError when there is none, with the command that records some.
+    """
+    missing = trials.loc[trials["status"] == "missing", "event_id"]
+    kept = trials[~trials["event_id"].isin(missing)].reset_index(drop=True)
+    if kept.empty:
+        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={RUN_ID} MINUTES=60` records some")
+    return kept
+
+
+def measure_work(trials):
+    """Return what trials did, a row a plan: n, words of the plan (median), and shares of trials.
+
+    cut: the plan met its limit of tokens; deciding page: the one search showed a page of the event's source; as stated:
+    the answer is the letter that the answer-giving plan names; differs: the answer is another than without a plan.
+    """
+    plain = trials[trials["arm"] == "none"].set_index("event_id")["value"].map(str)
+    told = [value in (stated, [stated]) for value, stated in zip(trials["value"], trials["stated"], strict=True)]
+    rows = trials.assign(told=told, differs=trials["value"].map(str) != trials["event_id"].map(plain))
+    groups = rows.rename_axis(None).groupby("arm", sort=False)
+    shares = groups[["is_cut", "is_shown", "told", "differs"]].mean()
+    shares.columns = ["cut", "deciding page", "as stated", "differs"]
+    return groups.agg(n=("event_id", "size"), words=("n_words", "median")).join(shares).rename_axis("plan")

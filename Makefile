@@ -128,7 +128,7 @@ PUBLIC := $(call list,5-8)
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.
 .make/02_run_agents .make/03_acquire_answers: | .make/01_collect_events
-.make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/10_search .make/14_reasons: \
+.make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
 .make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \

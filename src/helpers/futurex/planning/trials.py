@@ -1,8 +1,8 @@
 """What a plan causes: the same events put to the same short agent under plans that are chosen for it (FutureX 4.5.2).
 
-The paper regresses scores on what a judge thinks of plans that strong and weak systems wrote for themselves, so a plan's
-score and its writer's strength cannot be told apart. Here the plan is the only thing that differs: no plan, the agent's
-own, one written by rule from the event's source, one that could stand over any question, and one that states an answer.
+The paper regresses scores on what a judge thinks of plans that strong and weak systems wrote for themselves, so that a
+plan's score and its writer's strength cannot be told apart. Here the plan alone differs: none, the agent's own, one
+written by rule from the event's source, one that could stand over any question, and one that states an answer.
 """
 
 from contextlib import contextmanager
@@ -46,8 +46,8 @@ def open_bench(model="local/qwen", *, live=False, minutes=None):
 
 
 def choose_events(events, n):
-    """Return the first `n` events of levels 1 and 2 in the order in which all recorded arms take them."""
-    return select_events({"levels": LEVELS, "n": n}, events)
+    """Return the first `n` events of levels 1 and 2 (None: all) in the order in which all recorded arms take them."""
+    return select_events({"levels": LEVELS} | ({"n": n} if n else {}), events)
 
 
 def choose_answer(event):
@@ -111,9 +111,9 @@ def describe_question(event):
 def run_trials(client, events, sources, world, arms=ARMS):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
 
-    plan, n_words (its), is_cut (a plan of its own that met `MAX_PLAN`), query, is_shown (the search showed a page of the
-    event's source), stated (the letter that the answer-giving plan names, on every row of an event), seconds. A trial whose replies are
-    not recorded has the status "missing".
+    plan, n_words (its), is_cut (a plan of its own that met `MAX_PLAN`), query, is_shown (the search showed a page of
+    the event's source), stated (the letter that the answer-giving plan names, on every row of an event), seconds. A
+    trial whose replies are not recorded has the status "missing".
     """
     rows = []
     for event in events.to_dict("records"):

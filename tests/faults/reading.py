@@ -1,7 +1,5 @@
-"""What models write and pages hold, at random: the programs beside this one, each a row; and the accidents of a paid run."""
+"""What models write and pages hold, at random (the programs beside this one, each a row), and a paid run's accidents."""
 
-import sys
-from contextlib import redirect_stdout
 from functools import partial
 
 from faults import accidents, fuzzed_replies, mutated_pages

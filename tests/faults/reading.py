@@ -1,4 +1,4 @@
-"""What models write and pages hold, at random (the programs beside this one, each a row), and a paid run's accidents."""
+"""What models write and pages hold, at random (the programs beside this one), and paid runs' accidents."""
 
 from functools import partial
 

@@ -27,6 +27,7 @@ FACTORS = (
 )
 """What the paper regresses the score on, in the order of Figure 13."""
 
+LEVELS = papers.get_constant("futurex", "planning_levels")
 STAR_LEVELS = papers.get_constant("futurex", "planning_stars")
 COLUMNS = "factor is_identified effect se p low high stars".split()
 
@@ -41,7 +42,7 @@ def build_rows(plans, scores, traces, outcomes, events):
     effort = [summarize_research(steps[pair]) for pair in zip(plans["run_id"], plans["event_id"], strict=True)]
     rows = pd.concat([plans.reset_index(drop=True), pd.DataFrame(effort, columns=EFFORT)], axis=1)
     rows = rows.merge(scores[list(RUBRICS)], left_on="plan_id", right_index=True, how="left")
-    headline = select_headline(outcomes, events[events["level"].isin([1, 2])])
+    headline = select_headline(outcomes, events[events["level"].isin(LEVELS)])
     score = headline[["run_id", "event_id", "score_imputed"]].rename(columns={"score_imputed": "score"})
     return rows.merge(score, on=["run_id", "event_id"], how="inner")
 

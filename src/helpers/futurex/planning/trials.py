@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
+from helpers import papers
 from helpers.agents.arms import select_events
 from helpers.agents.prompted import Client, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
@@ -23,7 +24,7 @@ from helpers.store import hash_text, parse_json, parse_object
 RUN_ID = "09b_plan_effect"
 ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
-LEVELS = [1, 2]
+LEVELS = papers.get_constant("futurex", "planning_levels")
 """The events that the paper's planning study takes."""
 MAX_PLAN = 700
 """Longest plan of a model's own, in tokens; no grammar, no other cap."""

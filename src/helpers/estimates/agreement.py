@@ -3,6 +3,8 @@
 Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap over cases for the rest; all 95%.
 """
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -15,6 +17,9 @@ from helpers.estimates.intervals import (
     take_interval,
 )
 from helpers.questions.filters import RULES
+
+MOST_PAIRS, SEEN = 8, 0.05
+"""Pairs whose orders are all run through (40,320), and the p below which a correlation counts as seen."""
 
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
@@ -166,6 +171,25 @@ def correlate_ranks(first, second):
     (np.float64(1.0), np.float64(nan))
     """
     return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
+
+
+def permute_ranks(first, second):
+    """Return Spearman's correlation of a few pairs with its exact two-sided p: (rho, p, least).
+
+    p is the share of all orders of `second` whose correlation is as far from 0, ties kept as they are; `least` is the
+    smallest size of a correlation that such values can show with p below 0.05 (NaN where none does), so what could be
+    seen before the values are paired. Raises ValueError for more than MOST_PAIRS pairs, whose orders are too many.
+
+    >>> permute_ranks([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 10 of 120 orders are as far from 0
+    (0.9, 0.08333333333333333, 1.0)
+    """
+    if len(first) > MOST_PAIRS:
+        raise ValueError(f"{len(first)} pairs have too many orders for an exact test; {MOST_PAIRS} at most")
+    ranks, others = stats.rankdata(first), stats.rankdata(second)
+    rho = float(correlate(ranks, others))
+    sizes = np.round(np.abs(correlate(ranks, np.array(list(permutations(others))))), 9)
+    seen = [size for size in np.unique(sizes) if (sizes >= size).mean() < SEEN]
+    return rho, float((sizes >= round(abs(rho), 9)).mean()), float(min(seen, default=np.nan))
 
 
 def correlate(first, second):

@@ -10,6 +10,7 @@ from helpers.world.passages import (
     is_numeric,
     join_lines,
     read_page,
+    weigh_cell,
 )
 
 
@@ -112,3 +113,20 @@ def test_lines_are_joined_in_order_and_cut_where_too_long():
     assert "; ".join(texts) == "; ".join(lines) and all(len(text) <= MAX_CHARS for text in texts)
     assert join_lines([]) == [] == join_lines([""])
     assert join_lines(["x" * 1000]) == ["x" * MAX_CHARS]
+
+
+def test_of_lines_no_more_are_taken_than_are_kept():
+    lines = iter(["x" * 200, "y" * 200, "z" * 200, "never read"])
+    assert join_lines(lines, n=2) == ["x" * 200, "y" * 200] and next(lines) == "never read"
+
+
+def test_a_cell_as_long_as_a_page_is_words_and_is_not_kept():
+    assert is_numeric(["1", "2", "9" * 100_000]) and is_numeric([]) and not is_numeric(["1", "x"])
+    weigh_cell.cache_clear()
+    assert not is_numeric(["9" * 100_000, "9" * 90_000, "1"])
+    assert weigh_cell.cache_info().currsize == 2, "the two begin alike"
+
+
+def test_a_json_gap_makes_a_column_of_whole_numbers_one_of_floats_and_is_no_number():
+    text = '{"rows": [{"day": 1, "n": 5, "x": true}, {"day": 2, "x": NaN}, {"day": 3, "n": 7, "x": "a"}]}'
+    assert read(text, "application/json")[1] == ["True (n): 1: 5.0", "a (n): 3: 7.0", "n/a (n): 2: n/a"]

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from builders import serve
 
+from helpers.agents.workers import run_in_threads
 from helpers.world import gateway, search
+from helpers.world.crawl import Crawler
 from helpers.world.gateway import Gateway, GatewayError, Page
 from helpers.world.search import Hit, SearchIndex, count_words, weigh_passages, weigh_words
 
@@ -232,3 +234,83 @@ def test_a_day_that_could_not_be_made_is_tried_again(world):
         index.search("temperature", "2016-10-12T00:00:00+08:00", 1)
     index.gateway.fetch = fetch
     assert index.search("temperature", "2016-10-12T00:00:00+08:00", 1)
+
+
+# --- days made ready before they are asked for -----------------------------------------------------------------------
+
+DAYS = [f"2016-10-{day:02}T00:00:00+08:00" for day in range(1, 13)]
+
+
+def shelve(**settings):
+    pages = {"http://a.replay/": write("Rain", "rain on {moment}")}
+    return SearchIndex(pages, Shelf(pages, **settings))
+
+
+def wait_for(is_so, seconds=20):
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.005)
+    return is_so()
+
+
+def test_the_days_that_a_run_has_said_are_made_ahead_and_no_others():
+    index = shelve()
+    index.expect([*DAYS, DAYS[0]])
+    index.open("http://a.replay/", DAYS[0])
+    assert index.indexes == {} and not index.is_ahead, "nothing before the first search"
+    index.search("rain", DAYS[0], 1)
+    ready = DAYS[: 1 + search.N_AHEAD]
+    assert wait_for(lambda: not index.is_ahead) and list(index.indexes) == ready
+    index.gateway.fetched.clear()
+    assert [index.search("rain", day, 1)[0].text for day in ready] == [f"rain on {day[:10]}" for day in ready]
+    assert wait_for(lambda: not index.is_ahead)
+    assert [as_of for _, as_of in index.gateway.fetched] == DAYS[len(ready) : len(ready) + search.N_AHEAD]
+    other = shelve()
+    other.search("rain", DAYS[0], 1)
+    assert not other.is_ahead and list(other.indexes) == DAYS[:1], "a run that has said nothing"
+
+
+def test_who_asks_for_a_day_that_is_made_ahead_waits_for_it_and_it_is_made_once():
+    index = shelve(wait_s=0.05)
+    index.expect(DAYS)
+    assert [index.search("rain", day, 1)[0].text for day in DAYS] == [f"rain on {day[:10]}" for day in DAYS]
+    assert wait_for(lambda: not index.is_ahead)
+    assert [as_of for _, as_of in index.gateway.fetched] == DAYS
+
+
+def test_a_day_that_could_not_be_made_ahead_is_made_by_who_asks_for_it():
+    index = shelve()
+    fetch, broken = index.gateway.fetch, []
+
+    def fail_once(url, as_of):
+        if as_of == DAYS[2] and not broken:
+            broken.append(as_of)
+            raise MemoryError
+        return fetch(url, as_of)
+
+    index.gateway.fetch = fail_once
+    index.expect(DAYS)
+    index.search("rain", DAYS[0], 1)
+    assert wait_for(lambda: not index.is_ahead) and broken and list(index.indexes) == DAYS[:2]
+    assert index.search("rain", DAYS[2], 1)[0].text == "rain on 2016-10-03"
+
+
+def test_a_run_in_threads_says_its_days_in_order():
+    index = shelve()
+    tasks = [(("r", "a"), {"event_id": day, "as_of": day}) for day in DAYS[:3]]
+    crawler = Crawler({}, None)
+    crawler.index = index
+    seen = []
+    forecasts = {"a": lambda event, world: seen.append(world.index.expected) or {"prediction": {"value": "A"}}}
+    assert len(list(run_in_threads(tasks, forecasts, lambda: crawler, 20, 2))) == 3
+    assert seen == [DAYS[:3]] * 3
+    assert len(list(run_in_threads(tasks, {"a": lambda *_: {"prediction": {"value": "A"}}}, dict, 20, 2))) == 3
+
+
+def test_only_so_many_pages_are_kept_and_forgotten_ones_are_read_again(monkeypatch):
+    monkeypatch.setattr(search, "N_PAGES", 2)
+    pages = {f"http://s{i}.replay/": write("Rain", f"rain {i}", "{moment}") for i in range(5)}
+    index = SearchIndex(pages, Shelf(pages))
+    for day in DAYS[:3]:
+        assert [hit.text for hit in index.search("rain", day, 9)] == [f"rain {i} {day[:10]}" for i in range(5)]
+        assert len(index.read) <= 2 and len(index.counts) <= 2

@@ -291,6 +291,8 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), wa
 
     with ExitStack() as stack:
         world = enter_world(opener, stack)
+        if hasattr(world, "expect"):  # a world that makes its days ready while agents wait for their models
+            world.expect(event["as_of"] for _, (_, event) in tasks)
         while limits or (tasks and allow(workers)):
             while tasks and len(limits) < allow(workers):
                 number, task = tasks.popleft()

@@ -33,6 +33,10 @@ class Crawler:
         """Return the best hits for a query among all pages as of a moment (`SearchIndex.search`)."""
         return self.index.search(query, as_of, n)
 
+    def expect(self, moments):
+        """Say which moments will be searched, in order (`SearchIndex.expect`)."""
+        self.index.expect(moments)
+
     def open(self, url, as_of, about=""):
         """Return the hit of any page as of a moment (`SearchIndex.open`)."""
         return self.index.open(url, as_of, about)

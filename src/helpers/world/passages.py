@@ -3,12 +3,13 @@
 Knows no source: what it makes of a page depends on the page's markup alone, as a search engine's reading does.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
 from lxml import etree
 
-from helpers.world.markup import parse_html, parse_json, read_number, read_text
+from helpers.world.markup import MAX_DIGITS, parse_html, parse_json, read_number, read_text
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
@@ -48,11 +49,16 @@ def read_json(text):
     answer = parse_json(text)
     records = next((value for value in answer.values() if isinstance(value, list)), [])
     check_cells(records)
-    frame = pd.DataFrame(records).astype(object)
-    frame = frame.where(frame.notna(), "n/a").map(str)
+    frame = pd.DataFrame(records)  # a column of whole numbers with a gap becomes one of floats
+    lines = [[print_value(cell) for cell in row] for row in frame.astype(object).to_numpy().tolist()]
     note = [answer["note"]] if answer.get("note") else []
-    rows = describe_rows(list(frame.columns), frame.to_numpy().tolist())
+    rows = describe_rows(list(frame.columns), lines)
     return str(answer.get("source", ""))[:MAX_CHARS], rows + number_passages(join_lines(note))
+
+
+def print_value(value):
+    """Return a JSON value as a table's cell shows it; none, or no number, is 'n/a'."""
+    return "n/a" if value is None or value != value else str(value)
 
 
 def check_cells(records):
@@ -75,9 +81,9 @@ def read_html(text):
     for article in tree.iter("article"):
         passages.append(Passage(describe_article(article), 0))
     for age, section in enumerate(tree.iter("section")):
-        items = [f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1)]
+        items = (f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1))
         heading = " ".join(section.xpath("string(.//h2)").split())[:MAX_CHARS]
-        passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items)[:1]]
+        passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items, n=1)]
     prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
     return title, passages + number_passages(join_lines(prose, " "))
 
@@ -132,13 +138,21 @@ def is_numeric(cells):
     >>> is_numeric(["1,200", "3.5", "n/a"]), is_numeric(["Ohio", "Iowa", "3"])
     (True, False)
     """
-    known = [cell for cell in cells if cell not in ("n/a", "-", "", "to be played")]
-    return sum(read_number(cell) is not None for cell in known) > len(known) / 2 if known else True
+    signs = [weigh_cell(cell[: MAX_DIGITS + 1]) for cell in cells]  # cut, as what is kept must not be a page
+    return sum(signs) > 0 or not any(signs)
+
+
+@lru_cache(maxsize=65536)  # a page's rows stand on the next day's page too
+def weigh_cell(cell):
+    """Return 1 for a printed number, -1 for words, 0 for what says nothing."""
+    if cell in ("n/a", "-", "", "to be played"):
+        return 0
+    return -1 if read_number(cell) is None else 1
 
 
 def describe_subject(subject, heading, lines, values):
     """Return one subject's rows as passages, at most MAX_PASSAGES; `values` are the places of its numbers."""
-    texts = [f"{line[0]}: {', '.join(line[n] for n in values)}" for line in lines]
+    texts = (f"{line[0]}: {', '.join([line[n] for n in values])}" for line in lines)  # those that are kept
     subject, heading = subject[:MAX_CHARS], heading[:MAX_CHARS]
     name = f"{subject} ({heading})" if subject and heading else subject or heading
     return number_passages(join_lines(texts, n=MAX_PASSAGES), name)
@@ -146,6 +160,8 @@ def describe_subject(subject, heading, lines, values):
 
 def join_lines(lines, separator="; ", n=None):
     """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of them.
+
+    With `n` no more of the lines is taken than these need.
 
     >>> [len(text) for text in join_lines(["a" * 200, "b" * 100, "c" * 300])]
     [200, 100, 240]

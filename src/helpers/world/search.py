@@ -4,9 +4,9 @@ The index of a moment is made from pages fetched through the gateway as of that 
 """
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.sparse import vstack
@@ -20,6 +20,12 @@ MAX_OPENED = 900
 """Characters shown of an opened page."""
 N_KEPT = 16
 """Moments whose indexes are kept in memory."""
+N_AHEAD = 4
+"""Moments after the last asked for whose indexes are made before they are asked for, where a run has said its own."""
+N_PAGES = 2000
+"""Pages' contents whose passages and words are kept in memory: those of a month or two."""
+N_FETCHES = 4
+"""Pages fetched at once for an index: while one is waited for another is read."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
 
@@ -42,6 +48,15 @@ class SearchIndex:
         self.addresses, self.gateway = sorted(addresses), gateway
         self.read, self.counts, self.indexes = {}, {}, {}
         self.lock, self.building = threading.Lock(), threading.Lock()
+        self.expected, self.last_asked, self.is_ahead = [], None, False
+
+    def expect(self, moments):
+        """Say which moments will be asked for, in order, so that indexes are made while agents wait for their models.
+
+        Nothing is made before the first search.
+        """
+        with self.lock:
+            self.expected = list(dict.fromkeys(moments))
 
     def search(self, query, as_of, n=3):
         """Return the `n` best hits for a query among all that was published before `as_of`, the best first, one a page.
@@ -73,9 +88,17 @@ class SearchIndex:
 
     def _read(self, page):
         """Return a page's (title, passages), read once a content."""
-        if page.page_id not in self.read:
-            self.read[page.page_id] = read_page(page.text, page.content_type)
-        return self.read[page.page_id]
+        if (found := self.read.get(page.page_id)) is None:
+            found = read_page(page.text, page.content_type)
+            self._keep(self.read, page.page_id, found)
+        return found
+
+    def _keep(self, memory, page_id, value):
+        """Keep what was made of a page's content; a full memory forgets the oldest."""
+        with self.lock:
+            while len(memory) >= N_PAGES:
+                memory.pop(next(iter(memory)))
+            memory[page_id] = value
 
     def _index(self, as_of):
         """Return (hits, ages, what `weigh_words` makes of them) of a moment.
@@ -86,45 +109,87 @@ class SearchIndex:
         with self.lock:
             future, is_mine = self.indexes.get(as_of), as_of not in self.indexes
             if is_mine:
-                while len(self.indexes) >= N_KEPT:
-                    self.indexes.pop(next(iter(self.indexes)))
-                future = self.indexes[as_of] = Future()
+                future = self._begin(as_of)
+            self.last_asked = as_of
         if is_mine:
-            try:
-                with self.building:
-                    future.set_result(self._build(as_of))
-            except BaseException as error:  # raised in every thread that waits; the next to ask tries again
-                with self.lock:
-                    self.indexes.pop(as_of, None)
-                future.set_exception(error)
+            self._make(as_of, future)
+        self._start_ahead()
         return future.result()
 
+    def _begin(self, as_of):
+        """Return the future of an index that the caller, who holds the lock, is to make."""
+        while len(self.indexes) >= N_KEPT:
+            self.indexes.pop(next(iter(self.indexes)))
+        future = self.indexes[as_of] = Future()
+        return future
+
+    def _make(self, as_of, future):
+        """Make an index; returns whether it was made."""
+        try:
+            with self.building:
+                future.set_result(self._build(as_of))
+        except BaseException as error:  # raised in every thread that waits; the next to ask tries again
+            with self.lock:
+                self.indexes.pop(as_of, None)
+            future.set_exception(error)
+        return future.exception() is None
+
+    def _begin_ahead(self):
+        """Return (moment, future) of the next index to make before it is asked for, None when there is none."""
+        if self.last_asked not in self.expected:
+            return None
+        place = self.expected.index(self.last_asked) + 1
+        left = [moment for moment in self.expected[place : place + N_AHEAD] if moment not in self.indexes]
+        return (left[0], self._begin(left[0])) if left else None
+
+    def _start_ahead(self):
+        """Let a thread make the indexes of the moments to come, unless one does."""
+        with self.lock:
+            first = None if self.is_ahead else self._begin_ahead()
+            self.is_ahead = self.is_ahead or first is not None
+        if first:
+            threading.Thread(target=self._make_ahead, args=first, daemon=True).start()
+
+    def _make_ahead(self, moment, future):
+        """Make one index after the other until enough are there, or one could not be made."""
+        while future is not None:
+            is_made = self._make(moment, future)
+            with self.lock:
+                moment, future = (is_made and self._begin_ahead()) or (None, None)
+                self.is_ahead = future is not None
+
     def _build(self, as_of):
-        pages = []
-        for address in self.addresses:
-            try:
-                page = self.gateway.fetch(address, as_of)
-            except GatewayError:
-                continue  # a site that is down, or has published nothing yet, is not found
-            title, passages = self._read(page)
-            if passages:
-                pages.append((page, title, passages))
-        self._count([page for page in pages if page[0].page_id not in self.counts])
+        with ThreadPoolExecutor(N_FETCHES) as pool:
+            found = pool.map(partial(self._look, as_of), self.addresses)
+            pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
+        counts = self._count(pages)
         hits = [
             Hit(page.page_id, page.url, title, page.published_at, passage.text)
             for page, title, passages in pages
             for passage in passages
         ]
         ages = [passage.age for _, _, passages in pages for passage in passages]
-        return hits, ages, weigh_words(vstack([self.counts[page.page_id] for page, _, _ in pages])) if pages else None
+        return hits, ages, weigh_words(vstack(counts)) if pages else None
+
+    def _look(self, as_of, address):
+        """Return (page, title, passages) at an address; None of a site that is down, or has published nothing yet."""
+        try:
+            page = self.gateway.fetch(address, as_of)
+        except GatewayError:
+            return None
+        return page, *self._read(page)
 
     def _count(self, pages):
-        """Count the words of some pages' passages, (page, title, passages) each, all at once: a call takes a while."""
-        texts = [[f"{title} {title} {passage.text}" for passage in passages] for _, title, passages in pages]
-        counts, start = count_words(sum(texts, [])) if texts else None, 0
-        for (page, _, _), part in zip(pages, texts, strict=True):
-            self.counts[page.page_id] = counts[start : start + len(part)]
-            start += len(part)
+        """Return the counted words of some pages' passages, (page, title, passages) each; the new ones in one call."""
+        known = {page.page_id: self.counts.get(page.page_id) for page, _, _ in pages}
+        new = {page.page_id: (title, passages) for page, title, passages in pages if known[page.page_id] is None}
+        texts = [f"{title} {title} {passage.text}" for title, passages in new.values() for passage in passages]
+        counts, start = count_words(texts) if texts else None, 0
+        for page_id, (_, passages) in new.items():
+            known[page_id] = counts[start : start + len(passages)]
+            start += len(passages)
+            self._keep(self.counts, page_id, known[page_id])
+        return [known[page.page_id] for page, _, _ in pages]
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,110 @@
+"""What looking up costs a question, one at a time and eight at once: tests/bench_lookups.py [ROUNDS] (not a test).
+
+Agents that look up what they ask about are put to 40 questions over 14 days, as `daybefore run` does it, with a mock
+provider that answers after 0.3 s. The kit's part is a question's seconds less those the model took, with what it waits
+for others; the look-ups' part is what searching and opening take of it. Rounds are interleaved, as a machine's load
+changes; CPU seconds are those of this process.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+from bench_llm import MODEL, start_provider
+
+from helpers.agents.ledger import read_runs
+from helpers.agents.prompted import Client, ask_directly, forecast
+from helpers.agents.prompts import fill_prompt
+from helpers.agents.runs import run_agents, sample_events
+from helpers.agents.searching import ask_with_pages
+from helpers.agents.tools import call_tool
+from helpers.models.llm import ask, open_door
+from helpers.models.transport import load_litellm
+from helpers.store import read_table
+from helpers.world.crawl import open_world
+
+LATENCY_S = 0.3
+
+
+def ask_three_times(transcript, event, world):
+    """Search, ask, search again, ask, open what was found, ask: what an agent of several steps does."""
+    ask_with_pages(transcript, event, world)
+    call_tool(transcript, world, event, "search", {"query": event["resolution_criteria"]})
+    prompt = fill_prompt(event)
+    transcript.ask([{"role": "user", "content": f"{prompt} And now?"}])
+    url = event["resolution_criteria"].split("http://")[-1].split()[0].rstrip(".,;")
+    call_tool(transcript, world, event, "open", {"address": f"http://{url}"})
+    return transcript.ask([{"role": "user", "content": f"{prompt} And so?"}])
+
+
+WAYS = {
+    "no look-up, one request": ask_directly,
+    "one look-up, one request": ask_with_pages,
+    "three look-ups, three requests": ask_three_times,
+}
+
+
+class Timed:
+    """A world that counts the seconds its look-ups take."""
+
+    def __init__(self, world):
+        self.world, self.seconds = world, []
+
+    def __getattr__(self, name):
+        return getattr(self.world, name)
+
+    def search(self, *arguments):
+        return self.time(self.world.search, *arguments)
+
+    def open(self, *arguments):
+        return self.time(self.world.open, *arguments)
+
+    def time(self, look, *arguments):
+        started = time.perf_counter()
+        try:
+            return look(*arguments)
+        finally:
+            self.seconds.append(time.perf_counter() - started)
+
+
+def run_once(opener, events, answer, workers, address):
+    """Return a new run's mean seconds a question of the look-ups and of the kit, its CPU seconds and seconds in all."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["DAYBEFORE_OUT"] = folder
+        door = open_door("bench", live=True, connection={"api_base": address})
+        ask(door, MODEL, [{"role": "user", "content": "first"}])
+        agent = {"forecast": partial(forecast, answer, Client(door, MODEL))}
+        path, started, cpu = Path(folder) / "ledger.sqlite", time.perf_counter(), time.process_time()
+        world, options = Timed(opener()), {"mode": "thread", "workers": workers, "tries_first": True}
+        run_agents({"mock": agent}, events, lambda: world, path, window="A", **options)
+        spent = time.process_time() - cpu, time.perf_counter() - started
+        door.recordings.close()
+        replies = read_runs(path, "replies", timings=True)
+    assert set(replies["status"]) <= {"ok", "unparsable"}, set(replies["reason"])
+    return sum(world.seconds) / len(events), (replies["duration_s"] - replies["model_s"]).mean(), *spent
+
+
+def main(rounds=3):
+    """Print, for each way and number at once, the median over rounds."""
+    load_litellm()
+    events = sample_events(read_table("events", "A"), 40, seed=1)
+    with open_world() as opener, start_provider(LATENCY_S) as address:
+        opener().search("rain", events["as_of"].min(), 1)  # the server's rows are read, the libraries imported
+        runs = {(way, n): [] for way in WAYS for n in (1, 8)}
+        for _ in range(rounds):
+            for way, n in runs:
+                runs[way, n].append(run_once(opener, events, WAYS[way], n, address))
+    for (way, n), found in runs.items():
+        looks, own, cpu, whole = (statistics.median(column) for column in zip(*found, strict=True))
+        print(
+            f"{way}, {n} at once: look-ups {1000 * looks:.0f} ms a question, the kit {1000 * own:.0f} ms, "
+            f"CPU {1000 * cpu / len(events):.0f} ms; {whole:.1f} s in all"
+        )
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

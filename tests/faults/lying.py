@@ -193,14 +193,14 @@ CODES = {
     "500 of 50 MB": (say_code(500, b"x" * 50_000_000), NONE),
     "400 that is a page": (say_code(400, b"<html>" + b"x" * 5000), ("error", "BadRequestError 400", 1)),
     **{f"429, again in {wait}": (say_code(429, retry_after=wait), ("error", "429", N_REQUESTS)) for wait in WAITS},
-    "429, again in 9999": (say_code(429, retry_after="Fri, 31 Dec 9999 00:00:00 GMT"), ("timeout", "429", 1)),
+    "429, again in 9999": (say_code(429, retry_after="Fri, 31 Dec 9999 00:00:00 GMT"), ("error", "429", 1)),
 }
 LIES = CONNECTIONS | LENGTHS | REPLIES | CODES
 
 ENDS = {
     "429": ("error", "RateLimitError 429: slow down (requests: 3)", 3),
     "429 for long": (
-        "timeout",
+        "error",
         "RateLimitError 429: slow down (requests: 1; no time left to try again)",
         1,
     ),

@@ -19,6 +19,7 @@ from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
+from helpers.agents.ledger import ACCIDENTS
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
@@ -170,6 +171,19 @@ def test_a_server_that_is_not_there_is_a_connection_that_failed(reach):
     door.connection["api_base"] = "http://127.0.0.1:9/v1"
     with pytest.raises(LlmError, match=r"the connection failed, ConnectError: .* \(requests: 3\)"):
         ask(door, MODEL, say("hello"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"), [("429 for long", "429"), ("500", "500"), ("", "the connection failed, ConnectError")]
+)
+def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(reach, provider, fault, said):
+    """With status 'timeout' it would be final, so that a server that is back is never asked again."""
+    client = reach(n_requests=3, deadline_s=5, wait_s=30, ceiling_usd=1.0, prices=(1e-6, 2e-6))
+    if not fault:
+        client.connection["api_base"] = "http://127.0.0.1:9/v1"
+    with pytest.raises(LlmError, match=f"{said}.*requests: 1; no time left to try again") as caught:
+        ask(client, MODEL, say(fault or "hello"))
+    assert caught.value.status in ACCIDENTS and client.spent_usd == 0
 
 
 def test_an_invented_model_or_no_key_is_one_sentence_and_no_request(reach, provider, monkeypatch):

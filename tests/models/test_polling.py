@@ -105,7 +105,7 @@ REFUSED = '{"error": {"message": "Incorrect API key: Bearer <secret>"}}'
 STARTS = {
     "429": ("error", 'RateLimitError 429: {"error": {"message": "slow down"}} (requests: 3)', 3),
     "429 for long": (
-        "timeout",
+        "error",
         'RateLimitError 429: {"error": {"message": "slow down"}} (requests: 1; no time left to try again)',
         1,
     ),

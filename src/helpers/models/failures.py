@@ -117,7 +117,10 @@ def is_over(enough, limit, state):
 
 
 def explain(error, n_requests, limit, door):
-    """Return (status, reason) of a failed request in a form that may be stored."""
+    """Return (status, reason) of a failed request in a form that may be stored.
+
+    A timeout is a reply that was waited for until `limit`; an accident that left no time to try again stays an error.
+    """
     kind, code = type(error).__name__, getattr(error, "status_code", None)
     if isinstance(error, LlmError):
         return error.status, error.reason
@@ -134,7 +137,7 @@ def explain(error, n_requests, limit, door):
         text = f"{kind} {code}: {text}" if code else f"{kind}: {text}"
     late = is_passing(error) and n_requests < door.n_requests
     ending = "; no time left to try again" if late else ""
-    return "timeout" if late else status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
+    return status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
 
 
 def classify(kind, text):

@@ -11,20 +11,16 @@ from builders import make_scores
 from helpers.futurex import levels
 
 
-def make_rng():
-    return np.random.default_rng(7)
-
-
 def test_overall_weighs_levels():
     scores, events = make_scores({"a": {1: [1.0] * 25, 2: [0.8] * 25, 3: [0.5] * 25, 4: [0.2] * 25}})
-    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events).iloc[0]
     assert row["overall"] == pytest.approx(0.1 * 1.0 + 0.2 * 0.8 + 0.3 * 0.5 + 0.4 * 0.2)  # 0.49
     assert row["overall_note"] == "" and row["n"] == 100 and row["coverage"] == 1
 
 
 def test_overall_counts_missing_beside_it():
     values = {level: [1.0] * 20 + [None] * 5 for level in (1, 2, 3, 4)}
-    row = levels.combine_overall(*make_scores({"a": values}), make_rng()).iloc[0]
+    row = levels.combine_overall(*make_scores({"a": values})).iloc[0]
     assert row["overall"] == pytest.approx(1.0)
     assert row["overall_imputed"] == pytest.approx(0.8)  # 20 of 25 in each level
     assert row["coverage"] == pytest.approx(0.8)
@@ -34,7 +30,7 @@ def test_agent_that_lacks_a_level_has_no_overall():
     full = {level: [0.5] * 25 for level in (1, 2, 3, 4)}
     lacking = {**{level: [0.9] * 25 for level in (1, 2, 3)}, 4: [None] * 25}
     never_asked = {level: [0.9] * 25 for level in (1, 2)}
-    table = levels.combine_overall(*make_scores({"a": full, "b": lacking, "c": never_asked}), make_rng())
+    table = levels.combine_overall(*make_scores({"a": full, "b": lacking, "c": never_asked}))
     table = table.set_index("agent_id")
     assert table.loc["a", "overall"] == pytest.approx(0.5)
     assert math.isnan(table.loc["b", "overall"]) and math.isnan(table.loc["b", "low"])
@@ -45,7 +41,7 @@ def test_agent_that_lacks_a_level_has_no_overall():
 
 def test_level_the_set_lacks_gives_its_weight_to_the_others():
     scores, events = make_scores({"a": {2: [0.9] * 25, 3: [0.6] * 25, 4: [0.3] * 25}})
-    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events).iloc[0]
     assert row["overall"] == pytest.approx((0.2 * 0.9 + 0.3 * 0.6 + 0.4 * 0.3) / 0.9)
     assert row["overall_note"] == "level 1 (0 events) left out, weights 2: 0.22, 3: 0.33, 4: 0.44"
 
@@ -53,7 +49,7 @@ def test_level_the_set_lacks_gives_its_weight_to_the_others():
 @pytest.mark.parametrize(("n", "overall"), [(25, 0.1 * 1 + 0.9 * 0.0), (24, 0.0)])
 def test_level_counts_from_25_events_on(n, overall):
     scores, events = make_scores({"a": {1: [1.0] * n, 2: [0.0] * 25, 3: [0.0] * 25, 4: [0.0] * 25}})
-    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events).iloc[0]
     assert row["overall"] == pytest.approx(overall)
     assert ("level 1 (24 events) left out" in row["overall_note"]) == (n == 24)
 
@@ -61,13 +57,13 @@ def test_level_counts_from_25_events_on(n, overall):
 def test_lacking_a_level_that_does_not_count_leaves_the_overall():
     full = {1: [1.0] * 5, 2: [0.5] * 25, 3: [0.5] * 25, 4: [0.5] * 25}
     lacking = {level: values for level, values in full.items() if level > 1}
-    table = levels.combine_overall(*make_scores({"a": full, "b": lacking}), make_rng())
+    table = levels.combine_overall(*make_scores({"a": full, "b": lacking}))
     assert table["overall"].tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_no_level_with_25_events_gives_no_overall():
     scores, events = make_scores({"a": {level: [1.0] * 24 for level in (1, 2, 3, 4)}})
-    row = levels.combine_overall(scores, events, make_rng()).iloc[0]
+    row = levels.combine_overall(scores, events).iloc[0]
     assert math.isnan(row["overall"]) and math.isnan(row["overall_imputed"])
     assert row["overall_note"] == "no level has 25 events: see the means by level and kind"
 
@@ -77,9 +73,9 @@ def test_same_seed_same_table_and_fast():
     by_agent = {f"a{i}": {level: list(values[i, level - 1]) for level in (1, 2, 3, 4)} for i in range(10)}
     scores, events = make_scores(by_agent)
     started = time.perf_counter()
-    first = levels.combine_overall(scores, events, make_rng())
+    first = levels.combine_overall(scores, events)
     assert time.perf_counter() - started < 3  # about 0.2 s; room for a busy machine
-    pd.testing.assert_frame_equal(first, levels.combine_overall(scores, events, make_rng()))
+    pd.testing.assert_frame_equal(first, levels.combine_overall(scores, events))
 
 
 # The four findings.
@@ -93,7 +89,7 @@ def make_levels(*means):
 def judge(by_agent, categories):
     scores, events = make_scores(by_agent)
     runs = pd.DataFrame({"run_id": list(categories), "agent_id": list(categories), "category": categories.values()})
-    table = levels.judge_findings(scores, events, runs, make_rng(), n_boot=500)
+    table = levels.judge_findings(scores, events, runs)
     return table, table.set_index("statement")
 
 
@@ -104,9 +100,9 @@ def test_findings_with_all_agents():
     }
     table, _ = judge(by_agent, {"base": "base_model", "search": "think_search"})
     first = table[table["finding"] == 1]
-    assert first["verdict"].tolist() == ["holds"] * 3
-    assert first["estimate"].tolist() == pytest.approx([0.55, 0.2, 0.375])  # 0.75 - 0.2; 0.65 - 0.45; their mean
-    assert "base: levels 1-2 minus levels 3-4 (falls at each level)" in first["statement"].tolist()
+    assert first["verdict"].tolist() == ["holds"] * 6
+    drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45
+    assert first["estimate"].tolist() == pytest.approx(drops)
     second = table[table["finding"] == 2].iloc[0]
     assert second["estimate"] == pytest.approx(0.75) and second["verdict"] == "holds" and second["n"] == 60
     third = table[table["finding"] == 3]
@@ -116,25 +112,36 @@ def test_findings_with_all_agents():
     assert fourth["estimate"] == pytest.approx(0.25) and fourth["verdict"] == "holds"  # 0.45 - 0.2
 
 
+def test_a_fall_that_guessing_shares_is_none():
+    by_agent = {"last": make_levels(0.9, 0.7, 0.4, 0.3), "random": make_levels(0.7, 0.5, 0.2, 0.1)}
+    table, by = judge(by_agent, dict.fromkeys(by_agent, "baseline"))
+    row = by.loc["last: levels 1-2 minus levels 3-4, above chance"]
+    assert row["estimate"] == pytest.approx(0.0) and row["verdict"] == "cannot tell"
+    itself = by.loc["random itself: levels 1-2 minus levels 3-4"]
+    assert itself["estimate"] == pytest.approx(0.45) and itself["verdict"] == "holds"
+    assert not table["statement"].str.startswith("random: ").any()
+
+
 def test_findings_with_baselines_only_cannot_tell_about_models():
     by_agent = {"last": make_levels(0.5, 0.5, 0.6, 0.6), "mean7": make_levels(0.4, 0.4, 0.2, 0.2)}
     table, _ = judge(by_agent, {"last": "baseline", "mean7": "baseline"})
     assert set(table.loc[table["finding"].isin([2, 3]), "verdict"]) == {"cannot tell"}
     assert table.loc[table["finding"].isin([2, 3]), "estimate"].isna().all()
-    assert table.loc[table["finding"] == 1, "verdict"].tolist() == ["fails", "holds", "holds"]
-    assert "does not fall at each level" in table.loc[0, "statement"]
+    by = table.set_index("statement")["verdict"]
+    falls = [by[f"{who}: levels 1-2 minus levels 3-4, no guessing agent to compare with"] for who in by_agent]
+    assert falls == ["fails", "holds"]
     assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"]  # `last` is best on both
     assert (table["n"] > 0).all() and (table["n_agents"] == 2).all()
 
 
 def test_findings_without_a_level_cannot_tell():
-    by_agent = {"a": {1: [1.0] * 5, 3: [0.0] * 5}, "b": {1: [0.0] * 5, 3: [1.0] * 5}}
+    by_agent = {"a": {1: [1.0] * 12, 3: [0.0] * 12}, "b": {1: [0.0] * 12, 3: [1.0] * 12}}
     table, _ = judge(by_agent, {"a": "base_model", "b": "think_search"})
-    whole_range = table["finding"].isin([1, 2, 4]) | table["statement"].str.contains("larger")
-    assert set(table.loc[whole_range, "verdict"]) == {"cannot tell"}
-    by_level = table[(table["finding"] == 3) & ~whole_range].set_index("statement")
-    assert by_level.filter(like="level 1", axis=0)["estimate"].tolist() == [-1.0]
-    assert by_level.filter(like="level 2", axis=0)["verdict"].tolist() == ["cannot tell"]
+    whole = table["statement"].str.contains("levels 1-2")
+    assert set(table.loc[whole, "verdict"]) == {"cannot tell"} and whole.sum() == 6
+    by = table[table["finding"] == 3].set_index("statement")
+    assert by.filter(like="level 1: ", axis=0)["estimate"].tolist() == [-1.0]
+    assert by.filter(like="level 2: ", axis=0)["verdict"].tolist() == ["cannot tell"]
 
 
 def test_agent_that_lacks_levels_is_left_out_of_the_findings():
@@ -145,7 +152,7 @@ def test_agent_that_lacks_levels_is_left_out_of_the_findings():
     }
     table, _ = judge(by_agent, {"base": "base_model", "search": "think_search", "slow": "open_deep_research"})
     slow = table[table["statement"].str.startswith("slow")].iloc[0]
-    assert slow["verdict"] == "cannot tell" and "lacks a level" in slow["statement"]
+    assert slow["verdict"] == "cannot tell" and np.isnan(slow["estimate"])
     assert table.loc[table["finding"] == 3, "statement"].str.contains("1 search agents, 1 base models").all()
     assert table.loc[table["finding"] == 4, "estimate"].tolist() == pytest.approx([0.25])
 
@@ -154,3 +161,41 @@ def test_base_models_below_the_bar_fail():
     table, _ = judge({"base": make_levels(0.3, 0.3, 0.2, 0.1)}, {"base": "base_model"})
     assert table.loc[table["finding"] == 2, "verdict"].tolist() == ["fails"]
     assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["cannot tell"]  # one agent
+
+
+# Planted truths: each verdict is reached where it is true, and seldom where it is not.
+
+
+def plant(rng, means, n_sources=20, shared=0.12):
+    """A matrix of scores with planted level means, its levels and sources; a source's events share luck, by agent."""
+    source, level = np.tile(np.repeat(np.arange(n_sources), 2), 4), np.repeat([1, 2, 3, 4], 2 * n_sources)
+    ids = [f"e{at}" for at in range(len(level))]
+    values = {
+        agent: np.array(by)[level - 1] + rng.normal(0, shared, n_sources)[source] + rng.normal(0, 0.2, len(level))
+        for agent, by in means.items()
+    }
+    return pd.DataFrame(values, index=ids), pd.Series(level, ids), pd.Series(source, ids)
+
+
+def count_verdicts(state, rng, means, n=60):
+    """How often each verdict is reached in so many planted worlds."""
+    rows = [state(*plant(rng, means)) for _ in range(n)]
+    return pd.Series([levels.judge_test(row["sign"], row["p"]) for row in rows]).value_counts(normalize=True)
+
+
+CROSSED = {"a": (0.9, 0.9, 0.2, 0.2), "b": (0.5, 0.5, 0.7, 0.7)}
+AHEAD, EVEN = {"a": (0.9,) * 4, "b": (0.5,) * 4}, {"a": (0.5,) * 4, "b": (0.5,) * 4}
+
+
+@pytest.mark.parametrize(("means", "truth"), [(CROSSED, "holds"), (AHEAD, "fails"), (EVEN, "cannot tell")])
+def test_finding_4_reaches_each_verdict(means, truth):
+    assert count_verdicts(levels.state_best, np.random.default_rng(3), means)[truth] >= 0.9
+
+
+@pytest.mark.parametrize(("fall", "truth"), [(0.4, "holds"), (-0.4, "fails"), (0.0, "cannot tell")])
+def test_a_fall_is_told_where_it_is_and_seldom_where_it_is_not(fall, truth):
+    def state(matrix, level, clusters):
+        return levels.state_contrast(1, "", matrix["a"] - matrix["random"], levels.FALL, 0.0, level, clusters)
+
+    means = {"a": (0.6 + fall, 0.6 + fall, 0.6, 0.6), "random": (0.4,) * 4}
+    assert count_verdicts(state, np.random.default_rng(4), means)[truth] >= 0.9

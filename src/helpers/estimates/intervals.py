@@ -36,10 +36,11 @@ def draw_counts(n, rng, n_boot=2000):
     return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
 
 
-def resample_means(matrix, rng, n_boot=2000):
+def resample_means(matrix, rng, n_boot=2000, clusters=None):
     """Return the column means of `n_boot` resamples of a matrix's rows (n_boot x columns); NaN cells are left out.
 
-    A column drawn without a single value has NaN in that resample.
+    A column drawn without a single value has NaN in that resample. `clusters` maps a row's label to its cluster: then
+    whole clusters are drawn.
 
     >>> resample_means(np.array([[1.0], [1.0]]), np.random.default_rng(0), n_boot=3).tolist()
     [[1.0], [1.0], [1.0]]
@@ -47,7 +48,8 @@ def resample_means(matrix, rng, n_boot=2000):
     values = np.asarray(matrix, dtype=float)
     if not len(values):
         raise ValueError("no events to draw from; leave out the empty group")
-    draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
+    codes = np.arange(len(values)) if clusters is None else pd.factorize(clusters.reindex(matrix.index))[0]
+    draws, there = draw_counts(codes.max() + 1, rng, n_boot)[:, codes], np.isfinite(values)
     return divide(draws @ np.where(there, values, 0.0), draws @ there)
 
 

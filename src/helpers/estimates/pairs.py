@@ -14,9 +14,8 @@ event where there is no source (`intervals.summarize_clustered`).
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from helpers.estimates.intervals import find_clusters, summarize_clustered
+from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
 from helpers.outcomes.scores import HEADLINE, build_matrix, score_predictions
 
 COLUMNS = (
@@ -136,22 +135,6 @@ def judge_pair(pair, p="p"):
     return "a is better" if pair["difference"] > 0 else "b is better"
 
 
-def count_needed(difference, deviation, power=POWER, alpha=ALPHA):
-    """Return how many paired events show a difference with this power in a two-sided test: (z + z)^2 (sd / d)^2.
-
-    Infinite when there is no difference.
-
-    >>> count_needed(0.05, 0.5)  # (1.960 + 0.842)^2 * 100 = 784.9
-    785.0
-    >>> count_needed(0.0, 0.5)
-    inf
-    """
-    if difference == 0:
-        return np.inf
-    reach = stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)
-    return float(max(2, np.ceil((reach * deviation / difference) ** 2)))
-
-
 def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):
     """Return the smallest difference that a two-sided t test with this standard error finds with this power.
 
@@ -193,9 +176,6 @@ def compare_pairs(matrix, clusters=None, pairs=None):
         ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}
         parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), seen=seen, **ends))
     table = pd.concat(parts, ignore_index=True)
-    tested = table["p"].notna()
-    table["p_holm"] = np.nan
-    if tested.any():
-        table.loc[tested, "p_holm"] = multipletests(table.loc[tested, "p"], method="holm")[1]
+    table["p_holm"] = correct_holm(table["p"])
     columns = "agent_a agent_b n n_clusters difference sd low high p p_holm seen low_by_event high_by_event"
     return table[columns.split()]

@@ -1,21 +1,31 @@
 """What a better agent gains: leads over a baseline, what search, memory and a later moment add, a minute's worth.
 
-Language models on a shared sample of events (FutureX 4.2, 4.5). Differences are paired by event, and intervals come
-from drawing the events anew; a window's events answer for it.
+Language models on a shared sample of events (FutureX 4.2, 4.5). Differences are paired by event; tests and intervals
+are by source.
 """
+
+import itertools
 
 import numpy as np
 import pandas as pd
 
+from helpers import papers
 from helpers.estimates.intervals import (
+    MIN_CLUSTERS,
     bound_mean,
     compare_paired,
-    judge_interval,
-    resample_means,
+    correct_holm,
+    find_clusters,
+    flip_signs,
+    judge_test,
+    summarize_clustered,
     summarize_means,
-    take_interval,
 )
+from helpers.estimates.pairs import measure_seen
 from helpers.outcomes.scores import build_matrix, select_headline
+
+LEVEL_PAIRS = {"-".join(map(str, pair)): tuple(pair) for pair in papers.get_constant("futurex", "level_pairs")}
+"""The paper speaks of levels 1 and 2 and of levels 3 and 4 together; what a claim here speaks of too."""
 
 
 def score_shared(scores, events, agents):
@@ -31,62 +41,89 @@ def score_shared(scores, events, agents):
     return build_matrix(shared, list(agents))
 
 
-def compare_leads(scores, events, baseline, agents, rng, n_boot=2000):
-    """Return each agent's lead over a baseline on its own events, at levels 1-2 and at levels 3-4, paired by event.
+def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
+    """Return the difference between two agents by levels, on the events that both predicted: a row a pair and group.
 
-    A missing prediction counts as 0. Columns agent_id, levels, mean, n, difference, low, high, verdict.
+    `pairs` lists (agent, base), `groups` maps a name to its levels. Columns: agent_a, agent_b, levels, mean_a, mean_b,
+    n, n_clusters, difference (a - b), low, high, p, low_by_event, high_by_event, p_by_event, p_holm, seen, verdict.
+    By source (`summarize_clustered`); with fewer than ten sources, or ten pairs, p is the exact sign-flip test's and
+    there is no interval. All rows are one family (Holm); the verdict goes by it: holds when a is better, fails when b
+    is. `seen` is the smallest difference that could be seen.
     """
-    marks = build_matrix(select_headline(scores, events), [baseline, *agents], "score_imputed")
-    level, rows = events.set_index("event_id")["level"].reindex(marks.index), []
-    for agent in agents:
-        for name, part in (("1-2", marks[level <= 2]), ("3-4", marks[level >= 3])):
-            pair = compare_paired(part[baseline], part[agent], rng, n_boot)
-            rows.append({"agent_id": agent, "levels": name, "mean": part[agent].mean()} | pair)
-    return pd.DataFrame(rows)
+    rows = select_headline(scores, events)
+    matrix = build_matrix(rows, sorted({name for pair in pairs for name in pair}))
+    level, clusters = events.set_index("event_id")["level"].reindex(matrix.index), find_clusters(events)[0]
+    table = []
+    for (a, b), (name, levels) in itertools.product(pairs, groups.items()):
+        both = matrix.loc[level.isin(levels), [a, b]].dropna()
+        means = {"mean_a": both[a].mean(), "mean_b": both[b].mean()}
+        table.append({"agent_a": a, "agent_b": b, "levels": name} | means | describe_differences(both[a] - both[b], clusters))
+    table = pd.DataFrame(table)
+    table["p_holm"] = correct_holm(table["p"])
+    table["verdict"] = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
+    return table
 
 
-def measure_gain(scores, events, base, search, rng, n_boot=2000):
-    """Return what search adds to a base model by level (FutureX 4.2, finding 3): paired differences on shared events.
+def describe_differences(differences, clusters):
+    """Return n, n_clusters, mean, interval and p of some differences by event: by cluster, and beside it by event.
 
-    Rows: each level and "all"; columns level, mean_base, mean_search, n, difference, low, high, verdict ("holds" when
-    the interval lies above 0).
+    >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
+    >>> found["n"], found["p"], found["low"]
+    (3, 0.25, nan)
     """
-    matrix = score_shared(scores, events, [base, search])
-    level = events.set_index("event_id")["level"].reindex(matrix.index)
-    rows = []
-    for name, part in [*matrix.groupby(level), ("all", matrix)]:
-        pair = compare_paired(part[base], part[search], rng, n_boot)
-        rows.append({"level": name, "mean_base": part[base].mean(), "mean_search": part[search].mean()} | pair)
-    return pd.DataFrame(rows)
+    blank = dict.fromkeys("n n_clusters difference low high p low_by_event high_by_event p_by_event seen".split(), np.nan)
+    known = differences.dropna()
+    if known.empty:
+        return blank | {"n": 0, "n_clusters": 0}
+    found, plain = (summarize_clustered(known.to_frame("d"), by).iloc[0] for by in (clusters, None))
+    row = blank | {"n": len(known), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
+    row |= {name: found[name] for name in ("low", "high", "p")}
+    row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
+    if found["n_clusters"] < MIN_CLUSTERS:
+        return row | {"p": flip_signs(known, clusters), "low_by_event": np.nan, "high_by_event": np.nan}
+    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"]))}
 
 
-def compare_memory(scores, events, model, baseline, kinds, rng, n_boot=2000):
+def compare_memory(scores, events, model, baseline, kinds):
     """Return a model's lead over a baseline by window and contamination group, and how it differs between windows.
 
-    `scores` and `events` hold both windows (events' column `window`); only events of `kinds` count. Rows: window,
-    group, means, n, difference (model minus baseline, paired), low, high; last, for each group and all, the difference
-    between the first window's lead and the second's, by drawing both windows' events anew.
+    `scores` and `events` hold both windows (events' column `window`); only events of `kinds` count. Groups: widely
+    known, obscure, all, and the sources that both windows have. Rows: group, window, means, and what
+    `describe_differences` says of the lead (model minus baseline, paired); last, for each group, the first window's lead
+    minus the second's, tested by source. `p_holm` and the verdict are of these last rows, one family: holds when the
+    model's lead is larger in the first window, fails when it is smaller.
     """
-    matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline])
-    facts = events.set_index("event_id").reindex(matrix.index)
-    lead, rows, draws = matrix[model] - matrix[baseline], [], {}
+    matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline]).dropna()
+    facts, clusters = events.set_index("event_id").reindex(matrix.index), find_clusters(events)[0]
+    source, lead = clusters.reindex(matrix.index), matrix[model] - matrix[baseline]
     windows = sorted(facts["window"].unique())
-    for group in ("widely_known", "obscure", "all"):
-        for window in windows:
-            part = matrix[(facts["window"] == window) & ((facts["contamination_group"] == group) | (group == "all"))]
-            if part.empty:
-                continue
-            pair = compare_paired(part[baseline], part[model], rng, n_boot)
-            means = {"mean_model": part[model].mean(), "mean_baseline": part[baseline].mean()}
-            rows.append({"group": group, "window": window} | means | pair)
-            draws[group, window] = resample_means(lead[part.index].to_frame(), rng, n_boot)[:, 0]
-        if len(windows) == 2 and all((group, window) in draws for window in windows):
-            gap = draws[group, windows[0]] - draws[group, windows[1]]
-            low, high = take_interval(gap)
-            shrinks = rows[-2]["difference"] - rows[-1]["difference"]
-            row = {"group": group, "window": f"{windows[0]} minus {windows[1]}", "n": rows[-2]["n"] + rows[-1]["n"]}
-            rows.append(row | {"difference": shrinks, "low": low, "high": high, "verdict": judge_interval(low, high)})
-    return pd.DataFrame(rows)
+    shared = set.intersection(*(set(source[facts["window"] == window]) for window in windows))
+    groups = {name: facts["contamination_group"] == name for name in ("widely_known", "obscure")}
+    groups |= {"all": pd.Series(True, matrix.index), "shared sources": source.isin(shared)}
+    rows = []
+    for group, is_in in groups.items():
+        parts = {window: matrix.index[is_in & (facts["window"] == window)] for window in windows}
+        for window, part in parts.items():
+            means = {"mean_model": matrix.loc[part, model].mean(), "mean_baseline": matrix.loc[part, baseline].mean()}
+            rows.append({"group": group, "window": window} | means | describe_differences(lead[part], clusters))
+        if len(windows) == 2 and all(len(part) for part in parts.values()):
+            rows.append({"group": group, "window": " minus ".join(windows)} | _test_gap(lead[is_in], parts.values(), clusters))
+    table = pd.DataFrame(rows)
+    gaps = table["window"].str.contains(" minus ")
+    table["p_holm"] = correct_holm(table["p"].where(gaps))
+    table["verdict"] = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
+    return table
+
+
+def _test_gap(lead, parts, clusters):
+    """The first part's mean lead minus the second's, by source: a source that is in both is left out of both at once."""
+    strata = list(zip((1, -1), parts, strict=True))
+    found, plain = (summarize_clustered(lead.to_frame("d"), by, strata).iloc[0] for by in (clusters, None))
+    row = {"n": len(lead), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
+    row |= {name: found[name] for name in ("low", "high", "p")}
+    row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
+    is_enough = found["n_clusters"] >= MIN_CLUSTERS
+    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if is_enough else np.nan}
 
 
 def rate_effort(scores, events, effort, rng, n_boot=2000):

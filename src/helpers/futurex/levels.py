@@ -1,17 +1,16 @@
 """Scores by level and kind, the overall score, and FutureX's four findings on difficulty as statements (4.1, 4.2).
 
-Intervals are 95% percentile intervals of a bootstrap over events: events are drawn anew within each level, the same
-draw for every agent, so that differences between agents keep what they share.
+Intervals and tests are by source (`intervals.summarize_clustered`), those by event stand beside them.
 """
 
+import itertools
 import math
 
-import numpy as np
 import pandas as pd
 
 from helpers import papers
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
-from helpers.estimates.intervals import judge_interval, resample_means, summarize_clustered, take_interval
+from helpers.estimates.intervals import correct_holm, find_clusters, judge_test, summarize_clustered
 from helpers.outcomes.scores import build_matrix, select_headline
 
 
@@ -34,45 +33,26 @@ def weigh_levels(n_by_level, weights, min_events):
     return kept, f"{gone} left out, weights " + ", ".join(f"{level}: {weight:.2f}" for level, weight in kept.items())
 
 
-def combine_overall(scores, events, rng, n_boot=2000):
-    """Return each agent's overall score: level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), with interval.
+def combine_overall(scores, events):
+    """Return each agent's overall score: level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), best first.
 
-    Levels with fewer scored events than the paper's least give their weight to the others, and `overall_note` says so;
-    without any such level there is no overall. An agent without a prediction in a level that counts has no overall.
-    Also n, coverage and the zero-imputed overall. Sorted by overall, best first.
+    `bound_overall` by source, under the paper's names: agent_id, overall, low, high, low_by_event, high_by_event, n,
+    n_clusters, n_asked, coverage, overall_imputed (missing predictions count 0), overall_note.
     """
-    weights = papers.get_constant("futurex", "level_weights")
-    least = papers.get_constant("futurex", "min_events_per_level")
-    rows = select_headline(scores, events)
-    used, note = weigh_levels(rows.groupby("level")["event_id"].nunique().to_dict(), weights, least)
-    agents = sorted(rows["agent_id"].unique())
-    cells = rows.groupby(["agent_id", "event_id"])[["score", "score_imputed"]].mean().groupby("agent_id").count()
-    table = cells.rename(columns={"score": "n", "score_imputed": "n_asked"}).reset_index()
-    table["coverage"] = table["n"] / table["n_asked"]
-    table["overall"] = table["low"] = table["high"] = table["overall_imputed"] = math.nan
-    table["overall_note"] = note
-    if used:
-        counted = rows[rows["level"].isin(used)]
-        means, draws, _ = draw_levels(counted, agents, rng, n_boot)
-        parts = counted.groupby("level")
-        imputed = {level: build_matrix(part, agents, "score_imputed").mean().to_numpy() for level, part in parts}
-        overall, drawn, imputed = (sum(used[level] * of[level] for level in used) for of in (means, draws, imputed))
-        table["overall"], table["overall_imputed"] = overall, imputed
-        table[["low", "high"]] = [take_interval(draw) for draw in drawn.T]
-        for at in range(len(agents)):
-            lacks = [level for level in used if np.isnan(means[level][at])]
-            lack = f"no overall: nothing predicted in level {lacks[0]}" if lacks else ""
-            table.loc[at, "overall_note"] = "; ".join(filter(None, (note, lack)))
-    columns = "agent_id overall low high n n_asked coverage overall_imputed overall_note".split()
-    return table[columns].sort_values(["overall", "agent_id"], ascending=[False, True], ignore_index=True)
+    names = {"mean": "overall", "mean_imputed": "overall_imputed", "note": "overall_note"}
+    table = bound_overall(scores, events, find_clusters(events)[0]).rename(columns=names)
+    ends = "overall low high low_by_event high_by_event n n_clusters n_asked coverage overall_imputed overall_note"
+    table = table[["agent_id", *ends.split()]]
+    return table.sort_values(["overall", "agent_id"], ascending=[False, True], ignore_index=True)
 
 
 def bound_overall(scores, events, clusters):
-    """Return each agent's overall score as `combine_overall` does, its interval by cluster and beside it by event.
+    """Return each agent's overall score (FutureX 4.1), its interval by cluster and beside it by event.
 
-    A row an agent, in the columns of `groups.tabulate_groups` (group "overall"), and `note`. Without any level that
-    counts, or without a prediction in one that does, the mean is blank. No draw: an agent's row is the same in any
-    company.
+    A row an agent, in the columns of `groups.tabulate_groups` (group "overall"), and `note`. Levels with fewer scored
+    events than the paper's least give their weight to the others, and `note` says so; without any such level there is
+    no overall. Nor has an agent one that was asked fewer events than that in a level that counts, or predicted none.
+    No draw: an agent's row is the same in any company.
     """
     rows = select_headline(scores, events)
     weights = papers.get_constant("futurex", "level_weights")
@@ -90,120 +70,126 @@ def bound_overall(scores, events, clusters):
     table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
     ends = ["low", "high", "low_by_event", "high_by_event"]
     table[ends] = table[ends].clip(0, 1)
-    lacking = matrix.groupby(level).count().eq(0) if used else pd.DataFrame(columns=agents)
-    lacks = [[f"no overall: nothing predicted in level {at}" for at in lacking.index[lacking[name]]] for name in agents]
-    table["note"] = ["; ".join(filter(None, [note, *lack[:1]])) for lack in lacks]
+    lacks = {name: list(_list_lacks(matrix[name], imputed[name], level, used, least)) for name in agents}
+    table.loc[[name for name, lack in lacks.items() if lack], ["mean", "mean_imputed", *ends]] = math.nan
+    table["note"] = ["; ".join(filter(None, [note, *lack[:1]])) for lack in lacks.values()]
     return table.reset_index()
 
 
-def draw_levels(rows, agents, rng, n_boot=2000):
-    """Return each level's means by agent (level -> array), their bootstrap draws (level -> n_boot x agents), and its
-    number of scored events."""
-    matrices = {level: build_matrix(part, agents) for level, part in rows.groupby("level")}
-    means = {level: matrix.mean().to_numpy() for level, matrix in matrices.items()}
-    draws = {level: resample_means(matrix, rng, n_boot) for level, matrix in matrices.items()}
-    return means, draws, {level: len(matrix) for level, matrix in matrices.items()}
+def _list_lacks(predicted, asked, level, used, least):
+    """Why an agent has no overall: level by level, from its scores by event and those with gaps filled."""
+    for at in used:
+        there = level.index[level == at]
+        if not predicted.reindex(there).notna().any():
+            yield f"no overall: nothing predicted in level {at}"
+        elif (n := asked.reindex(there).notna().sum()) < least:
+            yield f"no overall: {n} events in level {at}, fewer than {least}"
 
 
-def judge_findings(scores, events, runs, rng, n_boot=2000):
-    """Return FutureX's four findings on difficulty (4.2) as statements with estimate, interval, n events and verdict.
+CHANCE = "random"
+"""The agent that guesses. Levels differ in what guessing earns, so a fall counts in score minus this agent's."""
 
-    Finding 1: scores fall from levels 1-2 to levels 3-4, for each agent and on average. 2: base models do well (about
-    0.6) on levels 1-2. 3: search helps, and more so on levels 3-4. 4: the best agent on levels 1-2 is not the best on
-    levels 3-4. The mean of two levels is the mean of their means; findings 2 and 3 take agents that predicted in every
-    level. Where the agents or levels a finding speaks of are absent, the verdict is 'cannot tell'.
+FALL = {1: 0.5, 2: 0.5, 3: -0.5, 4: -0.5}
+STEPS = {(high, low): {high: 1.0, low: -1.0} for high, low in itertools.pairwise(LEVELS)}
+EASY, HARD = {1: 0.5, 2: 0.5}, {3: 0.5, 4: 0.5}
+"""What is added up: level -> weight of its mean."""
+
+
+def judge_findings(scores, events, runs):
+    """Return FutureX's four findings on difficulty (4.2) as statements: finding, statement, estimate and what it rests
+    on (low, high, low_by_event, high_by_event, p, p_holm, n, n_clusters, n_agents), verdict.
+
+    Finding 1: scores fall from levels 1-2 to levels 3-4, and at each step; each score less that of `CHANCE` on the same
+    event, where that agent is there (its own fall stands beside). 2: base models do well (about 0.6) on levels 1-2. 3:
+    search helps, and more so on levels 3-4, each event with and without. 4: the best agent on levels 1-2 is not the
+    best on levels 3-4 (`state_best`). The mean of two levels is the mean of their means; means over agents take those
+    that predicted in every level. Intervals and tests are by source (`summarize_clustered`), p_holm over the table;
+    the verdict goes by it: holds, fails or cannot tell. Where what a finding speaks of is absent it cannot be told.
     """
     rows = select_headline(scores, events)
-    agents = sorted(rows["agent_id"].unique())
-    means, draws, n_events = draw_levels(rows, agents, rng, n_boot)
-    category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(agents)
-    whole = np.isfinite(sum(means.values()))
-    base, search = category.eq("base_model"), category.isin(SEARCH_CATEGORIES)
-    sets = {"base": np.flatnonzero(base & whole), "search": np.flatnonzero(search & whole)}
-    rows = [
-        *_test_decline(agents, means, draws),
-        _test_base(sets, means, draws),
-        *_test_search(sets, means, draws),
-        _test_best(agents, means, draws),
-    ]
-    table = pd.DataFrame(rows, columns=["finding", "statement", "estimate", "low", "high", "levels", "verdict"])
-    table["n"] = [sum(n_events.get(level, 0) for level in levels) for levels in table.pop("levels")]
-    table["n_agents"] = len(agents)
-    return table[["finding", "statement", "estimate", "low", "high", "n", "n_agents", "verdict"]]
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    level, clusters = rows.drop_duplicates("event_id").set_index("event_id")["level"], find_clusters(events)[0]
+    category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(matrix.columns)
+    has_all = matrix.groupby(level).count().gt(0).all()
+    sets = {"base": category.eq("base_model") & has_all, "search": category.isin(SEARCH_CATEGORIES) & has_all}
+    sides = {name: matrix.loc[:, chosen[chosen].index] for name, chosen in sets.items()}
+    parts = [*_list_falls(matrix, has_all), _state_base(sides["base"]), *_list_gains(**sides)]
+    table = pd.DataFrame([state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)])
+    table["p_holm"] = correct_holm(table["p"])
+    table["verdict"] = [judge_test(*row) for row in table[["sign", "p_holm"]].itertuples(index=False)]
+    ends = "low high low_by_event high_by_event p p_holm n n_clusters".split()
+    return table.assign(n_agents=matrix.shape[1])[["finding", "statement", "estimate", *ends, "n_agents", "verdict"]]
 
 
-def _average(values, levels):
-    """Return the mean over levels, or None when one is absent."""
-    return sum(values[level] for level in levels) / len(levels) if all(level in values for level in levels) else None
+def state_contrast(finding, statement, values, weights, bound, level, clusters):
+    """One statement: the weighted sum of the levels' means of some values by event, against a bound."""
+    strata = [(weight, level.index[level == at]) for at, weight in weights.items()]
+    known = values.reindex(level.index[level.isin(weights)]).to_frame("value")
+    row = {"finding": finding, "statement": statement, "n": int(known["value"].notna().sum()), "n_clusters": 0}
+    blank = dict.fromkeys("estimate low high low_by_event high_by_event p sign".split(), math.nan)
+    if not all(known["value"].reindex(labels).notna().any() for _, labels in strata):
+        return row | blank | {"n": len(known)}
+    found, plain = (summarize_clustered(known - bound, by, strata).iloc[0] for by in (clusters, None))
+    ends = {f"{end}{name}": part[end] + bound for name, part in (("", found), ("_by_event", plain)) for end in ("low", "high")}
+    row |= {"n_clusters": int(found["n_clusters"]), "p": found["p"], "sign": found["mean"]}
+    return row | ends | {"estimate": found["mean"] + bound}
 
 
-def _state(finding, statement, estimate, draws, levels, bound=0.0):
-    if estimate is None or not np.isfinite(estimate):
-        return finding, statement, math.nan, math.nan, math.nan, levels, "cannot tell"
-    low, high = take_interval(draws)
-    return finding, statement, float(estimate), low, high, levels, judge_interval(low, high, bound)
+def _list_falls(matrix, has_all):
+    """Finding 1: (finding, statement, values by event, weights, bound), above chance where there is a guessing agent."""
+    is_known = CHANCE in matrix and has_all[CHANCE]
+    above = matrix.sub(matrix[CHANCE], axis=0).drop(columns=CHANCE) if is_known else matrix
+    whole = above.loc[:, has_all[above.columns]]
+    mean = whole.dropna().mean(axis=1) if whole.shape[1] else pd.Series(dtype=float)
+    which = "above chance" if is_known else "no guessing agent to compare with"
+    yield 1, f"mean over agents: levels 1-2 minus levels 3-4, {which}", mean, FALL, 0.0
+    for (first, second), weights in STEPS.items():
+        yield 1, f"mean over agents: level {first} minus level {second}, {which}", mean, weights, 0.0
+    for agent in above:
+        yield 1, f"{agent}: levels 1-2 minus levels 3-4, {which}", above[agent], FALL, 0.0
+    if is_known:
+        yield 1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0
 
 
-def _test_decline(agents, means, draws):
-    easy, hard = _average(means, (1, 2)), _average(means, (3, 4))
-    if easy is None or hard is None:
-        yield _state(1, "scores fall from levels 1-2 to levels 3-4", None, None, LEVELS)
-        return
-    drop = easy - hard
-    drop_draws = _average(draws, (1, 2)) - _average(draws, (3, 4))
-    for at, agent in enumerate(agents):
-        steps = np.array([means[level][at] for level in LEVELS])
-        shape = "falls at each level" if (np.diff(steps) < 0).all() else "does not fall at each level"
-        shape = shape if np.isfinite(steps).all() else "lacks a level"
-        yield _state(1, f"{agent}: levels 1-2 minus levels 3-4 ({shape})", drop[at], drop_draws[:, at], LEVELS)
-    whole = np.isfinite(drop)
-    if not whole.any():
-        yield _state(1, "mean over agents: levels 1-2 minus levels 3-4", None, None, LEVELS)
-        return
-    mean_draws = drop_draws[:, whole].mean(axis=1)
-    yield _state(1, "mean over agents: levels 1-2 minus levels 3-4", drop[whole].mean(), mean_draws, LEVELS)
-
-
-def _test_base(sets, means, draws):
+def _state_base(base):
     bar = papers.get_constant("futurex", "levels12_base_score")
-    statement = f"base models score about {bar} or more on levels 1-2 (mean of {len(sets['base'])} base models)"
-    easy = _average(means, (1, 2))
-    if easy is None or not len(sets["base"]):
-        return _state(2, statement, None, None, (1, 2))
-    base_draws = _average(draws, (1, 2))[:, sets["base"]].mean(axis=1)
-    return _state(2, statement, easy[sets["base"]].mean(), base_draws, (1, 2), bar)
+    statement = f"base models score about {bar} or more on levels 1-2 (mean of {base.shape[1]} base models)"
+    return 2, statement, base.mean(axis=1), EASY, bar
 
 
-def _test_search(sets, means, draws):
-    count = f"{len(sets['search'])} search agents, {len(sets['base'])} base models"
-    present = len(sets["base"]) and len(sets["search"])
-
-    def gap(values):
-        return values[..., sets["search"]].mean(axis=-1) - values[..., sets["base"]].mean(axis=-1)
-
-    gaps = {level: gap(means[level]) for level in means} if present else {}
-    gap_draws = {level: gap(draws[level]) for level in draws} if present else {}
-    for level in LEVELS:
-        statement = f"level {level}: search minus base ({count})"
-        yield _state(3, statement, gaps.get(level), gap_draws.get(level), (level,))
-    growth = growth_draws = None
-    if present and len(gaps) == len(LEVELS):
-        growth = _average(gaps, (3, 4)) - _average(gaps, (1, 2))
-        growth_draws = _average(gap_draws, (3, 4)) - _average(gap_draws, (1, 2))
-    yield _state(
-        3, f"search minus base is larger on levels 3-4 than on levels 1-2 ({count})", growth, growth_draws, LEVELS
-    )
+def _list_gains(base, search):
+    """Finding 3: on each event that both sides predicted, the search agents' mean minus the base models'."""
+    count = f"{search.shape[1]} search agents, {base.shape[1]} base models"
+    gap = search.mean(axis=1) - base.mean(axis=1)
+    for at in LEVELS:
+        yield 3, f"level {at}: search minus base ({count})", gap, {at: 1.0}, 0.0
+    growth = {at: -weight for at, weight in FALL.items()}
+    yield 3, f"search minus base is larger on levels 3-4 than on levels 1-2 ({count})", gap, growth, 0.0
 
 
-def _test_best(agents, means, draws):
-    easy, hard = _average(means, (1, 2)), _average(means, (3, 4))
-    general = "the best agent on levels 1-2 is beaten on levels 3-4"
-    if easy is None or hard is None or np.isfinite(easy + hard).sum() < 2:
-        return _state(4, f"{general} (needs two agents with all four levels)", None, None, LEVELS)
-    whole = np.isfinite(easy + hard)
-    first, second = (int(np.argmax(np.where(whole, side, -np.inf))) for side in (easy, hard))
-    if first == second:
-        return 4, f"{general}: {agents[first]} is best on both", 0.0, math.nan, math.nan, LEVELS, "fails"
-    lead = _average(draws, (3, 4))
-    statement = f"{general}: {agents[second]} minus {agents[first]} on levels 3-4"
-    return _state(4, statement, hard[second] - hard[first], lead[:, second] - lead[:, first], LEVELS)
+def state_best(matrix, level, clusters):
+    """Finding 4. It holds when each agent is beaten by some other on levels 1-2 or on levels 3-4, and fails when one
+    beats every other on both. An agent is tried against all others on both sides, so the p of its being beaten is
+    Bonferroni's; which agent is best is nowhere taken from the data that test it. The estimate is what the best on
+    levels 3-4 has there over the best on levels 1-2, as seen; so chosen, it has no interval."""
+    has_all = matrix.groupby(level).count().gt(0).all()
+    names = has_all.index[has_all].tolist() if set(LEVELS) <= set(level) else []
+    general, counts = "the best agent on levels 1-2 is beaten on levels 3-4", {"n": len(matrix), "n_clusters": 0}
+    blank = dict.fromkeys("estimate low high low_by_event high_by_event p sign".split(), math.nan)
+    if len(names) < 2:
+        statement = f"{general} (needs two agents with all four levels)"
+        return {"finding": 4, "statement": statement, **blank, **counts}
+    sides = [[(weight, level.index[level == at]) for at, weight in side.items()] for side in (EASY, HARD)]
+    means = [sum(weight * matrix.loc[labels, names].mean() for weight, labels in side) for side in sides]
+    first, second = (side.idxmax() for side in means)
+    beaten, beats = [], []
+    for agent in names:
+        gaps = matrix[names].drop(columns=agent).rsub(matrix[agent], axis=0)
+        found = pd.concat([summarize_clustered(gaps, clusters, side) for side in sides])
+        p, is_ahead = found["p"].fillna(1), found["mean"] > 0
+        beaten.append(min(1.0, len(found) * p.where(~is_ahead, 1).min()))
+        beats.append(p.where(is_ahead, 1).max())
+    holds, fails = max(beaten), min(beats)
+    who = f"{first} is first on both" if first == second else f"{second} minus {first} on levels 3-4"
+    row = blank | {"estimate": means[1][second] - means[1][first], "p": min(holds, fails), "sign": fails - holds}
+    return {"finding": 4, "statement": f"{general}: {who}", **row, **counts, "n_clusters": int(found["n_clusters"].min())}

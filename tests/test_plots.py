@@ -149,26 +149,39 @@ def test_reaches_run_from_low_to_high_at_their_places(ax):
     assert ax.lines[0].get_xydata().tolist() == [[1.0, 0.5], [2.5, 0.2]]
 
 
+@pytest.mark.parametrize("draw", [plots.draw_points, plots.draw_intervals])
+def test_an_interval_by_event_stands_thin_beside_the_one_by_source(ax, draw):
+    table = pd.DataFrame({"name": ["a", "b"], "mean": [0.5, 0.4], "low": [0.3, np.nan], "high": [0.7, np.nan]})
+    draw(table.assign(low_by_event=0.4, high_by_event=0.6), ax, label="name", value="mean", low="low", high="high")
+    segments = [line.tolist() for lines in ax.collections for line in lines.get_segments()]
+    assert [[0.4, 0.6]] * 2 == [[x for x, _ in line] for line in segments if {x for x, _ in line} == {0.4, 0.6}]
+
+
 def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
     pairs = pd.DataFrame({"agent_a": ["x", "x", "y"], "agent_b": ["y", "z", "z"]})
-    pairs = pairs.assign(difference=[0.1, 0.3, -0.2], n_more=[0, 61_900, np.inf])
+    pairs = pairs.assign(difference=[0.1, 0.3, -0.2], seen=[0.05, 0.2, 0.3], told=[True, False, False])
     plots.draw_pairs(pairs, ["x", "y", "z"], ax)
-    assert [text.get_text() for text in ax.texts] == ["-0.100\n0", "-0.300\n62k", "+0.200\nnever"]
+    assert [text.get_text() for text in ax.texts] == ["-0.100*\n(0.050)", "-0.300\n(0.200)", "+0.200\n(0.300)"]
     assert [text.get_text() for text in ax.get_yticklabels()] == ["y", "z"]
 
 
-def test_effects_have_the_first_on_top_and_both_sets_of_stars(ax):
+def test_effects_have_the_first_on_top_and_all_sets_of_stars(ax):
     effects = pd.DataFrame({"category": ["a", "b"], "effect": [0.2, -0.1], "plain_stars": ["***", ""]})
-    effects = effects.assign(plain_low=0.1, plain_high=0.3, clustered_low=0.0, clustered_high=0.4, clustered_stars="")
+    effects = effects.assign(plain_low=0.1, plain_high=0.3, event_low=0.0, event_high=0.4, event_stars="")
+    effects = effects.assign(source_low=[0.05, np.nan], source_high=[0.35, np.nan], source_stars="")
     plots.draw_effects(effects, ax)
-    assert [text.get_text() for text in ax.texts] == ["– (***)", "– (–)"]
+    assert [text.get_text() for text in ax.texts] == ["– (–, ***)", "few (–, –)"]
     assert ax.get_ylim() == (1.5, -0.5)
-    assert [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections] == [[0.1, 0.3], [0.0, 0.4]]
+    assert [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections] == [
+        [0.05, 0.35],
+        [0.1, 0.3],
+        [0.0, 0.4],
+    ]
 
 
 def test_factors_share_one_scale_and_only_the_last_keeps_its_order():
     effects = pd.DataFrame({"factor": list("aabbcc"), "category": list("uvwxyz"), "effect": [0.1, 0.2] * 3})
-    for kind in ("plain", "clustered"):
+    for kind in ("plain", "event", "source"):
         effects = effects.assign(**{f"{kind}_low": -0.5, f"{kind}_high": 0.4, f"{kind}_stars": ""})
     axes = plots.draw_factors(effects, plt.figure(), {"a": "one", "b": "two", "c": "three"})
     assert [[label.get_text() for label in ax.get_yticklabels()] for ax in axes] == [["v", "u"], ["x", "w"], ["y", "z"]]

@@ -56,18 +56,6 @@ def name_rows(names, counts, form="{} (n = {})"):
     return [form.format(name.replace("_", " "), n) for name, n in zip(names, counts, strict=True)]
 
 
-def write_short(n):
-    """Return a count in few characters.
-
-    >>> [write_short(n) for n in (278, 61_900, 2_100_000, float("inf"))]
-    ['278', '62k', '2M', 'never']
-    """
-    if np.isinf(n):
-        return "never"
-    unit, sign = next((unit, sign) for low, unit, sign in ((1e6, 1e6, "M"), (1e4, 1e3, "k"), (0, 1, "")) if n >= low)
-    return f"{n / unit:,.0f}{sign}"
-
-
 def measure_reach(table, value, low, high):
     """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0).
 
@@ -86,10 +74,19 @@ def mark_blanks(ax, x, y, shift=(0, 0), transform=None):
         ax.plot(x, y, "x", color="0.45", ms=5, mew=1.2, transform=place, label=name, clip_on=False, zorder=3)
 
 
+def draw_by_event(table, ax, places, width, colour="0.3"):
+    """Draw the intervals by event of a table that has them as light bars at some places; returns the Axes."""
+    if "low_by_event" in table:
+        look = {"color": colour, "lw": width, "alpha": 0.35, "zorder": 2.5}
+        ax.hlines(places, table["low_by_event"], table["high_by_event"], **look)
+    return ax
+
+
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
-    A zero has a stroke at 0, a blank value a cross and "no value". Raises ValueError when the table is empty.
+    Where the table has them (low_by_event, high_by_event), intervals by event are light bars under the whiskers. A zero
+    has a stroke at 0, a blank value a cross and "no value". Raises ValueError when the table is empty.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -97,7 +94,8 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     ends = table[value].to_numpy(dtype=float)
     errors = None if low is None else measure_reach(table, value, low, high)
     ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
-    tops = ends if low is None else table[high].to_numpy(dtype=float)
+    tops = ends if low is None else table[high].fillna(table[value]).to_numpy(dtype=float)
+    draw_by_event(table, ax, places, 5)
     is_blank = np.isnan(ends)
     ax.vlines(np.zeros(sum(ends == 0)), places[ends == 0] - 0.325, places[ends == 0] + 0.325, color="0.25", lw=2)
     mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
@@ -114,6 +112,7 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
 def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS):
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
+    Intervals by event (low_by_event, high_by_event), where the table has them, are light bars under the others.
     Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge. A line marks zero, and
     where there are several series every second label stands on grey. Raises ValueError when the table is empty or a
     label has a series twice.
@@ -136,6 +135,7 @@ def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None
         for chosen, face in ((kept[~thin], {"label": name}), (kept[thin], {"mfc": "white"})):
             if len(chosen) or "label" in face:
                 reach = measure_reach(chosen, value, low, high)
+                draw_by_event(chosen, ax, places[chosen[label]], 4, colours[at % len(colours)])
                 ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
         absent = places.drop(kept[label])
         mark_blanks(ax, np.zeros(len(absent)), absent, (5, 0), ax.get_yaxis_transform())
@@ -154,20 +154,23 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
 
 
 def draw_effects(effects, ax):
-    """Draw a factor's effects, the first row at the top, with plain and clustered 95% intervals and both sets of stars.
+    """Draw a factor's effects, the first row at the top, with 95% intervals plain, by event and by source, and stars.
 
-    Columns: category, effect, and low, high and stars with the prefixes plain_ and clustered_.
+    Columns: category, effect, and low, high and stars with the prefixes plain_, event_ and source_; where there is none
+    by source, the stars say "few".
     """
     places = np.arange(len(effects))
     ax.axvline(0, color="0.3", lw=1)
     for kind, label, look in (
-        ("plain", "95%, plain", {"color": lighten(COLOURS[1], 0.35), "lw": 6}),
-        ("clustered", "95%, by event", {"color": COLOURS[0], "lw": 1.6}),
+        ("source", "95%, by source", {"color": lighten(COLOURS[0], 0.5), "lw": 7}),
+        ("plain", "95%, plain", {"color": lighten(COLOURS[1], 0.1), "lw": 3.5}),
+        ("event", "95%, by event", {"color": "0.2", "lw": 1.2}),
     ):
         ax.hlines(places, effects[f"{kind}_low"], effects[f"{kind}_high"], label=label, **look)
     ax.plot(effects["effect"], places, "o", color=COLOURS[0], ms=5)
     for place, row in zip(places, effects.itertuples(), strict=True):
-        words = f"{row.clustered_stars or '–'} ({row.plain_stars or '–'})"
+        by_source = "few" if np.isnan(row.source_low) else row.source_stars or "–"
+        words = f"{by_source} ({row.event_stars or '–'}, {row.plain_stars or '–'})"
         ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=8)
     ax.set_yticks(places, effects["category"].astype(str).str.replace("_", " "))
     ax.set_ylim(len(effects) - 0.5, -0.5)
@@ -195,14 +198,15 @@ def draw_factors(effects, fig, names):
     parts = [effects[effects["factor"] == factor] for factor in names]
     grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
     axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
-    limit = 1.08 * effects[["clustered_low", "clustered_high"]].abs().to_numpy().max()
+    ends = [f"{kind}_{end}" for kind in ("source", "event", "plain") for end in ("low", "high")]
+    limit = 1.08 * np.nanmax(effects[ends].abs().to_numpy())
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
         draw_effects(part if ax is axes[2] else part.sort_values("effect", ascending=False), ax)
         ax.set(title=title, xlim=(-limit, limit))
     for ax in (axes[0], axes[2]):
         ax.set_xlabel("effect on the score")
     axes[0].legend(loc="upper left")
-    axes[0].set_title("stars by event (plain)", loc="right", fontsize=9)
+    axes[0].set_title("stars by source (by event, plain)", loc="right", fontsize=9)
     return axes
 
 
@@ -219,19 +223,20 @@ def draw_interactions(table, ax):
 
 
 def draw_pairs(pairs, names, ax, *, is_written=True):
-    """Draw differences between agents as half a matrix: the row's mean minus the column's, and the events still needed.
+    """Draw differences between agents as half a matrix: the row's mean minus the column's, the smallest that could be
+    seen, and a star where they are told apart.
 
-    Columns: agent_a, agent_b, difference (of a minus b), n_more; `names` in the order of the rows; without
+    Columns: agent_a, agent_b, difference (of a minus b), seen, told; `names` in the order of the rows; without
     `is_written` there are colours only.
     """
     turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})
     both = pd.concat([pairs, turned.assign(difference=-pairs["difference"])])
-    both["text"] = both["n_more"].map(write_short)
+    both["text"] = both["told"].map({True: "*", False: ""}) + "\n(" + both["seen"].map("{:.3f})".format)
     wide, texts = (
         both.pivot(index="agent_a", columns="agent_b", values=value).loc[names, names]
         for value in ("difference", "text")
     )
-    words = wide.map(lambda d: "" if np.isnan(d) else f"{d:+.3f}\n") + texts.fillna("")
+    words = wide.map(lambda d: "" if np.isnan(d) else f"{d:+.3f}") + texts.fillna("")
     bound = 1.6 * wide.abs().max().max()
     look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
     hidden = ~np.tri(len(names), k=-1, dtype=bool)[1:, :-1]

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from statsmodels.stats.power import TTestPower
 
 from helpers.estimates import regression as factors
 
@@ -203,44 +202,42 @@ def test_select_rows_averages_samples_and_drops_missing():
     ]
 
 
-def test_a_pair_by_hand():
-    # differences 1, 0, 0, 1 on twelve common events: mean 0.5, sd 0.522, se 0.151, t(11) = 2.201
-    rows = pd.DataFrame({"event_id": [*range(12)] * 2 + [99], "agent_id": ["a"] * 12 + ["b"] * 13})
-    rows["score"] = [1, 1, 0, 1] * 3 + [0, 1, 0, 0] * 3 + [1.0]
-    row = factors.compare_agents(rows).iloc[0]
-    assert (row["agent_a"], row["agent_b"], row["n"], row["difference"]) == ("a", "b", 12, 0.5)
-    assert row["sd"] == pytest.approx(math.sqrt(3 / 11))
-    assert row["high"] - row["difference"] == pytest.approx(2.2010 * math.sqrt(1 / 44), abs=1e-4)
-    assert row["n_needed"] == 9 and row["n_more"] == 0  # 7.849 * (3/11) / 0.25 = 8.6
-    few = factors.compare_agents(rows[rows["event_id"] < 4]).iloc[0]
-    assert few["difference"] == 0.5 and few[["low", "high", "p"]].isna().all(), "four events carry no interval"
-    assert few["n_needed"] == 11 and few["n_more"] == 7  # 7.849 * (1/3) / 0.25 = 10.5
+def plant_sources(rng, domain_sd, n_sources=24, shared=0.2):
+    """Rows of two agents on five events of each synthetic source; a source has luck, and a domain an effect."""
+    effects, rows = rng.normal(0, domain_sd, 4), []
+    for source in range(n_sources):
+        luck = rng.normal(0, shared) + effects[source % 4]
+        for at in range(5):
+            for agent in ("a", "b"):
+                score = 0.5 + luck + rng.normal(0, 0.2)
+                rows.append((f"e{source}-{at}", agent, score, f"d{source % 4}", at % 2 + 1, f"s{source}"))
+    return pd.DataFrame(rows, columns=["event_id", "agent_id", "score", "domain", "level", "cluster"])
 
 
-def test_pair_intervals_are_the_regressions_clustered_ones():
-    """When both predicted every event, the paired error is the base-coded, event-clustered one up to CR1's factor."""
-    rows = make_rows(np.random.default_rng(9), 500, {"a": 0.0, "b": 0.1}, event_sd=0.3)
-    pair = factors.compare_agents(rows).iloc[0]
-    fit = factors.tabulate_effects(factors.fit_factors(rows, ("agent_id",))).set_index("category")
-    assert -pair["difference"] == pytest.approx(fit.loc["b", "effect"])
-    assert pair["sd"] / math.sqrt(pair["n"]) == pytest.approx(fit.loc["b", "clustered_se"], rel=1e-3)
+def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_luck():
+    rng = np.random.default_rng(5)
+    found = [factors.permute_factor(plant_sources(rng, 0.6), "domain", rng, n_draws=199)["p"] for _ in range(20)]
+    chance = [factors.permute_factor(plant_sources(rng, 0.0), "domain", rng, n_draws=199)["p"] for _ in range(60)]
+    by_event = [factors.judge_factors(factors.fit_factors(plant_sources(rng, 0.0))) for _ in range(20)]
+    fooled = [table.set_index("factor").loc["domain", "p"] < 0.05 for table in by_event]
+    assert np.mean(np.array(found) < 0.05) >= 0.85 and np.mean(np.array(chance) < 0.05) <= 0.15
+    assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
 
 
-def test_needed_events_against_statsmodels_power():
-    for effect in (0.05, 0.1, 0.2):
-        exact = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8)
-        assert factors.count_needed(effect, 1.0) == pytest.approx(exact, abs=3)
+def test_what_a_permuted_factor_adds_is_what_the_regression_says():
+    rows = plant_sources(np.random.default_rng(6), 0.3)
+    added = factors.permute_factor(rows, "domain", np.random.default_rng(0), n_draws=9)["r2_added"]
+    whole, without = (factors.fit_factors(rows, names).r2 for names in (factors.FACTORS, ["agent_id", "level"]))
+    assert added == pytest.approx(whole - without)
+    with pytest.raises(ValueError, match="a source has more than one level"):
+        factors.permute_factor(rows, "level", np.random.default_rng(0), others=("agent_id",))
 
 
-def test_equal_agents_need_infinitely_many_events_and_strangers_have_blanks():
-    rows = pd.DataFrame({"event_id": [*range(12), *range(12), 20, 21], "agent_id": ["a"] * 12 + ["b"] * 12 + ["c"] * 2})
-    rows["score"] = [1, 0] * 13
-    table = factors.compare_agents(rows.astype({"score": float})).set_index(["agent_a", "agent_b"])
-    assert table.loc[("a", "b"), "n_needed"] == math.inf == table.loc[("a", "b"), "n_more"]
-    assert table.loc[("a", "b"), "p"] == 1
-    assert table.loc[("a", "c"), "n"] == 0 and table.loc[("a", "c"), ["difference", "n_more", "p_holm"]].isna().all()
-    with pytest.raises(ValueError, match="there is only a"):
-        factors.compare_agents(rows[rows["agent_id"] == "a"])
+def test_a_category_of_few_sources_has_no_error_by_source():
+    table = factors.tabulate_sources(plant_sources(np.random.default_rng(7), 0.3)).set_index(["factor", "category"])
+    assert table.loc["domain", "source_n"].eq(6).all() and table.loc["domain", "source_p"].isna().all()
+    assert table.loc[("agent_id", "b"), ["source_p", "event_p", "plain_p"]].notna().all()
+    assert table.loc[("level", 2), "source_n"] == 24 and table.loc[("agent_id", "b"), "source_n"] == 24
 
 
 def test_the_checks_agree_with_the_linear_model_where_it_is_right():

@@ -42,24 +42,31 @@ def draw(mean, n=200, seed=0):
 
 def test_means_and_counts_by_hand():
     rows = make_rows({("Crypto", 1): {"a": [1, 0, 1, 0], "b": [1, 1, 1, 1]}, ("Crypto", 4): {"a": [0.5], "b": [0.1]}})
-    table = domains.summarize_domains(rows, make_rng()).set_index(["levels", "agent_id"])
+    table = domains.summarize_domains(rows).set_index(["levels", "agent_id"])
     assert table.loc[("1-2", "a"), ["mean", "n", "n_events"]].tolist() == [0.5, 4, 4]
     assert table.loc[("3-4", "b"), "mean"] == 0.1
     assert table["is_thin"].all(), "four events and one event are both too few"
-    assert table.loc[("1-2", "b"), ["low", "high"]].tolist() == [1.0, 1.0]
+    assert table[["low", "low_by_event"]].isna().all(axis=None), "and have no interval"
 
 
 def test_a_missing_prediction_leaves_the_mean_and_lowers_n():
     rows = make_rows({("Crypto", 1): {"a": [1, np.nan, 0], "b": [1, 1, 1]}})
-    row = domains.summarize_domains(rows, make_rng()).set_index("agent_id").loc["a"]
+    row = domains.summarize_domains(rows).set_index("agent_id").loc["a"]
     assert row[["mean", "n", "n_events"]].tolist() == [0.5, 2, 3]
 
 
-def test_the_interval_is_that_of_an_event_bootstrap():
+def test_an_interval_is_by_source_and_that_by_event_beside_it():
     values = draw(0.3, 400)
-    row = domains.summarize_domains(make_rows({("Space", 1): {"a": values}}), make_rng()).iloc[0]
+    row = domains.summarize_domains(make_rows({("Space", 1): {"a": values}})).iloc[0]
     reach = 1.96 * values.std() / 20
-    assert row["high"] - row["low"] == pytest.approx(2 * reach, rel=0.1)
+    assert row["high_by_event"] - row["low_by_event"] == pytest.approx(2 * reach, rel=0.1)
+    scores, events = make_tables({("Space", 1): {"a": np.repeat(values[:40], 10)}})  # ten events share a source's luck
+    shared = events.assign(source_id=[f"s{int(name[-3:]) // 10}" for name in events["event_id"]])
+    wide = domains.summarize_domains(domains.select_domains(scores, shared)).iloc[0]
+    assert wide["n_clusters"] == 40
+    assert (wide["high"] - wide["low"]) / (wide["high_by_event"] - wide["low_by_event"]) > 2.5
+    few = domains.summarize_domains(domains.select_domains(scores, shared.assign(source_id="one"))).iloc[0]
+    assert np.isnan(few["low"]) and few["n_clusters"] == 1
 
 
 def test_unknown_and_blank_domains_are_named():
@@ -142,7 +149,7 @@ def test_the_observations_are_judged_where_models_are_there():
     told = table.set_index("statement")["verdict"]
     assert told["search minus base models in Culture & Media"] == "agrees"
     assert told["levels 1-2: spread of search agents minus spread of base models"] == "agrees"
-    assert told["search agents: levels 1-2 minus levels 3-4"] == "agrees"
+    assert told["search agents: levels 1-2 minus levels 3-4, no guessing agent to compare with"] == "agrees"
     assert told["search agents on levels 3-4: 0.2 (top ring of Figure 10) minus their mean"] == "agrees"
     assert told["DeepSeek-V3 minus the other models in Politics"] == "cannot tell"
     assert told["GPT models minus the other models in Crypto"] == "disagrees"
@@ -154,7 +161,7 @@ def test_without_models_nothing_is_claimed():
     table = domains.judge_observations(rows, category, make_rng(), n_boot=200)
     assert sorted(table["observation"].unique()) == [1, 2, 3, 4]
     models = table[~table["statement"].str.contains("our baselines")]
-    assert (models["verdict"] == "cannot tell").all() and (models["n"] == 0).all() and models["estimate"].isna().all()
+    assert (models["verdict"] == "cannot tell").all() and models["estimate"].isna().all()
 
 
 def make_means(n_spokes):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.estimates.intervals import compare_paired
-from helpers.futurex.gains import compare_leads, compare_memory, measure_gain, rate_effort, score_shared
+from helpers.estimates.intervals import compare_paired, judge_test
+from helpers.futurex.gains import compare_levels, compare_memory, describe_differences, rate_effort, score_shared
 
 
 def make_scores(events, means, rng, missing=()):
@@ -32,12 +32,27 @@ def events():
 def test_a_planted_gain_is_found_in_its_levels_only(events):
     rng = np.random.default_rng(1)
     better = np.where(events["level"] >= 3, 0.8, 0.4)
-    gain = measure_gain(make_scores(events, {"base": 0.4, "search": better}, rng), events, "base", "search", rng)
-    verdicts = gain.set_index("level")["verdict"]
-    assert verdicts[[3, 4]].eq("holds").all() and verdicts["all"] == "holds"
-    assert not verdicts[[1, 2]].eq("holds").any()
-    assert gain["n"].tolist() == [200, 200, 200, 200, 800]
-    assert ((gain["low"] <= gain["difference"]) & (gain["difference"] <= gain["high"])).all()
+    gain = compare_levels(make_scores(events, {"base": 0.4, "search": better}, rng), events, [("search", "base")])
+    assert gain.set_index("levels")["verdict"].to_dict() == {"1-2": "cannot tell", "3-4": "holds"}
+    assert gain["n"].tolist() == [400, 400] and ((gain["low"] <= gain["difference"]) & (gain["seen"] > 0)).all()
+
+
+def test_below_ten_sources_only_the_exact_test_is_left(events):
+    few = events.head(20).assign(source_id=[f"s{at % 5}" for at in range(20)])
+    scores = make_scores(few, {"base": 0.0, "search": 1.0}, np.random.default_rng(0))
+    row = compare_levels(scores, few, [("search", "base")], {"all": (1, 2, 3, 4)}).iloc[0]
+    assert (row["p"], row["n"], row["n_clusters"], row["verdict"]) == (2 / 32, 20, 5, "cannot tell")
+    assert row[["low", "high", "low_by_event", "seen"]].isna().all()
+
+
+@pytest.mark.parametrize(("gain", "truth"), [(0.3, "holds"), (-0.3, "fails"), (0.0, "cannot tell")])
+def test_paired_verdicts_are_reached_though_luck_is_shared_by_source(gain, truth):
+    rng, said = np.random.default_rng(6), []
+    source = pd.Series(np.repeat(np.arange(25), 4))
+    for _ in range(200):
+        found = describe_differences(gain + rng.normal(0, 0.2, 25)[source] + pd.Series(rng.normal(0, 0.3, 100)), source)
+        said.append(judge_test(found["difference"], found["p"]))
+    assert said.count(truth) >= 183
 
 
 def test_an_interval_of_no_difference_covers_zero_at_the_nominal_rate():
@@ -48,13 +63,12 @@ def test_an_interval_of_no_difference_covers_zero_at_the_nominal_rate():
     assert 180 <= covered <= 199
 
 
-def test_a_lead_is_on_an_agents_own_events_and_what_is_missing_counts_as_nothing(events):
+def test_two_agents_are_compared_on_what_both_predicted(events):
     rng, easy = np.random.default_rng(5), events["level"] <= 2
     ours = make_scores(events[easy], {"ours": 1.0}, rng, missing={("ours", "e000")})
     scores = pd.concat([make_scores(events, {"plain": 0.0}, rng), ours])
-    leads = compare_leads(scores, events, "plain", ["ours"], rng).set_index("levels")
-    assert leads.loc["1-2", ["n", "verdict"]].tolist() == [400, "holds"]
-    assert leads.loc["1-2", "difference"] == pytest.approx(399 / 400)
+    leads = compare_levels(scores, events, [("ours", "plain")]).set_index("levels")
+    assert leads.loc["1-2", ["n", "difference", "verdict"]].tolist() == [399, 1.0, "holds"]
     assert leads.loc["3-4", ["n", "verdict"]].tolist() == [0, "cannot tell"]
 
 
@@ -62,12 +76,12 @@ def test_memory_shows_as_a_lead_that_is_gone_in_the_later_window(events):
     rng = np.random.default_rng(3)
     known = (events["window"] == "A") & (events["contamination_group"] == "widely_known")
     means = {"model": np.where(known, 0.9, 0.5), "plain": 0.5}
-    table = compare_memory(make_scores(events, means, rng), events, "model", "plain", ["single"], rng)
+    table = compare_memory(make_scores(events, means, rng), events, "model", "plain", ["single"])
     gaps = table[table["window"] == "A minus C1"].set_index("group")
     assert gaps.loc["widely_known", "verdict"] == "holds" and gaps.loc["widely_known", "difference"] > 0.25
     assert gaps.loc["obscure", "verdict"] == "cannot tell"
     with pytest.raises(ValueError, match="no event was put to all of model, oracle"):
-        compare_memory(make_scores(events, means, rng), events, "model", "oracle", ["single"], rng)
+        compare_memory(make_scores(events, means, rng), events, "model", "oracle", ["single"])
 
 
 def test_only_events_put_to_all_agents_are_shared_and_missing_ones_are_blank(events):

@@ -1,8 +1,8 @@
 """Which factors move a score: agent, domain and level in one linear regression (FutureX 4.4, Figure 11).
 
 The fit is statsmodels'; what is added is an effect and errors for every category, the left-out one included. Scores of
-one event are not independent of each other, so every coefficient has a second error, clustered by event (CR1: with the
-usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
+one event, or of one source, are not independent of each other, so every coefficient has a second error, clustered (CR1:
+with the usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
 import itertools
@@ -15,8 +15,8 @@ from scipy import stats
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from helpers.estimates.pairs import compare_pairs, count_needed
-from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.estimates.intervals import MIN_CLUSTERS, find_clusters
+from helpers.outcomes.scores import select_headline
 from helpers.papers import get_constant
 
 FACTORS = ("agent_id", "domain", "level")
@@ -39,13 +39,15 @@ class Fit(NamedTuple):
 
 
 def select_rows(scores, events):
-    """Return a row for each event an agent predicted: event_id, agent_id, domain, level, kind, score (headline metric).
+    """Return a row for each event an agent predicted: event_id, agent_id, score (headline metric), domain, level, kind,
+    cluster (what the event shares its luck with: `intervals.find_clusters`).
 
     Several samples or runs of an agent count as one, by their mean. Missing predictions are left out.
     """
     rows = select_headline(scores, events).dropna(subset="score")
     mean = rows.groupby(["event_id", "agent_id"], as_index=False)["score"].mean()
     known = events[["event_id", "domain", "level", "kind"]].astype({"level": int})
+    known["cluster"] = find_clusters(events)[0].to_numpy()
     return mean.merge(known, on="event_id", validate="many_to_one")
 
 
@@ -186,7 +188,57 @@ def _test_jointly(effects, covariance, df, df_rest):
     return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
 
 
-def measure_interactions(rows, alpha=STARRED_BELOW):
+def tabulate_sources(rows, coding="base", bases=None, alpha=STARRED_BELOW):
+    """Return `tabulate_effects` with three kinds of error: plain_, event_ (by event) and source_ (by cluster).
+
+    Blank by source where a category has fewer than `MIN_CLUSTERS` sources (`source_n`): the clustered error of a
+    category of a few sources is far too small. Needs the column cluster in `rows`.
+    """
+    by_event, by_source = (
+        tabulate_effects(fit_factors(rows, coding=coding, bases=bases, cluster=name), alpha).rename(
+            columns=lambda column, to=to: column.replace("clustered_", to)
+        )
+        for name, to in (("event_id", "event_"), ("cluster", "source_"))
+    )
+    found, n_all = by_source.filter(like="source_"), rows["cluster"].nunique()
+    counts = {(factor, name): part["cluster"].nunique() for factor in FACTORS for name, part in rows.groupby(factor)}
+    n = np.array([counts.get(term, n_all) for term in zip(by_source["factor"], by_source["category"], strict=True)])
+    found.loc[n < MIN_CLUSTERS, ["source_se", "source_p", "source_low", "source_high"]] = np.nan
+    found.loc[n < MIN_CLUSTERS, "source_stars"] = ""
+    found["source_n"] = n
+    return by_event.join(found)
+
+
+def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000):
+    """Test whether a factor of the sources, such as the domain, matters: permute its categories over the sources.
+
+    The statistic is what the factor takes off the residual sum of squares beside `others`; every source (column
+    cluster) keeps its rows, and gets the category of another. Returns r2_added, n_clusters, n_draws and p, the share of
+    permutations that take off as much or more. Raises ValueError when a source has several categories.
+    """
+    by_source = rows.groupby("cluster")[factor]
+    if (by_source.nunique() > 1).any():
+        raise ValueError(f"a source has more than one {factor}; the {factor} cannot be permuted over sources")
+    codes, names = encode_factor(by_source.first(), factor)
+    base = np.column_stack([np.ones(len(rows)), build_dummies(rows, others)])
+    source, score = pd.factorize(rows["cluster"], sort=True)[0], rows["score"].to_numpy(float)
+    residual = score - base @ np.linalg.lstsq(base, score, rcond=None)[0]
+    sizes, sums = np.bincount(source), np.bincount(source, residual)
+    mixed = np.stack([np.bincount(source, column) for column in base.T], axis=1)
+    shared = mixed @ np.linalg.pinv(base.T @ base) @ mixed.T
+
+    def explain(codes):
+        member = np.eye(len(names))[codes]
+        gram = member.T @ (sizes[:, None] * member) - member.T @ shared @ member
+        return (moment := member.T @ sums) @ np.linalg.pinv(gram, rcond=1e-9, hermitian=True) @ moment
+
+    seen = explain(codes)
+    n_above = sum(explain(rng.permutation(codes)) >= seen * (1 - 1e-9) for _ in range(n_draws))
+    p, r2 = (1 + n_above) / (1 + n_draws), seen / ((score - score.mean()) ** 2).sum()
+    return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
+
+
+def measure_interactions(rows, alpha=STARRED_BELOW, cluster="event_id"):
     """Return how far each agent on each level lies off what the two add up to, and a joint test of all pairs.
 
     Effects of all pairs are fitted beside the domain's; an interaction is what is left after the row and column means
@@ -202,7 +254,7 @@ def measure_interactions(rows, alpha=STARRED_BELOW):
     part = rows[rows["agent_id"].isin(whole)].reset_index(drop=True)
     position = {pair: at for at, pair in enumerate(pairs)}
     part["_pair"] = [position[pair] for pair in zip(part["agent_id"], part["level"], strict=True)]
-    fit = fit_factors(part, ("_pair", "domain"))
+    fit = fit_factors(part, ("_pair", "domain"), cluster=cluster)
     size, free = counts.loc[whole].shape, fit.n_clusters - 1
     centre = np.kron(*(np.eye(k) - 1 / k for k in size))
     effects = centre @ fit.effects[1 : 1 + len(pairs)]
@@ -211,19 +263,6 @@ def measure_interactions(rows, alpha=STARRED_BELOW):
     table = table.assign(interaction=effects).join(_test_effects(effects, covariance, free, alpha))
     test = _test_jointly(effects, covariance, (size[0] - 1) * (size[1] - 1), free)
     return table, test, sorted(set(counts.index) - set(whole))
-
-
-def compare_agents(rows):
-    """Return for each pair of agents the mean difference of their scores on the events both predicted, by event.
-
-    `pairs.compare_pairs` with each event its own cluster. Columns: agent_a, agent_b, n, difference (a - b), sd, low,
-    high, p, p_holm (over all pairs), n_needed (events, by `pairs.count_needed`), n_more (beyond n).
-    """
-    table = compare_pairs(build_matrix(rows, sorted(rows["agent_id"].unique())))
-    table = table["agent_a agent_b n difference sd low high p p_holm".split()]
-    pairs = table[["difference", "sd"]].to_numpy()
-    needed = [count_needed(*pair) if np.isfinite(pair).all() else np.nan for pair in pairs]
-    return table.assign(n_needed=needed, n_more=(needed - table["n"]).clip(lower=0))
 
 
 def build_dummies(rows, factors=FACTORS, bases=None):
@@ -236,30 +275,31 @@ def build_dummies(rows, factors=FACTORS, bases=None):
     return pd.concat(parts, axis=1)
 
 
-def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5)):
+def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5), cluster="event_id"):
     """Return each category's effect against its base by four models: linear, fractional logit, ordered logit, ranks.
 
-    The fractional logit is a binomial GLM of the score, errors clustered by event; `logit_effect` is its mean effect on
-    the score over the rows, comparable with the linear one. The ordered logit speaks of the score's bins, cut at `cuts`
-    (0 itself is the lowest bin), and `rank` is the linear effect on a score's rank (a share of all rows): in these only
-    the order counts. Columns: factor, category, linear, linear_p, logit, logit_p, logit_effect, ordered, rank.
+    The fractional logit is a binomial GLM of the score, errors clustered as the linear ones; `logit_effect` is its mean
+    effect on the score over the rows, comparable with the linear one. The ordered logit speaks of the score's bins, cut
+    at `cuts` (0 itself is the lowest bin), and `rank` is the linear effect on a score's rank (a share of all rows): in
+    these only the order counts. Columns: factor, category, linear, linear_p, logit, logit_p, logit_effect, ordered,
+    rank.
     """
-    table = _take_effects(rows, factors, bases, "score")
+    table = _take_effects(rows, factors, bases, "score", cluster)
     dummies = build_dummies(rows, factors, bases)
     logit = sm.GLM(rows["score"], sm.add_constant(dummies), family=sm.families.Binomial()).fit(
-        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["event_id"])[0]}
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows[cluster])[0]}
     )
     names = table["factor"] + " " + table["category"].astype(str)
     table["logit"], table["logit_p"] = logit.params[names].to_numpy(), logit.pvalues[names].to_numpy()
     table["logit_effect"] = _average_effects(logit, dummies, table["factor"], names)
     ordered = _fit_ordered(rows["score"], dummies, logit.params[dummies.columns], cuts)[names]
     table["ordered"] = ordered.round(4).to_numpy()  # an iterative fit: further digits differ between processors
-    ranks = _take_effects(rows.assign(rank=rows["score"].rank(pct=True)), factors, bases, "rank")
+    ranks = _take_effects(rows.assign(rank=rows["score"].rank(pct=True)), factors, bases, "rank", cluster)
     return table.assign(rank=ranks["linear"])
 
 
-def _take_effects(rows, factors, bases, outcome):
-    table = tabulate_effects(fit_factors(rows, factors, bases=bases, outcome=outcome))
+def _take_effects(rows, factors, bases, outcome, cluster):
+    table = tabulate_effects(fit_factors(rows, factors, bases=bases, outcome=outcome, cluster=cluster))
     table = table[(table["factor"] != "intercept") & table["clustered_p"].notna()]
     table = table[["factor", "category", "effect", "clustered_p"]].reset_index(drop=True)
     return table.rename(columns={"effect": "linear", "clustered_p": "linear_p"})

@@ -6,8 +6,10 @@ Means that differ by chance alone have a spread too; it is taken off, for the es
 import math
 
 import numpy as np
+import pandas as pd
+from scipy import optimize, stats
 
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import MIN_CLUSTERS, take_interval
 from helpers.outcomes.scores import build_matrix
 
 MIN_EVENTS = 5
@@ -36,28 +38,40 @@ def take_off_noise(means, draws):
     return math.sqrt(max(float(means.var(ddof=1)) - noise, 0.0)), drawn
 
 
-def measure_interaction(rows, rng, by="domain", n_boot=2000):
-    """Return (sd, low, high, n_events, n_domains): how far agents' means by domain lie off agent plus domain.
+def measure_interaction(rows, rng, by="domain", n_draws=2000):
+    """Return how far agents differ in where they are strong: sd, low, high, p, n, n_clusters.
 
-    Less the noise of the means, as in `take_spread`; 0 means that the agents differ equally in all domains. Domains
-    with fewer than `MIN_EVENTS` events that all agents predicted are left out; blank with fewer than two agents or
-    domains.
+    The statistic is the sum of squares between domains of each agent's score less the mean agent's on the same event;
+    `sd` is its root mean square less chance: 0 means that the agents differ equally in all domains. Chance is what
+    comes when the domains are permuted over the sources (column cluster), since events of one source rise and fall
+    together; p is the share of permutations with as much. The 95% interval is that of a noncentral chi-square scaled to
+    the permutations. Only events that all agents predicted count; blank with fewer than two agents or domains, or
+    fewer than ten sources.
     """
-    agents = sorted(rows["agent_id"].unique())
-    matrices = [build_matrix(part, agents).dropna() for _, part in rows.groupby(by)]
-    matrices = [matrix for matrix in matrices if len(matrix) >= MIN_EVENTS]
-    if len(agents) < 2 or len(matrices) < 2:
-        return math.nan, math.nan, math.nan, sum(map(len, matrices)), len(matrices)
-    means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
-    draws = np.stack([resample_means(matrix, rng, n_boot) for matrix in matrices], axis=1)
-    free = (len(matrices) - 1) * (len(agents) - 1)
-    seen, drawn = ((_centre(values) ** 2).sum(axis=(-2, -1)) / free for values in (means, draws))
-    noise = _centre(draws).var(axis=0).sum() / free
-    low, high = take_interval(np.sqrt(np.maximum(drawn - 2 * noise, 0)))
-    return math.sqrt(max(seen - noise, 0)), low, high, sum(map(len, matrices)), len(matrices)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
+    known = rows.drop_duplicates("event_id").set_index("event_id").reindex(matrix.index)
+    codes, names = pd.factorize(known.groupby("cluster")[by].first().sort_index(), sort=True)
+    found = {"n": len(matrix), "n_clusters": len(codes)}
+    if matrix.shape[1] < 2 or len(names) < 2 or len(codes) < MIN_CLUSTERS:
+        return dict.fromkeys(("sd", "low", "high", "p"), math.nan) | found
+    off = matrix.sub(matrix.mean(axis=1), axis=0)
+    off = (off - off.mean()).groupby(known["cluster"]).sum().sort_index().to_numpy()
+    sizes = known.groupby("cluster").size().sort_index().to_numpy()
+
+    def add_squares(codes):
+        member = np.eye(len(names))[codes]
+        return float((((member.T @ off) ** 2).sum(axis=1) / (member.T @ sizes)).sum())
+
+    seen, drawn = add_squares(codes), np.array([add_squares(rng.permutation(codes)) for _ in range(n_draws)])
+    scale, free = drawn.var() / (2 * drawn.mean()), 2 * drawn.mean() ** 2 / drawn.var()
+    ends = [_find_noncentrality(seen / scale, free, share) * scale for share in (0.975, 0.025)]
+    sd, low, high = (math.sqrt(max(0.0, value) / matrix.size) for value in (seen - drawn.mean(), *ends))
+    p = (1 + int((drawn >= seen * (1 - 1e-9)).sum())) / (1 + n_draws)
+    return {"sd": sd, "low": low, "high": high, "p": p} | found
 
 
-def _centre(values):
-    """Values less the mean of their domain (row) and of their agent (column)."""
-    off_row = values - values.mean(axis=-1, keepdims=True)
-    return off_row - off_row.mean(axis=-2, keepdims=True)
+def _find_noncentrality(value, free, share):
+    """The noncentrality of a chi-square of which this share lies below a value; 0 where there is none."""
+    if stats.chi2.cdf(value, free) <= share:
+        return 0.0
+    return optimize.brentq(lambda x: stats.ncx2.cdf(value, free, x) - share, 1e-9, 10 * value + 100)

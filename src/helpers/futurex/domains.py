@@ -1,7 +1,7 @@
 """Scores by domain, the spread between agents, and FutureX's four observations on domains (4.3, Figures 9 and 10).
 
-Levels 1-2 and levels 3-4 stand apart, as in the paper. Events are the clusters: they are drawn anew within each domain
-(and pair of levels), the same draw for all agents. A domain's mean is the plain mean over its events.
+Levels 1-2 and levels 3-4 stand apart, as in the paper. A domain's mean is the plain mean over its events; intervals
+and tests are by source, and a domain of few sources has none.
 """
 
 import math
@@ -13,20 +13,24 @@ from helpers import papers
 from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import (
     AGREES,
-    compare_paired,
-    judge_interval,
+    MIN_CLUSTERS,
+    correct_holm,
+    find_clusters,
+    judge_test,
     resample_means,
-    summarize_means,
+    summarize_clustered,
     take_interval,
 )
 from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
+from helpers.futurex.gains import describe_differences
+from helpers.futurex.levels import CHANCE, LEVEL_PAIRS
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import COLOURS, draw_points, name_rows
 
-LEVEL_PAIRS = {"-".join(map(str, pair)): pair for pair in papers.get_constant("futurex", "level_pairs")}
-"""Figure 9 shows levels 1 and 2, Figure 10 levels 3 and 4."""
 RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""
+SAME_SD = 0.05
+"""Agents whose interaction with the domain is surely smaller are equally strong everywhere (our own bound)."""
 INFORMED = ("Culture & Media", "Technology")
 NAMED = {
     "GPT models": (("gpt",), ("Crypto", "Technology")),
@@ -56,30 +60,38 @@ def group_domains(domains, folder=papers.FOLDER):
 
 
 def select_domains(scores, events):
-    """Return the headline rows with `domain`, `group` (the paper's eight; blank for a domain it cannot place) and
-    `levels` ("1-2" or "3-4"). Raises ValueError when an event has no domain."""
+    """Return the headline rows with `domain`, `cluster` (what an event shares its luck with) and `levels` ("1-2" or
+    "3-4"). Raises ValueError when an event has no domain."""
     known = events.set_index("event_id")["domain"]
     rows = select_headline(scores, events)
-    rows = rows.assign(domain=rows["event_id"].map(known))
+    rows = rows.assign(domain=rows["event_id"].map(known), cluster=rows["event_id"].map(find_clusters(events)[0]))
     if rows["domain"].isna().any():
         raise ValueError(f"event {rows.loc[rows['domain'].isna(), 'event_id'].iloc[0]} has no domain; fill it in")
     names = {level: name for name, pair in LEVEL_PAIRS.items() for level in pair}
     return rows.assign(levels=rows["level"].map(names).fillna("all"))
 
 
-def summarize_domains(rows, rng, by="domain", n_boot=2000):
-    """Return mean score by levels, domain and agent: levels, `by`, agent_id, mean, low, high, n, n_events, is_thin.
+def summarize_domains(rows, by="domain"):
+    """Return mean score by levels, domain and agent: levels, `by`, agent_id, mean, low, high (by source; blank below
+    ten of them), low_by_event, high_by_event, n, n_events, n_clusters, is_thin.
 
     `n` counts the agent's predicted events, `n_events` all scored ones; `is_thin` marks fewer than `MIN_EVENTS`.
     """
-    parts = []
+    parts, clusters = [], map_clusters(rows)
     for (levels, domain), part in rows.groupby(["levels", by], sort=True):
         matrix = build_matrix(part, sorted(part["agent_id"].unique()))
-        table = summarize_means(matrix, rng, n_boot).reset_index()
-        parts.append(table.assign(**{"levels": levels, by: domain, "n_events": len(matrix)}))
-    columns = ["levels", by, "agent_id", "mean", "low", "high", "n", "n_events"]
-    table = pd.concat(parts, ignore_index=True)[columns]
-    return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
+        table, plain = (summarize_clustered(matrix, each) for each in (clusters, None))
+        ends = {"low_by_event": plain["low"], "high_by_event": plain["high"], "levels": levels, by: domain}
+        parts.append(table.assign(**ends, n_events=len(matrix)).rename_axis("agent_id").reset_index())
+    columns = f"levels {by} agent_id mean low high low_by_event high_by_event n n_events n_clusters"
+    table = pd.concat(parts, ignore_index=True)[columns.split()]
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    return table.assign(**{end: table[end].clip(0, 1) for end in ends}, is_thin=table["n_events"] < MIN_EVENTS)
+
+
+def map_clusters(rows):
+    """Return what each event of some rows shares its luck with, by event_id."""
+    return rows.drop_duplicates("event_id").set_index("event_id")["cluster"]
 
 
 def draw_means(table, ax, by, n="n_events", colours=COLOURS):
@@ -123,9 +135,10 @@ def measure_spread(rows, category, rng, by="domain", n_boot=2000):
 
     Columns: category, levels, `by`, n_agents, n_events, range, sd_seen, sd, low, high, is_thin. `range` is best minus
     worst mean, as a radar shows it; `sd` is corrected for noise. Categories with one agent have no spread and are left
-    out, events that not all of a category's agents predicted too.
+    out, events that not all of a category's agents predicted too. Noise and interval draw sources; below ten of them
+    both are blank.
     """
-    table = []
+    table, clusters = [], map_clusters(rows)
     for name, agents in category.groupby(category):
         part = rows[rows["agent_id"].isin(agents.index)]
         for levels, level_rows in part.groupby("levels"):
@@ -134,106 +147,105 @@ def measure_spread(rows, category, rng, by="domain", n_boot=2000):
                 if matrix.shape[1] < 2 or len(matrix) < 2:
                     continue
                 means = matrix.mean().to_numpy()
-                spread = take_spread(means, resample_means(matrix, rng, n_boot))
-                table.append((name, levels, domain, matrix.shape[1], len(matrix), np.ptp(means), *spread))
-    columns = ["category", "levels", by, "n_agents", "n_events", "range", "sd_seen", "sd", "low", "high"]
+                spread = take_spread(means, resample_means(matrix, rng, n_boot, clusters))
+                n = len(matrix), clusters.reindex(matrix.index).nunique()
+                table.append((name, levels, domain, matrix.shape[1], *n, np.ptp(means), *spread))
+    columns = ["category", "levels", by, "n_agents", "n_events", "n_clusters", "range", "sd_seen", "sd", "low", "high"]
     table = pd.DataFrame(table, columns=columns)
+    table.loc[table["n_clusters"] < MIN_CLUSTERS, ["sd", "low", "high"]] = np.nan
     return table.assign(is_thin=table["n_events"] < MIN_EVENTS)
 
 
-def compare_sides(rows, left, right, rng, n_boot=2000):
-    """Return (difference, low, high, n): left agents' mean minus right agents' mean, over events with both.
+def compare_sides(rows, left, right):
+    """Return (difference, low, high, p, n, n_clusters): left agents' mean minus right agents' mean, by source.
 
-    Paired by event; blank when a side has no agent or there are no common events.
+    Paired, over events that both sides have; blank when a side has no agent or there are no common events.
 
-    >>> rows = pd.DataFrame({"event_id": ["e", "e"], "agent_id": ["a", "b"], "score": [1.0, 0.25]})
-    >>> compare_sides(rows, ["a"], ["b"], np.random.default_rng(0))
-    (0.75, 0.75, 0.75, 1)
+    >>> rows = pd.DataFrame({"event_id": ["e", "e"], "agent_id": ["a", "b"], "score": [1.0, 0.25], "cluster": "s"})
+    >>> compare_sides(rows, ["a"], ["b"])
+    (0.75, nan, nan, 1.0, 1, 1)
     """
     matrix = build_matrix(rows, sorted({*left, *right}))
-    pair = compare_paired(*(matrix[list(side)].mean(axis=1) for side in (right, left)), rng, n_boot)
-    return float(pair["difference"]), pair["low"], pair["high"], pair["n"]
+    found = describe_differences(matrix[list(left)].mean(axis=1) - matrix[list(right)].mean(axis=1), map_clusters(rows))
+    return *(float(found[name]) for name in ("difference", "low", "high", "p")), found["n"], found["n_clusters"]
 
 
 def judge_observations(rows, category, rng, n_boot=2000):
-    """Return the paper's four observations on domains as statements: estimate, interval, n, agents, verdict.
+    """Return the paper's four observations on domains as statements: estimate, interval, p, n, agents, verdict.
 
-    Needs `rows` with `group` (the paper's eight domains). Verdicts: agrees, disagrees, cannot tell; where agents of a
-    category that an observation speaks of are absent it is `cannot tell`, and `agents` says how many there are.
+    Needs `rows` with `group` (the paper's eight domains). Tests and intervals are by source, p_holm is over the table.
+    Verdicts: agrees, disagrees, cannot tell; that agents are equally strong everywhere (disagrees) is said when the
+    interval of their interaction lies below `SAME_SD`. Where agents of a category that an observation speaks of are
+    absent it is `cannot tell`, and `agents` says how many there are.
     """
     models = category[~category.isin(["baseline", "human", "scripted"])].index
     base = category[category == "base_model"].index
     search = category[category.isin(SEARCH_CATEGORIES)].index
     parts = [
         *_judge_strengths(rows, models, category[category == "baseline"].index, rng, n_boot),
-        *_judge_search(rows, base, search, rng, n_boot),
+        *_judge_search(rows, base, search),
         _judge_widening(rows, base, search, rng, n_boot),
-        *_judge_limits(rows, search, rng, n_boot),
+        *_judge_limits(rows, search),
     ]
-    columns = ["observation", "statement", "estimate", "low", "high", "n", "agents", "bound"]
+    columns = ["observation", "statement", "estimate", "low", "high", "p", "n", "n_clusters", "agents"]
     table = pd.DataFrame(parts, columns=columns)
-    verdicts = [judge_interval(*row) for row in table[["low", "high", "bound"]].itertuples(index=False)]
-    return table.assign(verdict=[AGREES[verdict] for verdict in verdicts]).drop(columns="bound")
+    table["p_holm"] = correct_holm(table["p"])
+    verdicts = [AGREES[judge_test(*row)] for row in table[["estimate", "p_holm"]].itertuples(index=False)]
+    is_even = table["statement"].str.startswith("interaction") & (table["high"] < SAME_SD)
+    return table.assign(verdict=np.where(is_even, "disagrees", verdicts))
 
 
 def _judge_strengths(rows, models, baselines, rng, n_boot):
     """Different models have different strengths: agents by domain do not add up; the strengths named in the text."""
     for who, agents in (("models", models), ("our baselines", baselines)):
-        sd, low, high, n, _ = measure_interaction(rows[rows["agent_id"].isin(agents)], rng, "group", n_boot)
-        text = f"{who} differ in where they are strong (SD of agent by domain)"
-        yield 1, text, sd, low, high, n, f"{len(agents)} {who}", 0.0
+        found = measure_interaction(rows[rows["agent_id"].isin(agents)], rng, "group", n_boot)
+        text = f"interaction: {who} differ in where they are strong (SD of agent by domain)"
+        yield 1, text, *found.values(), f"{len(agents)} {who}"
     for who, (parts, domains) in NAMED.items():
         named = [agent for agent in models if any(part in agent.casefold() for part in parts)]
         others = [agent for agent in models if agent not in named]
         for domain in domains:
-            gap = compare_sides(rows[rows["group"] == domain], named, others, rng, n_boot)
-            yield 1, f"{who} minus the other models in {domain}", *gap, f"{len(named)} and {len(others)} models", 0.0
+            gap = compare_sides(rows[rows["group"] == domain], named, others)
+            yield 1, f"{who} minus the other models in {domain}", *gap, f"{len(named)} and {len(others)} models"
 
 
-def _judge_search(rows, base, search, rng, n_boot):
+def _judge_search(rows, base, search):
     """Search improves information-driven domains."""
-    agents = f"{len(search)} search, {len(base)} base"
     for domain in INFORMED:
-        gap = compare_sides(rows[rows["group"] == domain], search, base, rng, n_boot)
-        yield 2, f"search minus base models in {domain}", *gap, agents, 0.0
+        gap = compare_sides(rows[rows["group"] == domain], search, base)
+        yield 2, f"search minus base models in {domain}", *gap, f"{len(search)} search, {len(base)} base"
 
 
 def _judge_widening(rows, base, search, rng, n_boot):
-    """Tools widen the differences on levels 1-2: SD between search agents minus SD between base models, by domain."""
-    text, agents = (
-        "levels 1-2: spread of search agents minus spread of base models",
-        f"{len(search)} search, {len(base)} base",
-    )
-    part = rows[rows["levels"] == "1-2"]
-    matrices = [build_matrix(cell, [*search, *base]).dropna() for _, cell in part.groupby("group")]
-    matrices = [matrix for matrix in matrices if len(matrix) >= MIN_EVENTS]
-    if len(base) < 2 or len(search) < 2 or not matrices:
-        return 3, text, math.nan, math.nan, math.nan, 0, agents, 0.0
-    gaps, draws = [], []
-    for matrix in matrices:
-        means, drawn = matrix.mean().to_numpy(), resample_means(matrix, rng, n_boot)
-        with_tools = take_off_noise(means[: len(search)], drawn[:, : len(search)])
-        without = take_off_noise(means[len(search) :], drawn[:, len(search) :])
-        gaps.append(with_tools[0] - without[0])
-        draws.append(with_tools[1] - without[1])
-    return 3, text, float(np.mean(gaps)), *take_interval(np.mean(draws, axis=0)), sum(map(len, matrices)), agents, 0.0
+    """Tools widen the differences on levels 1-2: SD between search agents minus SD between base models, same events."""
+    text, clusters = "levels 1-2: spread of search agents minus spread of base models", map_clusters(rows)
+    matrix = build_matrix(rows[rows["levels"] == "1-2"], [*search, *base]).dropna()
+    counts = len(matrix), clusters.reindex(matrix.index).nunique(), f"{len(search)} search, {len(base)} base"
+    if len(base) < 2 or len(search) < 2 or counts[1] < MIN_CLUSTERS:
+        return 3, text, math.nan, math.nan, math.nan, math.nan, *counts
+    means, drawn = matrix.mean().to_numpy(), resample_means(matrix, rng, n_boot, clusters)
+    with_tools = take_off_noise(means[: len(search)], drawn[:, : len(search)])
+    without = take_off_noise(means[len(search) :], drawn[:, len(search) :])
+    draws = with_tools[1] - without[1]
+    p = min(1.0, 2 * (1 + int(min((draws <= 0).sum(), (draws >= 0).sum()))) / (1 + len(draws)))
+    return 3, text, float(with_tools[0] - without[0]), *take_interval(draws), p, *counts
 
 
-def _judge_limits(rows, search, rng, n_boot):
-    """Searching alone does not suffice on levels 3-4: the search agents' mean falls, and stays below the top ring."""
-    agents, part = f"{len(search)} search", rows[rows["agent_id"].isin(search)]
-    means, draws, n = {}, {}, 0
-    for levels in LEVEL_PAIRS:
-        matrix = build_matrix(part[part["levels"] == levels], list(search))
-        if len(search) and len(matrix):
-            means[levels], n = matrix.mean().mean(), n + len(matrix)
-            draws[levels] = np.nanmean(resample_means(matrix, rng, n_boot), axis=1)
-    blank = (math.nan, math.nan, math.nan, 0)
-    drop = below = blank
-    if len(means) == len(LEVEL_PAIRS):
-        drop = (means["1-2"] - means["3-4"], *take_interval(draws["1-2"] - draws["3-4"]), n)
-    if "3-4" in means:
-        low, high = take_interval(RING_TOP - draws["3-4"])
-        below = (RING_TOP - means["3-4"], low, high, int(part.loc[part["levels"] == "3-4", "event_id"].nunique()))
-    yield 4, "search agents: levels 1-2 minus levels 3-4", *drop, agents, 0.0
-    yield 4, f"search agents on levels 3-4: {RING_TOP} (top ring of Figure 10) minus their mean", *below, agents, 0.0
+def _judge_limits(rows, search):
+    """Searching alone does not suffice on levels 3-4: the search agents' mean falls (above chance, where an agent
+    guesses), and stays below the top ring."""
+    marks, levels = build_matrix(rows, sorted(rows["agent_id"].unique())), rows.drop_duplicates("event_id")
+    levels = levels.set_index("event_id")["levels"]
+    easy, hard = (levels.index[levels == name] for name in LEVEL_PAIRS)
+    own, is_known = marks[list(search)].mean(axis=1), CHANCE in marks
+    which = "above chance" if is_known else "no guessing agent to compare with"
+    fall = f"search agents: levels 1-2 minus levels 3-4, {which}"
+    ring = f"search agents on levels 3-4: {RING_TOP} (top ring of Figure 10) minus their mean"
+    above = own - marks[CHANCE] if is_known else own
+    for text, values, strata in ((fall, above, [(1, easy), (-1, hard)]), (ring, RING_TOP - own, [(1, hard)])):
+        row = [math.nan] * 4 + [0, 0]
+        if all(values.reindex(part).notna().any() for _, part in strata):
+            known = values[np.concatenate([part for _, part in strata])].to_frame("x")
+            row = summarize_clustered(known, map_clusters(rows), strata).iloc[0]
+            row = [*row[["mean", "low", "high", "p"]].astype(float), *row[["n", "n_clusters"]].astype(int)]
+        yield 4, text, *row, f"{len(search)} search"

@@ -9,7 +9,6 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers import papers
 from helpers.estimates.intervals import (
     MIN_CLUSTERS,
     bound_mean,
@@ -22,10 +21,8 @@ from helpers.estimates.intervals import (
     summarize_means,
 )
 from helpers.estimates.pairs import measure_seen
+from helpers.futurex.levels import LEVEL_PAIRS
 from helpers.outcomes.scores import build_matrix, select_headline
-
-LEVEL_PAIRS = {"-".join(map(str, pair)): tuple(pair) for pair in papers.get_constant("futurex", "level_pairs")}
-"""The paper speaks of levels 1 and 2 and of levels 3 and 4 together; what a claim here speaks of too."""
 
 
 def score_shared(scores, events, agents):
@@ -57,7 +54,9 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
     for (a, b), (name, levels) in itertools.product(pairs, groups.items()):
         both = matrix.loc[level.isin(levels), [a, b]].dropna()
         means = {"mean_a": both[a].mean(), "mean_b": both[b].mean()}
-        table.append({"agent_a": a, "agent_b": b, "levels": name} | means | describe_differences(both[a] - both[b], clusters))
+        table.append(
+            {"agent_a": a, "agent_b": b, "levels": name} | means | describe_differences(both[a] - both[b], clusters)
+        )
     table = pd.DataFrame(table)
     table["p_holm"] = correct_holm(table["p"])
     table["verdict"] = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
@@ -71,7 +70,9 @@ def describe_differences(differences, clusters):
     >>> found["n"], found["p"], found["low"]
     (3, 0.25, nan)
     """
-    blank = dict.fromkeys("n n_clusters difference low high p low_by_event high_by_event p_by_event seen".split(), np.nan)
+    blank = dict.fromkeys(
+        "n n_clusters difference low high p low_by_event high_by_event p_by_event seen".split(), np.nan
+    )
     known = differences.dropna()
     if known.empty:
         return blank | {"n": 0, "n_clusters": 0}
@@ -89,9 +90,9 @@ def compare_memory(scores, events, model, baseline, kinds):
 
     `scores` and `events` hold both windows (events' column `window`); only events of `kinds` count. Groups: widely
     known, obscure, all, and the sources that both windows have. Rows: group, window, means, and what
-    `describe_differences` says of the lead (model minus baseline, paired); last, for each group, the first window's lead
-    minus the second's, tested by source. `p_holm` and the verdict are of these last rows, one family: holds when the
-    model's lead is larger in the first window, fails when it is smaller.
+    `describe_differences` says of the lead (model minus baseline, paired); last, for each group, the first window's
+    lead minus the second's, tested by source. `p_holm` and the verdict are of these last rows, one family: holds when
+    the model's lead is larger in the first window, fails when it is smaller.
     """
     matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline]).dropna()
     facts, clusters = events.set_index("event_id").reindex(matrix.index), find_clusters(events)[0]
@@ -107,7 +108,9 @@ def compare_memory(scores, events, model, baseline, kinds):
             means = {"mean_model": matrix.loc[part, model].mean(), "mean_baseline": matrix.loc[part, baseline].mean()}
             rows.append({"group": group, "window": window} | means | describe_differences(lead[part], clusters))
         if len(windows) == 2 and all(len(part) for part in parts.values()):
-            rows.append({"group": group, "window": " minus ".join(windows)} | _test_gap(lead[is_in], parts.values(), clusters))
+            rows.append(
+                {"group": group, "window": " minus ".join(windows)} | _test_gap(lead[is_in], parts.values(), clusters)
+            )
     table = pd.DataFrame(rows)
     gaps = table["window"].str.contains(" minus ")
     table["p_holm"] = correct_holm(table["p"].where(gaps))
@@ -116,7 +119,7 @@ def compare_memory(scores, events, model, baseline, kinds):
 
 
 def _test_gap(lead, parts, clusters):
-    """The first part's mean lead minus the second's, by source: a source that is in both is left out of both at once."""
+    """The first part's mean lead minus the second's, by source: what is in both is left out of both at once."""
     strata = list(zip((1, -1), parts, strict=True))
     found, plain = (summarize_clustered(lead.to_frame("d"), by, strata).iloc[0] for by in (clusters, None))
     row = {"n": len(lead), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}

@@ -86,6 +86,9 @@ def _list_lacks(predicted, asked, level, used, least):
             yield f"no overall: {n} events in level {at}, fewer than {least}"
 
 
+LEVEL_PAIRS = {"-".join(map(str, pair)): tuple(pair) for pair in papers.get_constant("futurex", "level_pairs")}
+"""The paper speaks of levels 1 and 2 (Figure 9) and of levels 3 and 4 (Figure 10) together."""
+
 CHANCE = "random"
 """The agent that guesses. Levels differ in what guessing earns, so a fall counts in score minus this agent's."""
 
@@ -114,7 +117,9 @@ def judge_findings(scores, events, runs):
     sets = {"base": category.eq("base_model") & has_all, "search": category.isin(SEARCH_CATEGORIES) & has_all}
     sides = {name: matrix.loc[:, chosen[chosen].index] for name, chosen in sets.items()}
     parts = [*_list_falls(matrix, has_all), _state_base(sides["base"]), *_list_gains(**sides)]
-    table = pd.DataFrame([state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)])
+    table = pd.DataFrame(
+        [state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)]
+    )
     table["p_holm"] = correct_holm(table["p"])
     table["verdict"] = [judge_test(*row) for row in table[["sign", "p_holm"]].itertuples(index=False)]
     ends = "low high low_by_event high_by_event p p_holm n n_clusters".split()
@@ -130,13 +135,17 @@ def state_contrast(finding, statement, values, weights, bound, level, clusters):
     if not all(known["value"].reindex(labels).notna().any() for _, labels in strata):
         return row | blank | {"n": len(known)}
     found, plain = (summarize_clustered(known - bound, by, strata).iloc[0] for by in (clusters, None))
-    ends = {f"{end}{name}": part[end] + bound for name, part in (("", found), ("_by_event", plain)) for end in ("low", "high")}
+    ends = {
+        f"{end}{name}": part[end] + bound
+        for name, part in (("", found), ("_by_event", plain))
+        for end in ("low", "high")
+    }
     row |= {"n_clusters": int(found["n_clusters"]), "p": found["p"], "sign": found["mean"]}
     return row | ends | {"estimate": found["mean"] + bound}
 
 
 def _list_falls(matrix, has_all):
-    """Finding 1: (finding, statement, values by event, weights, bound), above chance where there is a guessing agent."""
+    """Finding 1: (finding, statement, values by event, weights, bound), above chance where somebody guesses."""
     is_known = CHANCE in matrix and has_all[CHANCE]
     above = matrix.sub(matrix[CHANCE], axis=0).drop(columns=CHANCE) if is_known else matrix
     whole = above.loc[:, has_all[above.columns]]
@@ -192,4 +201,10 @@ def state_best(matrix, level, clusters):
     holds, fails = max(beaten), min(beats)
     who = f"{first} is first on both" if first == second else f"{second} minus {first} on levels 3-4"
     row = blank | {"estimate": means[1][second] - means[1][first], "p": min(holds, fails), "sign": fails - holds}
-    return {"finding": 4, "statement": f"{general}: {who}", **row, **counts, "n_clusters": int(found["n_clusters"].min())}
+    return {
+        "finding": 4,
+        "statement": f"{general}: {who}",
+        **row,
+        **counts,
+        "n_clusters": int(found["n_clusters"].min()),
+    }

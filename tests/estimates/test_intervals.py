@@ -6,7 +6,7 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.estimates.intervals import find_clusters, summarize_clustered
+from helpers.estimates.intervals import find_clusters, flip_signs, summarize_clustered
 
 
 def test_each_row_its_own_cluster_is_the_plain_t_interval():
@@ -85,3 +85,30 @@ def test_a_row_without_a_cluster_is_refused():
 def test_what_events_share_their_luck_with(columns, clusters, name):
     found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | columns))
     assert found.tolist() == clusters and said == name and found.index.tolist() == ["a", "b"]
+
+
+def test_a_stratum_of_few_clusters_has_no_interval():
+    table = pd.DataFrame({"a": np.arange(24.0) % 5}, [f"e{at}" for at in range(24)])
+    clusters = pd.Series([f"s{at}" for at in range(20)] + ["one"] * 4, table.index)
+    strata = [(1, table.index[:20]), (-1, table.index[20:])]
+    assert summarize_clustered(table, clusters, strata)[["low", "high", "p"]].isna().all(axis=None)
+    assert summarize_clustered(table, clusters, [(1, table.index[:20])])["p"].notna().all()
+
+
+def test_intervals_by_source_cover_where_luck_is_shared():
+    """Twenty sources of eight events each, with luck of their own: 95% by source, and far fewer by event."""
+    rng, covered = np.random.default_rng(11), []
+    clusters = pd.Series(np.repeat(np.arange(20), 8))
+    for _ in range(400):
+        table = pd.DataFrame({"a": rng.normal(0, 0.2, 20)[clusters] + rng.normal(0, 0.3, 160)})
+        ends = [summarize_clustered(table, by).loc["a", ["low", "high"]] for by in (clusters, None)]
+        covered.append([low <= 0 <= high for low, high in ends])
+    by_source, by_event = np.mean(covered, axis=0)
+    assert 0.92 <= by_source <= 0.98 and by_event < 0.8
+
+
+def test_the_exact_test_counts_all_signs():
+    differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
+    assert flip_signs(differences) == 0.25  # of the 8 signs of three values, two lie as far out
+    assert np.isnan(flip_signs(pd.Series(dtype=float))) and np.isnan(flip_signs(pd.Series(np.ones(17))))
+    assert flip_signs(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32

@@ -224,6 +224,17 @@ def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_lu
     assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
 
 
+def test_what_a_third_thing_explains_goes_away_beside_it():
+    rng, n = np.random.default_rng(2), 400
+    cause, source = rng.normal(size=n), pd.Series(np.arange(n) // 10)
+    table = pd.DataFrame({"seen": cause + rng.normal(size=n), "cause": cause})
+    score = pd.Series(cause + rng.normal(size=n))
+    alone, beside = factors.regress(score, table[["seen"]], source), factors.regress(score, table, source)
+    assert alone["p"].iloc[0] < 0.001 and beside["p"].iloc[0] > 0.05 and beside["p"].iloc[1] < 0.001
+    assert (alone["n"].iloc[0], alone["n_clusters"].iloc[0]) == (400, 40)
+    assert factors.regress(score, table, source // 8)["p"].isna().all()
+
+
 def test_what_a_permuted_factor_adds_is_what_the_regression_says():
     rows = plant_sources(np.random.default_rng(6), 0.3)
     added = factors.permute_factor(rows, "domain", np.random.default_rng(0), n_draws=9)["r2_added"]

@@ -163,6 +163,18 @@ def test_base_models_below_the_bar_fail():
     assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["cannot tell"]  # one agent
 
 
+def test_without_added_options_levels_and_chance_are_those_of_the_options_left():
+    scores, events = make_scores({"random": {2: [0.0, 1.0]}, "last": {2: [1.0, 0.0]}}, {2: ("single", "accuracy")})
+    letters = ['{"letters":{"x":"A","y":"B","z":"C","distractor: p":"D","distractor: q":"E"}}', '{"ask":"leader"}']
+    options = ['{"A":"x","B":"y","C":"z","D":"p","E":"q"}', '{"A":"x","B":"y","C":"z","D":"w"}']
+    events = events.assign(variables=letters, options=options)
+    assert levels.count_options(events).to_numpy().tolist() == [[5, 2], [4, 0]]
+    scores, events = levels.drop_added(scores, events)
+    assert events["level"].tolist() == [1, 2]
+    by = scores.set_index(["agent_id", "event_id"])["score"]
+    assert by["random"].tolist() == pytest.approx([1 / 3, 1.0]) and by["last"].tolist() == [1.0, 0.0]
+
+
 # Planted truths: each verdict is reached where it is true, and seldom where it is not.
 
 

@@ -122,7 +122,7 @@ def summarize_clustered(matrix, clusters=None, strata=None):
     clusters; p is that of the mean being 0 (where all rows are the same, of the exact sign-flip test). `clusters` maps
     a row's label to its cluster; by default each row is its own, and the interval is the plain t one. `strata` lists
     (weight, labels of rows): the mean is then the weighted sum of the strata's means. NaN cells are left out. Below
-    `MIN_CLUSTERS` low, high and p are blank: it cannot be told; without any variation low and high are.
+    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing varies.
 
     >>> table = pd.DataFrame({"a": [0.0, 1.0] * 6})
     >>> row = summarize_clustered(table).loc["a"]
@@ -136,27 +136,28 @@ def summarize_clustered(matrix, clusters=None, strata=None):
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     mean = without = there = 0
+    fewest = np.inf
     for weight, labels in [(1, table.index)] if strata is None else strata:
         values = np.where(table.index.isin(labels)[:, None], table, np.nan)[order]
         known = np.isfinite(values)
         sums, counts = (np.add.reduceat(part, starts) for part in (np.where(known, values, 0.0), known.astype(float)))
         mean = mean + weight * divide(sums.sum(axis=0), counts.sum(axis=0))
         without = without + weight * divide(sums.sum(axis=0) - sums, counts.sum(axis=0) - counts)
-        there = there + counts
+        there, fewest = there + counts, np.minimum(fewest, (counts > 0).sum(axis=0))
     n_clusters = (there > 0).sum(axis=0)
-    tested = _test_means(mean, without, n_clusters)
+    tested = _test_means(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
     return pd.DataFrame(
         {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}, table.columns
     )
 
 
-def _test_means(mean, without, n_clusters):
+def _test_means(mean, without, n_clusters, is_enough):
     """Interval, error and p of means from what they are without each cluster (clusters x means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))
         half = stats.t.ppf(0.975, n_clusters - 1) * error
         p = 2 * stats.t.sf(np.abs(mean) / error, n_clusters - 1)
-    is_enough, varies = n_clusters >= MIN_CLUSTERS, error > 1e-12
+    varies = error > 1e-12
     same = np.where(np.abs(mean) > 1e-12, 0.5 ** (n_clusters - 1.0), 1.0)  # the exact sign-flip test
     half = np.where(is_enough & varies, half, np.nan)
     p = np.where(is_enough, np.where(varies, p, same), np.nan)

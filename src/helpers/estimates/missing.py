@@ -188,15 +188,20 @@ def weigh_refusals(hardness, share):
     return np.minimum(chance, 1.0)
 
 
-def measure_hardness(rule, own, others, level):
+EXPONENTS = (0.5, 1.0, 2.0, 4.0)
+"""How steeply refusals may grow with hardness: what a study of them must assume, so each is tried."""
+
+
+def measure_hardness(rule, own, others, level, exponent=1.0):
     """Return what the chance of a refusal is proportional to: an array like `own`.
 
     `level`: the event's level. `difficulty`: 1 - the other agents' mean score. `own error`: 1 - the agent's own score.
+    Each to the power of `exponent`.
     """
     known = {"at random": np.ones(len(own)), "level": level, "difficulty": 1 - others, "own error": 1 - own}
     if rule not in known:
         raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}")
-    return np.asarray(known[rule], dtype=float)
+    return np.asarray(known[rule], dtype=float) ** exponent
 
 
 def average_others(matrix, agent):
@@ -245,17 +250,18 @@ def treat_refusals(own, counts, is_kept, design, groups):
     return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
 
 
-def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES):
+def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, exponent=1.0, clusters=None):
     """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
 
-    In each draw events are resampled within their level (the same draw for every agent), one agent refuses `share` of
-    its predictions by the rule while the others refuse none, and the treated average is set against the one without
-    gaps. Level "all" is the plain mean over events. Columns: rule, treatment, level, agent_id, draw, error, places
+    In each draw events are resampled within their level, or with `clusters` (of the matrix's rows) whole clusters are,
+    the same draw for every agent; one agent refuses `share` of its predictions by the rule, to the power of `exponent`
+    (`measure_hardness`), while the others refuse none, and the treated average is set against the one without gaps.
+    Level "all" is the plain mean over events. Columns: rule, treatment, level, agent_id, draw, error, places
     (ranks gained among all agents; blank where a level's mean is).
     """
     names = [*sorted(known["level"].unique()), "all"]
     groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
-    counts = _resample_events(known["level"].to_numpy(), rng, n_draws)
+    counts = _resample_events(known["level"].to_numpy(), rng, n_draws, clusters)
     there = matrix.notna().to_numpy()
     truth = _average_groups(np.nan_to_num(matrix.to_numpy()), counts, there, groups)
     errors = np.full((len(rules), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
@@ -266,7 +272,7 @@ def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES):
         level = known["level"].to_numpy()[is_there]
         rivals = np.delete(truth, at, axis=2)
         for r, rule in enumerate(rules):
-            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level), share)
+            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level, exponent), share)
             is_kept = rng.random((n_draws, len(own))) >= chance
             for d in range(n_draws):
                 treated = treat_refusals(own, counts[d, is_there], is_kept[d], design, groups[is_there])
@@ -280,8 +286,11 @@ def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES):
     return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
 
 
-def _resample_events(level, rng, n_draws):
-    """How often each event is drawn when each level's events are resampled (draws x events)."""
+def _resample_events(level, rng, n_draws, clusters=None):
+    """How often each event is drawn when each level's events, or whole clusters, are resampled (draws x events)."""
+    if clusters is not None:
+        codes = pd.factorize(clusters)[0]
+        return draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
     counts = np.zeros((n_draws, len(level)))
     for name in np.unique(level):
         counts[:, level == name] = draw_counts(int((level == name).sum()), rng, n_draws)

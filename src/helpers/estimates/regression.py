@@ -265,6 +265,23 @@ def measure_interactions(rows, alpha=STARRED_BELOW, cluster="event_id"):
     return table, test, sorted(set(counts.index) - set(whole))
 
 
+def regress(outcome, predictors, clusters):
+    """Regress values by event on some predictors: least squares, errors by cluster (CR1).
+
+    Rows with a blank are left out. `clusters` maps the rows' labels to clusters. A row a predictor: effect, low, high,
+    p (by cluster), p_by_event (HC1), n, n_clusters; blank low, high and p with fewer than `MIN_CLUSTERS`.
+    """
+    rows = predictors.assign(_outcome=outcome).astype(float).dropna()
+    groups = pd.factorize(clusters.reindex(rows.index))[0]
+    model, n = sm.OLS(rows["_outcome"], sm.add_constant(rows[predictors.columns])), groups.max() + 1
+    fit, plain = model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True), model.fit(cov_type="HC1")
+    table = pd.DataFrame({"effect": fit.params, "low": fit.conf_int()[0], "high": fit.conf_int()[1], "p": fit.pvalues})
+    if n < MIN_CLUSTERS:
+        table[["low", "high", "p"]] = np.nan
+    table = table.assign(p_by_event=plain.pvalues, n=len(rows), n_clusters=n).loc[list(predictors.columns)]
+    return table.rename_axis("predictor").reset_index()
+
+
 def build_dummies(rows, factors=FACTORS, bases=None):
     """Return the 0/1 columns of each factor's categories but its base, named "factor category"."""
     parts = []

@@ -67,8 +67,8 @@ def describe_differences(differences, clusters):
     """Return n, n_clusters, mean, interval and p of some differences by event: by cluster, and beside it by event.
 
     >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
-    >>> found["n"], found["p"], found["low"]
-    (3, 0.25, nan)
+    >>> found["n"], found["p"], bool(np.isnan(found["low"]))
+    (3, 0.25, True)
     """
     blank = dict.fromkeys(
         "n n_clusters difference low high p low_by_event high_by_event p_by_event seen".split(), np.nan
@@ -114,8 +114,8 @@ def compare_memory(scores, events, model, baseline, kinds):
     table = pd.DataFrame(rows)
     gaps = table["window"].str.contains(" minus ")
     table["p_holm"] = correct_holm(table["p"].where(gaps))
-    table["verdict"] = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
-    return table
+    verdicts = pd.Series([judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)])
+    return table.assign(verdict=verdicts.where(gaps, ""))
 
 
 def _test_gap(lead, parts, clusters):
@@ -125,8 +125,7 @@ def _test_gap(lead, parts, clusters):
     row = {"n": len(lead), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
     row |= {name: found[name] for name in ("low", "high", "p")}
     row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
-    is_enough = found["n_clusters"] >= MIN_CLUSTERS
-    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if is_enough else np.nan}
+    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
 def rate_effort(scores, events, effort, rng, n_boot=2000):

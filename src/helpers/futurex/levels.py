@@ -12,6 +12,8 @@ from helpers import papers
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.estimates.intervals import correct_holm, find_clusters, judge_test, summarize_clustered
 from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.questions.tiers import assign_level
+from helpers.store import parse_json
 
 
 def weigh_levels(n_by_level, weights, min_events):
@@ -96,6 +98,42 @@ FALL = {1: 0.5, 2: 0.5, 3: -0.5, 4: -0.5}
 STEPS = {(high, low): {high: 1.0, low: -1.0} for high, low in itertools.pairwise(LEVELS)}
 EASY, HARD = {1: 0.5, 2: 0.5}, {3: 0.5, 4: 0.5}
 """What is added up: level -> weight of its mean."""
+
+
+ADDED = "distractor: "
+"""How an option that was only added (1.2) is named among the letters of an event's variables."""
+
+
+def count_options(events):
+    """Return how many options an event has and how many of them were only added, by event_id: n_options, n_added.
+
+    >>> cells = {"options": ['{"A":"x","B":"y"}'], "variables": ['{"letters":{"x":"A","distractor: y":"B"}}']}
+    >>> count_options(pd.DataFrame({"event_id": ["e"]} | cells)).loc["e"].tolist()
+    [2, 1]
+    """
+    letters = [(parse_json(cell) or {}).get("letters") or {} for cell in events["variables"]]
+    added = [sum(name.startswith(ADDED) for name in names) for names in letters]
+    options = [len(parse_json(cell) or {}) for cell in events["options"]]
+    return pd.DataFrame({"n_options": options, "n_added": added}, index=events["event_id"])
+
+
+def drop_added(scores, events):
+    """Return (scores, events) as if no option had been added: levels by the options left, and chance scored by these.
+
+    Only `CHANCE` ever chooses an added option: on events that have some it gets what guessing among the others earns on
+    average, one over their number. Single-choice events with fewer than four options left are of level 1 (3.3).
+    """
+    counts = count_options(events)
+    left = (counts["n_options"] - counts["n_added"])[counts["n_added"] > 0]
+    kept = events.set_index("event_id", drop=False)
+    level = [assign_level(kept.loc[at, "kind"], n, "") for at, n in left.items()]
+    kept.loc[left.index, "level"] = level
+    is_guess = (scores["agent_id"] == CHANCE) & scores["event_id"].isin(left.index) & (scores["metric"] == "accuracy")
+    is_guess &= scores["score"].notna()
+    scores = scores.copy()
+    for column in ("score", "score_imputed"):
+        scores.loc[is_guess, column] = 1 / scores.loc[is_guess, "event_id"].map(left)
+    return scores, kept.reset_index(drop=True)
 
 
 def judge_findings(scores, events, runs):

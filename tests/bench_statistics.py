@@ -11,6 +11,7 @@ import statsmodels.formula.api as smf
 
 from helpers.estimates import missing
 from helpers.estimates import regression as factors
+from helpers.estimates.pairs import compare_pairs
 
 N_AGENTS, N_EVENTS, N_TRIALS, RATES = 25, 1272, 20_000, range(1, 21)
 
@@ -61,7 +62,8 @@ def bench_factors(rows):
         print(f"regression from codes, {name}: {1000 * seconds:.1f} ms")
     seconds, _ = time_best(lambda: smf.ols("score ~ C(agent_id) + C(domain) + C(level)", rows).fit(), 1)
     print(f"statsmodels formula, plain: {1000 * seconds:.0f} ms")
-    seconds, _ = time_best(lambda: factors.compare_agents(rows), 1)
+    marks = rows.pivot(index="event_id", columns="agent_id", values="score")
+    seconds, _ = time_best(lambda: compare_pairs(marks), 1)
     print(f"{N_AGENTS * (N_AGENTS - 1) // 2} pairs: {seconds:.2f} s")
 
 

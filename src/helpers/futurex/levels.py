@@ -94,9 +94,9 @@ LEVEL_PAIRS = {"-".join(map(str, pair)): tuple(pair) for pair in papers.get_cons
 CHANCE = "random"
 """The agent that guesses. Levels differ in what guessing earns, so a fall counts in score minus this agent's."""
 
-FALL = {1: 0.5, 2: 0.5, 3: -0.5, 4: -0.5}
+EASY, HARD = ({level: 1 / len(pair) for level in pair} for pair in LEVEL_PAIRS.values())
+FALL = EASY | {level: -weight for level, weight in HARD.items()}
 STEPS = {(high, low): {high: 1.0, low: -1.0} for high, low in itertools.pairwise(LEVELS)}
-EASY, HARD = {1: 0.5, 2: 0.5}, {3: 0.5, 4: 0.5}
 """What is added up: level -> weight of its mean."""
 
 

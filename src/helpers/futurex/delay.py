@@ -12,7 +12,16 @@ import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.estimates.agreement import compare_orders
-from helpers.estimates.intervals import resample_means, summarize_means, take_interval
+from helpers.estimates.intervals import (
+    AGREES,
+    correct_holm,
+    find_clusters,
+    flip_signs,
+    judge_test,
+    resample_means,
+    summarize_clustered,
+    take_interval,
+)
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.plots import COLOURS, draw_reaches
@@ -168,32 +177,74 @@ def compare_matched(matched, rng, base=HORIZON_DAYS, n_boot=2000):
     return pd.concat(rows)[columns].sort_values(["agent_id", "delay"], ignore_index=True)
 
 
-def judge_delays(available, by_day, noise, harder, chosen=HORIZON_DAYS):
-    """Return FutureX's statements on the delay (3.4.1) beside ours: FutureX 3.4.1, ours, verdict, likely reason.
+def describe_days(runs):
+    """Return what each start day's set is like, by delay: day, delay, n_events, n_sources, wait, error.
 
-    `available` is `count_available` by delay (its index), `by_day` the number of events by start day and delay, `noise`
-    the mean over agents of `measure_agents` by delay, `harder` is `compare_matched`'s table.
+    `runs` maps a delay to (events, answers, scores). `wait` is the mean of days until the answer, `error` the standard
+    error of the day's mean score (root mean square over the agents).
     """
-    one, base = available.loc[1], available.loc[chosen]
-    last = harder[(harder["agent_id"] == "last_value") & (harder["delay"] == 1)].iloc[0]
-    more = ", ".join(f"{x:.0f}" for x in available["per_day"]) + " events a day"
-    pick = {name: f"{one[name]:.0f} of {base[name]:.0f}" for name in ("n_domains", "n_sources")}
-    fewer = f"{pick['n_domains']} domains, {pick['n_sources']} sources at 1 day"
-    waits = ", ".join(f"{x:.1f}" for x in available["wait_mean"]) + " days until the answer, on average"
-    errors = "standard error " + ", ".join(f"{x:.3f}" for x in noise["se_day"])
-    gap = f"last_value at 1 day {last['difference']:+.2f} ({last['low']:.2f} to {last['high']:.2f}) against 7 days"
-    is_noisier = noise.loc[1, "se_day"] > 1.1 * noise.loc[chosen, "se_day"]
-    flat = "one question a template and day: it levels off after a week"
-    few = "weekly sources drop out, domains stay"
-    rows = [
-        ("a longer delay has more events", more, (by_day[1] < by_day[chosen]).all(), flat),
-        ("and less diversity when short", fewer, one["n_sources"] < base["n_sources"], few),
-        ("but is less timely", waits, True, "by construction"),
-        ("a short one makes a day more random", errors, is_noisier, "numbers of events differ little"),
-        ("a week is harder than the next day", gap, last["low"] > 0, "what was last published ages"),
-    ]
-    table = pd.DataFrame(rows, columns=["FutureX 3.4.1", "ours, for 1, 3, 7 and 14 days", "verdict", "likely reason"])
-    return table.assign(verdict=table["verdict"].map({True: "agrees", False: "cannot tell"}))
+    tables = []
+    for delay, (events, answers, scores) in runs.items():
+        day = events.set_index("event_id")["as_of"].str[:10]
+        found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
+        rows = select_headline(scores, events)
+        parts = {at: build_matrix(part, sorted(rows["agent_id"].unique())) for at, part in rows.groupby(rows["event_id"].map(day))}
+        table = pd.DataFrame({"n_events": day.value_counts(), "n_sources": events.groupby(day.to_numpy())["source_id"].nunique()})
+        table["wait"] = measure_waits(found).groupby(found["event_id"].map(day)).mean()
+        table["error"] = pd.Series({at: np.sqrt((part.var() / part.count()).mean()) for at, part in parts.items()})
+        tables.append(table.rename_axis("day").reset_index().assign(delay=delay))
+    return pd.concat(tables, ignore_index=True)
+
+
+STATEMENTS = {
+    "n_events": ("a longer delay has more events", 1, "events a day"),
+    "n_sources": ("a short delay has less diversity", 1, "sources a day"),
+    "error": ("a short delay makes a day more random", -1, "standard error of a day's mean"),
+}
+"""What is compared by start day, what FutureX 3.4.1 says of it, the sign of that (long minus short), and its name."""
+
+
+def judge_delays(runs, chosen=HORIZON_DAYS):
+    """Return FutureX's statements on the delay (3.4.1) on the shortest delay against the chosen one, each with a test.
+
+    Columns: statement, measure, short, long, difference (positive is what the paper says), p, n, verdict. Events,
+    sources and noise are compared by start day, by the exact sign-flip test over the days; that a week is harder than
+    the next day on matched questions, `last_value` above guessing, by source. Verdicts: agrees, disagrees, cannot tell,
+    after Holm over the table; that a long delay is less timely is so by construction and no test.
+    """
+    short, days = min(runs), describe_days({delay: runs[delay] for delay in (min(runs), chosen)})
+    wide, rows = days.pivot(index="day", columns="delay"), []
+    for measure, (statement, sign, name) in STATEMENTS.items():
+        ends = wide[measure][short], wide[measure][chosen]
+        gap = sign * (ends[1] - ends[0])
+        rows.append((statement, name, ends[0].mean(), ends[1].mean(), gap.mean(), flip_signs(gap), len(gap)))
+    rows.append(_compare_ends(runs, short, chosen))
+    table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
+    table["p_holm"] = correct_holm(table["p"])
+    verdicts = [AGREES[judge_test(*row)] for row in table[["difference", "p_holm"]].itertuples(index=False)]
+    return table.assign(verdict=verdicts)
+
+
+def _compare_ends(runs, short, chosen):
+    """Matched questions: last_value's score less random's at the short delay minus at the chosen one, by source."""
+    pair = {delay: runs[delay] for delay in (short, chosen)}
+    matched = match_questions({d: run[2] for d, run in pair.items()}, {d: run[0] for d, run in pair.items()})
+    wide = matched.pivot_table(index=["event_id", "delay"], columns="agent_id", values="score")
+    above = (wide["last_value"] - wide["random"]).unstack("delay")
+    clusters = find_clusters(runs[chosen][0])[0]
+    found = summarize_clustered((above[short] - above[chosen]).to_frame("d"), clusters).iloc[0]
+    ends = above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])
+    return "a week is harder than the next day", "last_value above guessing, same questions", *ends
+
+
+def choose_days(runs, days):
+    """Return runs (delay -> (events, answers, scores)) of some start days only."""
+    kept = {}
+    for delay, (events, *tables) in runs.items():
+        events = events[events["as_of"].str[:10].isin(days)].reset_index(drop=True)
+        parts = (table[table["event_id"].isin(events["event_id"])].reset_index(drop=True) for table in tables)
+        kept[delay] = (events, *parts)
+    return kept
 
 
 def draw_availability(available, judged, axes, chosen=HORIZON_DAYS):

@@ -204,3 +204,11 @@ def test_an_unknown_rule_and_an_agent_alone_are_refused():
         missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=1, rules=["mood"])
     with pytest.raises(ValueError, match="a is the only agent"):
         missing.simulate_refusals(matrix[["a"]], known, np.random.default_rng(0), n_draws=1)
+
+
+def test_refusals_grow_as_steeply_as_told_and_whole_clusters_are_drawn():
+    own = np.array([0.0, 0.5, 1.0])
+    hardness = missing.measure_hardness("own error", own, own, own, exponent=2.0)
+    assert hardness.tolist() == [1.0, 0.25, 0.0]
+    counts = missing._resample_events(np.array([1, 1, 2, 2]), np.random.default_rng(0), 50, np.array([0, 1, 0, 1]))
+    assert (counts[:, 0] == counts[:, 2]).all() and (counts.sum(axis=1) == 4).all() and np.ptp(counts) > 0

@@ -98,7 +98,7 @@ def draw_days(scores, events, rng, n_boot):
 
 
 def measure_agents(scores, events, rng, n_boot=1000):
-    """Return by agent: mean over all events with interval, the standard deviation of its daily mean, and the noise.
+    """Return by agent: mean over all events with interval by source (and by event), its daily scatter, and the noise.
 
     `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
     standard error of one day's mean (root mean square over days), from its events' scatter.
@@ -108,7 +108,9 @@ def measure_agents(scores, events, rng, n_boot=1000):
     sizes = np.array([len(matrix) for matrix in matrices], dtype=float)
     overall = np.einsum("bda,d->ba", np.nan_to_num(draws), sizes / sizes.sum())
     table = pd.DataFrame({"agent_id": pooled.columns, "mean": pooled.mean().to_numpy()})
-    table[["low", "high"]] = [take_interval(column) for column in overall.T]
+    found = summarize_clustered(pooled, find_clusters(events)[0])
+    table[["low", "high"]] = found[["low", "high"]].to_numpy()
+    table[["low_by_event", "high_by_event"]] = [take_interval(column) for column in overall.T]
     table["n"] = pooled.notna().sum().to_numpy()
     table["se"] = (pooled.std(ddof=1) / np.sqrt(pooled.notna().sum())).to_numpy()
     table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
@@ -162,19 +164,23 @@ def match_questions(scores_by_delay, events_by_delay):
     return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
 
 
-def compare_matched(matched, rng, base=HORIZON_DAYS, n_boot=2000):
+def compare_matched(matched, clusters=None, base=HORIZON_DAYS):
     """Return by delay and agent the mean on matched questions, and its difference to the delay `base`, paired.
 
-    Columns: delay, agent_id ("mean" is the mean over agents, question by question), mean, difference, low, high, n.
+    Columns: delay, agent_id ("mean" is the mean over agents, question by question), mean, difference, low, high (by
+    source: `clusters` maps events to theirs), n, n_clusters, low_by_event, high_by_event.
     """
     mean = matched.groupby(["event_id", "delay"], as_index=False)["score"].mean().assign(agent_id="mean")
     rows = []
     for agent, part in pd.concat([matched, mean]).groupby("agent_id"):
         table = part.pivot(index="event_id", columns="delay", values="score")
-        gaps = summarize_means(table.sub(table[base], axis=0), rng, n_boot).rename(columns={"mean": "difference"})
-        rows.append(gaps.assign(agent_id=agent, mean=table.mean()).reset_index())
-    columns = ["delay", "agent_id", "mean", "difference", "low", "high", "n"]
-    return pd.concat(rows)[columns].sort_values(["agent_id", "delay"], ignore_index=True)
+        gaps, plain = (summarize_clustered(table.sub(table[base], axis=0), by) for by in (clusters, None))
+        gaps = gaps.rename(columns={"mean": "difference"}).assign(agent_id=agent, mean=table.mean())
+        rows.append(
+            gaps.assign(low_by_event=plain["low"], high_by_event=plain["high"]).rename_axis("delay").reset_index()
+        )
+    columns = "delay agent_id mean difference low high n n_clusters low_by_event high_by_event"
+    return pd.concat(rows)[columns.split()].sort_values(["agent_id", "delay"], ignore_index=True)
 
 
 def describe_days(runs):
@@ -188,8 +194,13 @@ def describe_days(runs):
         day = events.set_index("event_id")["as_of"].str[:10]
         found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
         rows = select_headline(scores, events)
-        parts = {at: build_matrix(part, sorted(rows["agent_id"].unique())) for at, part in rows.groupby(rows["event_id"].map(day))}
-        table = pd.DataFrame({"n_events": day.value_counts(), "n_sources": events.groupby(day.to_numpy())["source_id"].nunique()})
+        parts = {
+            at: build_matrix(part, sorted(rows["agent_id"].unique()))
+            for at, part in rows.groupby(rows["event_id"].map(day))
+        }
+        table = pd.DataFrame(
+            {"n_events": day.value_counts(), "n_sources": events.groupby(day.to_numpy())["source_id"].nunique()}
+        )
         table["wait"] = measure_waits(found).groupby(found["event_id"].map(day)).mean()
         table["error"] = pd.Series({at: np.sqrt((part.var() / part.count()).mean()) for at, part in parts.items()})
         tables.append(table.rename_axis("day").reset_index().assign(delay=delay))

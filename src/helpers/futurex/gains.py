@@ -11,14 +11,11 @@ import pandas as pd
 
 from helpers.estimates.intervals import (
     MIN_CLUSTERS,
-    bound_mean,
-    compare_paired,
     correct_holm,
     find_clusters,
     flip_signs,
     judge_test,
     summarize_clustered,
-    summarize_means,
 )
 from helpers.estimates.pairs import measure_seen
 from helpers.futurex.levels import LEVEL_PAIRS
@@ -57,10 +54,7 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
         table.append(
             {"agent_a": a, "agent_b": b, "levels": name} | means | describe_differences(both[a] - both[b], clusters)
         )
-    table = pd.DataFrame(table)
-    table["p_holm"] = correct_holm(table["p"])
-    table["verdict"] = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
-    return table
+    return judge_family(pd.DataFrame(table))
 
 
 def describe_differences(differences, clusters):
@@ -128,44 +122,44 @@ def _test_gap(lead, parts, clusters):
     return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
-def rate_effort(scores, events, effort, rng, n_boot=2000):
-    """Return each agent's mean score, per minute of model time and per query, with intervals (FutureX 4.5.3).
+def compare_efforts(scores, events, pairs):
+    """Return what the second agent of each pair adds to the first, on the events that both were asked: a row a pair.
 
-    `effort` is `measure_effort`'s table; ratios are of means over the agent's own events, intervals of the score's.
+    `pairs` lists (first, second). A missing prediction counts as 0. Columns: from, to, what `describe_differences` says
+    (second minus first), p_holm over all pairs, verdict (holds when the second is better, fails when it is worse).
     """
-    rows = select_headline(scores, events)
-    table = []
-    for agent_id, part in rows.groupby("agent_id"):
-        if agent_id not in effort.index:
-            continue
-        values = part.set_index("event_id")["score_imputed"]
-        low, high = bound_mean(values, rng, n_boot)
-        minutes, queries = effort.loc[agent_id, "seconds"] / 60, effort.loc[agent_id, "queries"]
-        row = {"agent_id": agent_id, "n": len(values), "score": values.mean(), "low": low, "high": high}
-        row |= {"queries": queries, "seconds": 60 * minutes}
-        for name, unit in (("per_minute", minutes), ("per_query", queries)):
-            row |= {
-                name + end: value / unit if unit else np.nan
-                for end, value in (("", values.mean()), ("_low", low), ("_high", high))
-            }
-        table.append(row)
-    return pd.DataFrame(table)
+    marks = build_matrix(select_headline(scores, events), sorted({n for pair in pairs for n in pair}), "score_imputed")
+    clusters = find_clusters(events)[0]
+    rows = [
+        {"from": first, "to": second} | describe_differences(marks[second] - marks[first], clusters)
+        for first, second in pairs
+    ]
+    return judge_family(pd.DataFrame(rows))
 
 
-def compare_moments(first, second, events, rng, n_boot=2000):
+def judge_family(table):
+    """Return a table of tested differences with p_holm, over all its rows, and the verdict by it."""
+    table = table.assign(p_holm=correct_holm(table["p"]))
+    verdicts = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
+    return table.assign(verdict=verdicts)
+
+
+def compare_moments(first, second, events):
     """Return, by agent, what asking at a second moment changes (FutureX 4.5.1, Figure 12).
 
-    `first` and `second` are scores tables of the same events. Columns agent_id, n, difference (second minus first,
-    paired; a missing prediction counts as 0), low, high, verdict, and each moment's mean with its interval.
+    `first` and `second` are scores tables of the same events. Columns agent_id, what `describe_differences` says
+    (second minus first, paired; a missing prediction counts as 0), p_holm over the agents, verdict, and each moment's
+    mean with its interval by source.
     """
-    rows = []
+    clusters, rows = find_clusters(events)[0], []
     for agent_id in sorted(set(first["agent_id"]) & set(second["agent_id"])):
         columns = [
             select_headline(table[table["agent_id"] == agent_id], events).set_index("event_id")["score_imputed"]
             for table in (first, second)
         ]
         both = pd.concat(columns, axis=1, keys=["first", "second"]).dropna()
-        row = {"agent_id": agent_id} | compare_paired(both["first"], both["second"], rng, n_boot)
-        found = summarize_means(both, rng, n_boot)
+        found = summarize_clustered(both, clusters)
+        found[["low", "high"]] = found[["low", "high"]].clip(0, 1)
+        row = {"agent_id": agent_id} | describe_differences(both["second"] - both["first"], clusters)
         rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})
-    return pd.DataFrame(rows)
+    return judge_family(pd.DataFrame(rows))

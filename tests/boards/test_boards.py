@@ -273,8 +273,10 @@ def test_a_lead_by_hand():
 
 
 def test_findings_on_search_hold_where_they_were_planted():
-    planted = make_weeks(4, a=("base_model", [50, 40, 5, 2]), b=("think_search", [52, 42, 25, 22]))
-    planted.loc[planted["agent_id"] == "b", "level3"] += [0.1, 0.2, 0.0, 0.1]
+    planted = make_weeks(8, a=("base_model", [50, 40, 5, 2]), b=("think_search", [52, 42, 25, 22]))
+    planted.loc[planted["agent_id"] == "b", "level3"] += [0.1, 0.2, 0.0, 0.1] * 2
+    few = boards_findings.judge_search(planted[planted["week"] < "2025-01-W6"].assign(agent_id="m | x"))
+    assert {row["verdict"] for row in few} == {"cannot tell"}  # five weeks: the exact p is 1/16 at best
     verdicts = {row["id"]: row["verdict"] for row in boards_findings.judge_search(planted.assign(agent_id="m | x"))}
     assert set(verdicts.values()) == {"agrees"} and len(verdicts) == 4
     turned = planted.assign(
@@ -285,15 +287,47 @@ def test_findings_on_search_hold_where_they_were_planted():
 
 
 def test_the_fall_and_the_bar_are_judged_by_their_intervals():
-    table = make_weeks(4, a=("base_model", [50, 40, 30, 31]), b=("base_model", [52, 40, 20, 19]))
-    table["level1"] += [0, 1, 2, 0, 1, 0, 2, 1]
-    table["level2"] += [1, 0, 0, 2, 0, 1, 0, 0]
-    table["level4"] += [3, -3, -4, 4, 2, -2, 1, -1]
+    table = make_weeks(12, a=("base_model", [50, 40, 30, 31]), b=("base_model", [52, 40, 20, 19]))
+    table["level1"] += [0, 1, 2, 0, 1, 0, 2, 1] * 3
+    table["level2"] += [1, 0, 0, 2, 0, 1, 0, 0] * 3
+    table["level4"] += [3, -3, -4, 4, 2, -2, 1, -1] * 3
     verdicts = [row["verdict"] for row in boards_findings.judge_decline(table)]
     assert verdicts == ["agrees", "agrees", "cannot tell"]
     leads = pd.concat([table, make_rows([("overall", boards_findings.DOUBAO, "base_model", [50] * 4, [100] * 4)])])
     leads = pd.concat([leads, make_rows([("overall", "dr", "closed_deep_research", [10] * 4, [100] * 4)])])
     assert [row["verdict"] for row in boards_findings.judge_base(leads)] == ["disagrees", "agrees"]
+
+
+def test_each_verdict_is_reached_where_it_is_planted():
+    """Weeks of a planted mean: beyond the nominal share no wrong verdict, and the right one where it is large."""
+    rng = np.random.default_rng(7)
+    for n_weeks in (7, 20):
+        share = {}
+        for mean in (-3.0, 0.0, 3.0):
+            draws = rng.normal(mean, 1.5, (300, n_weeks))
+            rows = [boards_findings.state_weekly("x", 3, "it helps", pd.Series(draw)) for draw in draws]
+            share[mean] = pd.Series([row["verdict"] for row in rows]).value_counts(normalize=True)
+            assert all(np.isnan(row["low"]) == (n_weeks < 10) for row in rows)
+        assert share[3.0]["agrees"] > 0.9 and share[-3.0]["disagrees"] > 0.9
+        assert "disagrees" not in share[3.0] and "agrees" not in share[-3.0]
+        assert share[0.0]["cannot tell"] > 0.91  # 5% in the long run, 300 draws
+
+
+def test_a_kind_is_as_sure_as_its_events_however_many_agents():
+    one = [("overall", "a", "base_model", [50, 50, 5, 5], [100] * 4)]
+    many = [("overall", name, "base_model", [50, 50, 5, 5], [100] * 4) for name in "abcd"]
+    found = boards_findings.measure_kind(make_rows(one), "base_model", (1, 2))
+    half = 1.96 * math.sqrt(25 + 25) / 2
+    assert found == pytest.approx((50, 50 - half, 50 + half, 200, 1))
+    assert boards_findings.measure_kind(make_rows(many), "base_model", (1, 2))[:4] == pytest.approx(found[:4])
+
+
+def test_eight_weeks_of_one_sign_have_their_exact_p():
+    names = {"a": ("base_model", [50, 40, 5, 2]), "b": ("think_search", [52, 42, 25, 22])}
+    planted = make_weeks(8, **names)
+    planted.loc[planted["agent_id"] == "b", "level3"] += [0.1, 0.2, 0.0, 0.1] * 2
+    rows = pd.DataFrame([*boards_findings.judge_search(planted.assign(agent_id="m | x"))])
+    assert (rows["p"] == 2 / 2**8).all()
 
 
 # --- The real boards --------------------------------------------------------------------------------------------------
@@ -366,3 +400,14 @@ def test_findings_are_counted_as_drawn_and_what_has_no_value_says_why():
     assert [text.get_text() for text in ax.texts] == ["no value: it lists no people"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["5: people", "1: it falls"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["agrees", "disagrees", "cannot tell"]
+
+
+def test_boards_stand_beside_ours_in_points():
+    board = make_rows([("overall", name, "base_model", [50, 40, 30, 20], [100] * 4) for name in "ab"])
+    board["overall"] = [10.0, 30.0]
+    overall = pd.DataFrame({"overall": [0.5, None, 0.7]})
+    levels = pd.DataFrame({"level": [1, 2, 3, 4, 4], "mean": [0.4, 0.3, 0.2, 0.1, 0.3]})
+    table = boards.compare_ours(board, overall, levels).set_index(["what", "side"])
+    assert table.loc[("overall", "FutureX's board")].tolist() == [20, 10, 30, 2]
+    assert table.loc[("overall", "ours")].tolist() == pytest.approx([60, 50, 70, 2])
+    assert table.loc[("level 4", "ours")].tolist() == pytest.approx([20, 10, 30, 2])

@@ -56,7 +56,7 @@ def test_brier_scores_and_the_paired_difference():
     table = compare_games(rated, np.random.default_rng(0)).set_index("agent")
     assert table.loc["always one half", "brier"] == 0.25
     expert = ((rated["expert"] - rated["outcome"]) ** 2).mean()
-    assert table.loc["FiveThirtyEight", "brier"] == pytest.approx(expert)
+    assert table.loc["FiveThirtyEight's model", "brier"] == pytest.approx(expert)
     half = table.loc["always one half"]
     assert half["minus_expert"] == pytest.approx(0.25 - expert)
     assert 0 < half["gap_low"] < half["minus_expert"] < half["gap_high"]

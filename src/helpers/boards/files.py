@@ -1,4 +1,4 @@
-"""Public files the kit reads and does not hold: leaderboards, question sets, experts' probabilities.
+"""Public files the kit reads and does not hold: leaderboards, question sets, probabilities of games.
 
 data/public.toml names each: title, public address, sha256, licence, the day it was retrieved. A file comes from the
 mirror folder that the environment variable KIT_DATA_MIRROR names, else from .cache/public, else from its address; its

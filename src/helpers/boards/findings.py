@@ -1,38 +1,47 @@
 """Findings 1 to 5 of FutureX (4.2) put to the public leaderboards, as statements with interval and verdict.
 
-Findings 1 to 3 take weeks as the unit, since each week brings new events: a value a week, a t interval over weeks.
-Finding 4 takes the pooled board and the largest deviation its numbers of events allow. Finding 5 needs people, whom
-FutureX's board does not list; ForecastBench's boards do. Values are in points, 0 to 100, unless a statement says so.
+Findings 1 and 3 take weeks as the unit, since each week brings new events: a value a week, a t interval over weeks;
+with fewer than ten weeks there is no interval, and the exact sign-flip test decides. Findings 2 and 4 take the pooled
+board and the largest deviation its numbers of events allow. Finding 5 needs people, whom FutureX's board does not list;
+ForecastBench's boards do. Values are in points, 0 to 100, unless a statement says so.
 """
 
 import math
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import AGREES, judge_interval
+from helpers.estimates.intervals import AGREES, MIN_CLUSTERS, correct_holm, flip_signs, judge_interval, judge_test
 from helpers.plots import mark_blanks
 
 TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
 """The colours of the verdicts."""
-COLUMNS = "id finding statement value low high n verdict note".split()
+COLUMNS = "id finding statement value low high n p verdict note".split()
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""
 
 
-def state_finding(name, finding, statement, estimate, note, bound=0.0):
+def state_finding(name, finding, statement, estimate, note, bound=0.0, p=None):
     """Return a row of findings; `estimate` is (value, low, high, n), the finding says that the value is above `bound`.
+
+    The interval decides; where `p` is given, that of a two-sided test, the test does.
 
     >>> state_finding("a", 1, "it falls", (2.0, 1.0, 3.0, 7), "7 weeks")["verdict"]
     'agrees'
+    >>> state_finding("a", 1, "it falls", (2.0, math.nan, math.nan, 5), "5 weeks", p=0.0625)["verdict"]
+    'cannot tell'
     """
     value, low, high, n = estimate
-    verdict = AGREES[judge_interval(low, high, bound)]
-    row = (f"fx_public_{name}", finding, statement, value, low, high, n, verdict, f"public board: {verdict}; {note}")
+    verdict = AGREES[judge_interval(low, high, bound) if p is None else judge_test(value - bound, p)]
+    if p is None:
+        with np.errstate(divide="ignore"):
+            p = float(2 * norm.sf(np.divide(abs(value - bound), (high - low) / 2 / 1.96)))
+    row = (f"fx_public_{name}", finding, statement, value, low, high, n, p, verdict, f"public board: {verdict}; {note}")
     return dict(zip(COLUMNS, row, strict=True))
 
 
@@ -59,8 +68,13 @@ def pair_models(table, levels):
 
 
 def state_weekly(name, finding, statement, weekly, note="", bound=0.0):
-    """Return a row of findings on the mean of one value a week, with its t interval over weeks."""
-    return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{len(weekly)} weeks", bound)
+    """Return a row of findings on the mean of one value a week: t interval, with few weeks the exact sign-flip test."""
+    n, mean = len(weekly), float(weekly.mean())
+    if n >= MIN_CLUSTERS:
+        return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{n} weeks", bound)
+    p = flip_signs(weekly.reset_index(drop=True) - bound)
+    note = f"{note}{n} weeks, too few for an interval, exact p = {p:.3f}"
+    return state_finding(name, finding, statement, (mean, math.nan, math.nan, n), note, bound, p)
 
 
 def judge_decline(table):
@@ -76,8 +90,9 @@ def judge_decline(table):
 def judge_base(table):
     """Return Finding 2's rows: base models reach about 60% on levels 1-2; the one named beats both deep researchers."""
     bar = 100 * papers.get_constant("futurex", "levels12_base_score")
-    weekly = average_by_week(table, ["base_model"], (1, 2))
-    yield state_weekly("base_easy", 2, f"base models score about {bar:g} or more on levels 1-2", weekly, bound=bar)
+    *estimate, n_models = measure_kind(table, "base_model", (1, 2))
+    statement = f"base models score about {bar:g} or more on levels 1-2"
+    yield state_finding("base_easy", 2, statement, estimate, f"mean of {n_models} models", bar)
     statement = "Doubao-Seed1.6-Thinking minus the better deep research agent, levels 1-2"
     yield _state_lead("doubao_deep", 2, statement, table, DOUBAO, ["closed_deep_research"], (1, 2))
 
@@ -108,6 +123,19 @@ def judge_best(table):
     yield _state_lead("doubao_tools", 4, statement, table, DOUBAO, SEARCH_CATEGORIES, (1, 2))
     statement = "Grok-4 minus the next agent, levels 3-4"
     yield _state_lead("grok_all", 4, statement, table, GROK, ["base_model", *SEARCH_CATEGORIES], (3, 4))
+
+
+def measure_kind(table, category, levels):
+    """Return a kind of agents' mean on the pooled board: mean, low, high, n, how many agents.
+
+    The mean of the levels' scores, over agents. They answer the same events, so nothing is gained by their number: the
+    interval takes the mean of their deviations by the binomial bound. `n` counts the events of the levels.
+    """
+    board = table[(table["week"] == "overall") & (table["category"] == category)]
+    scores, counts = [f"level{level}" for level in levels], [f"n_level{level}" for level in levels]
+    deviation = np.sqrt((bound_deviation(board[scores], board[counts]) ** 2).sum(axis=1)) / len(levels)
+    mean, half = float(board[scores].to_numpy().mean()), 1.96 * float(np.mean(deviation))
+    return mean, mean - half, mean + half, int(board[counts].sum(axis=1).max()), len(board)
 
 
 def measure_lead(table, agent, categories, levels):
@@ -151,9 +179,14 @@ def judge_people(boards):
 
 
 def judge_boards(table, boards):
-    """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note."""
+    """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note.
+
+    A verdict is of its statement alone; p_holm takes all statements as one family.
+    """
     rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    table.insert(COLUMNS.index("verdict"), "p_holm", correct_holm(table["p"]))
+    return table
 
 
 def draw_findings(findings, ax):

@@ -1,7 +1,7 @@
-"""Experts' probabilities for games against fixed rules that know earlier games only (after FutureX 5.1).
+"""A published model's probabilities for games against fixed rules that know earlier games only (after FutureX 5.1).
 
-The paper's question, put to public files that hold a dated probability and its outcome a game: the experts are
-FiveThirtyEight, the rules a plain Elo rating and the share of games that home teams have won so far.
+The paper's question, put to public files that hold a dated probability and its outcome a game. `expert` is
+FiveThirtyEight's model, so no person; the rules are a plain Elo rating and the share of games that home teams have won.
 """
 
 import math
@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.estimates.intervals import compare_paired, summarize_means
 
-AGENTS = {"expert": "FiveThirtyEight", "elo": "own Elo", "home": "home rate", "half": "always one half"}
+AGENTS = {"expert": "FiveThirtyEight's model", "elo": "own Elo", "home": "home rate", "half": "always one half"}
 START = 1500.0
 """Rating of a team that has not played yet."""
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
+from helpers.agents import functions
 from helpers.agents.functions import View, ask_function, load_function, make_agent, read_answer
 from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import read_runs
@@ -200,14 +201,16 @@ def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_nam
     agents = load_agents(mine / "agents.toml", wanted=["mine"])
     assert list(agents) == ["mine"] and choose_mode(agents) == "process"
     assert agents["mine"]["forecast"](NUMBER, None)["prediction"]["value"] == 0.25
-    with pytest.raises(ValueError, match="agents.toml, other: no module nowhere in the working folder"):
+    with pytest.raises(
+        ValueError, match=f"agents.toml, other: no module nowhere in the working folder {mine}, the checkout "
+    ):
         load_agents(mine / "agents.toml", wanted=["other"])
 
 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("nowhere:f", "no module nowhere in the working folder or on PYTHONPATH"),
+        ("nowhere:f", "no module nowhere in the working folder /.*, the checkout /.*, or on PYTHONPATH"),
         ("my_broken:f", "module my_broken fails as it is imported: ZeroDivisionError"),
         ("my_hungry:f", "module my_hungry imports not_there, which is not installed"),
         ("my_module:forcast", "module my_module: there is no 'forcast'; its functions are forecast"),
@@ -221,6 +224,13 @@ def test_what_is_wrong_with_a_readers_module_is_one_sentence(mine, place, said):
     (mine / "json.py").write_text("def f(event, world): pass")
     with pytest.raises(ValueError, match=f"^{said}"):
         load_function(place)
+
+
+def test_below_the_checkout_a_module_of_its_root_is_found(mine, monkeypatch):
+    monkeypatch.setattr(functions, "ROOT", mine)
+    (mine / "deeper").mkdir()
+    monkeypatch.chdir(mine / "deeper")
+    assert load_function("my_module:forecast").__module__ == "my_module"
 
 
 @pytest.mark.parametrize(

@@ -124,3 +124,49 @@ def test_a_command_that_was_stopped_part_way_still_prints_what_it_found(monkeypa
     with pytest.raises(SystemExit) as ending:
         main(["own", "folder"])
     assert ending.value.code == 3
+
+
+@pytest.mark.parametrize(
+    ("ending", "found"),
+    [
+        (SystemExit("daybefore own: no such folder"), {"error": "daybefore own: no such folder", "exit": 1}),
+        (SystemExit(130), {"error": command.CODES[130], "exit": 130}),
+    ],
+)
+def test_a_command_that_fails_with_json_prints_its_reason_as_the_one_object(ending, found, monkeypatch, capfd):
+    def fail(arguments):
+        print("words")
+        raise ending
+
+    plant(monkeypatch, fail)
+    with pytest.raises(SystemExit) as seen:
+        main(["own", "folder", "--json"])
+    assert seen.value.code == ending.code and json.loads(capfd.readouterr().out) == found
+
+
+@pytest.mark.parametrize("arguments", [["run", "--limt", "3", "--json"], ["runn", "--json"], ["source", "--json"]])
+def test_a_command_line_that_cannot_be_read_is_one_object_too(arguments, monkeypatch, capfd):
+    plant(monkeypatch, None)
+    with pytest.raises(SystemExit) as ending:
+        main(arguments)
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert ending.value.code == found["exit"] == 2 and found["error"] and found["error"] in err
+
+
+@pytest.mark.parametrize(("arguments", "said"), [([], "name a command"), (["runn"], "there is no command 'runn'")])
+def test_without_a_command_the_commands_are_listed(arguments, said, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    text = capsys.readouterr().err
+    assert said in text and "required" not in text
+    assert all(re.search(rf"^  {name} +\w", text, re.MULTILINE) for name in COMMANDS)
+
+
+def test_the_help_of_retry_says_retry_and_what_make_ends_with(capsys, monkeypatch):
+    plant(monkeypatch, None)
+    with pytest.raises(SystemExit):
+        main(["retry", "--help"])
+    text = capsys.readouterr().out
+    assert text.startswith("usage: daybefore retry") and "ask again what timed out" in text
+    assert "make itself ends with 2" in command.describe_codes()

@@ -133,8 +133,8 @@ def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
 def test_the_command_ends_in_one_sentence(plant, capsys, name, code, said):
     with pytest.raises(SystemExit) as ending:
         main(name)
-    assert ending.value.code == code
-    assert capsys.readouterr().err.startswith(f"daybefore source: {said}")
+    told = ending.value.code if code == 1 else capsys.readouterr().err  # Python prints a sentence, and ends with 1
+    assert told.startswith(f"daybefore source: {said}") and (code == 1 or ending.value.code == code)
 
 
 def test_every_source_of_the_kit_passes(sources):

@@ -30,7 +30,7 @@ from helpers.agents.forecasters import read_history
 from helpers.agents.identity import hash_parser, is_plain, list_functions
 from helpers.questions.targets import resolve_event
 from helpers.replies.predictions import parse_prediction
-from helpers.store import parse_json
+from helpers.store import ROOT, parse_json
 from helpers.world.gateway import GatewayError
 
 LOCK = threading.Lock()
@@ -214,24 +214,28 @@ def check_option(name, options):
 
 
 def load_function(place):
-    """Return the function that "module:function" names; the module lies in the working folder or on PYTHONPATH.
+    """Return the function that "module:function" names, of the working folder, the checkout's root or PYTHONPATH.
 
     Raises ValueError with what is wrong: no such module, one that fails, no such function, or none that can be called.
     """
     module, _, name = place.partition(":")
-    folder = Path.cwd()
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))  # after all others, so that a file of the reader's hides no library
+    folders = list(dict.fromkeys([Path.cwd(), ROOT]))
+    # after all others, so that a file of the reader's hides no library
+    sys.path += [str(folder) for folder in folders if str(folder) not in sys.path]
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and module.split(".")[0] == error.name.split(".")[0]:
-            raise ValueError(f"no module {module} in the working folder or on PYTHONPATH") from None
+            looked = "".join(f", the checkout {folder}" for folder in folders[1:])
+            raise ValueError(
+                f"no module {module} in the working folder {folders[0]}{looked}, or on PYTHONPATH"
+            ) from None
         raise ValueError(f"module {module} imports {error.name}, which is not installed") from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module {module} fails as it is imported: {type(error).__name__}: {error}") from None
-    here, file = folder.joinpath(*module.split(".")).with_suffix(".py"), getattr(found, "__file__", None)
-    if here.exists() and (file is None or Path(file).resolve() != here.resolve()):
+    files = [folder.joinpath(*module.split(".")).with_suffix(".py") for folder in folders]
+    here, file = next((file for file in files if file.exists()), None), getattr(found, "__file__", None)
+    if here and (file is None or Path(file).resolve() != here.resolve()):
         raise ValueError(f"{here.name} is hidden by another module {module}; give the file another name")
     function = getattr(found, name, None)
     if not callable(function):

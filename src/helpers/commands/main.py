@@ -15,6 +15,7 @@ import math
 import os
 import sys
 import time
+from functools import partial
 
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -39,7 +40,7 @@ CODES = {
 
 COMMANDS = {
     "run": ("put agents to events, beside the baselines, and show their scores", "--agent qwen_zero_shot --limit 20"),
-    "retry": ("the same, and ask again what timed out", "--agent my_agent --limit 20"),
+    "retry": ("as run, and ask again what timed out", "--agent my_agent --limit 20"),
     "compare": ("paired differences between agents or runs", "my_agent arima"),
     "view": ("look at runs, events and replies in a browser", ""),
     "source": ("try one source by itself, from its page to its scores", "--source clemson"),
@@ -61,6 +62,21 @@ class PartWay(SystemExit):
         self.found = found
 
 
+class Refused(SystemExit):
+    """The end of a command line that cannot be read, with the sentence that was printed."""
+
+    def __init__(self, sentence):
+        super().__init__(2)
+        self.sentence = sentence
+
+
+def refuse(prog, problem):
+    """Say in one sentence what a command line lacks, on standard error, and end with 2."""
+    sentence = f"{prog}: {problem}; {prog} --help tells more"
+    print(sentence, file=sys.stderr)
+    raise Refused(sentence)
+
+
 def build_parser(name, about=None):
     """Return the parser of a command's options, its help ending with an example and the exit codes."""
     example = f"example:\n  daybefore {name} {COMMANDS[name][1]}"
@@ -72,13 +88,15 @@ def build_parser(name, about=None):
         epilog=f"{example}\n\n{describe_codes()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.error = partial(refuse, parser.prog)
     parser.add_argument("--json", action="store_true", help="print one JSON object, and all words on standard error")
     return parser
 
 
 def describe_codes():
     """Return the exit codes as lines of help."""
-    return "exit codes:\n" + "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
+    listed = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
+    return f"exit codes:\n{listed}\nmake itself ends with 2 whichever of these the command it started ended with"
 
 
 def read_command(arguments):
@@ -94,9 +112,13 @@ def read_command(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=read_version())
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.error = partial(refuse, parser.prog)
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help=argparse.SUPPRESS)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    if given.command not in COMMANDS:
+        problem = f"there is no command {given.command!r}" if given.command else "name a command"
+        refuse("daybefore", f"{problem}, of these:\n{listed}\nfor example daybefore run --agent last_value --limit 20")
     return given.command, given.arguments
 
 
@@ -159,20 +181,45 @@ def call(name, arguments):
         ) from None
 
 
-def main(arguments=None):
-    """Read the command line and carry it out; returns one of `CODES`, or ends by SystemExit with it."""
+def carry_out(arguments):
+    """Read the command line, take the settings on and call the command; returns what it found."""
     name, rest = read_command(arguments)
     os.environ.update(SETTINGS)
     if hasattr(time, "tzset"):
         time.tzset()
-    if "--json" not in rest:
-        call(name, rest)
+    return call(name, rest)
+
+
+def describe_end(ending):
+    """Return what --json prints of a command that ended by SystemExit: what it found part-way, or why it failed.
+
+    >>> describe_end(SystemExit("daybefore run: no model answers"))
+    {'error': 'daybefore run: no model answers', 'exit': 1}
+    """
+    if isinstance(ending, PartWay):
+        return ending.found
+    if isinstance(ending.code, str):
+        return {"error": ending.code, "exit": 1}
+    return {"error": getattr(ending, "sentence", CODES[ending.code]), "exit": ending.code}
+
+
+def main(arguments=None):
+    """Read the command line and carry it out; returns one of `CODES`, or ends by SystemExit with it."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if "--json" not in arguments:
+        carry_out(arguments)
         return 0
-    code = 0
+    found, ending = {}, None
     with keep_stdout():
         try:
-            found = call(name, rest)
-        except PartWay as ending:
-            found, code = ending.found, ending.code
-    print(json.dumps(clean(found or {}), ensure_ascii=False))
-    return code
+            found = carry_out(arguments) or {}
+        except SystemExit as stopped:
+            ending = stopped
+            found = describe_end(stopped) if stopped.code else None
+    if found is not None:
+        print(json.dumps(clean(found), ensure_ascii=False))
+    if ending is None:
+        return 0
+    if isinstance(ending, PartWay):
+        return ending.code
+    raise ending

@@ -300,7 +300,8 @@ def collect_results(run_ids, stops):
 
 def read_arguments(arguments):
     """Return the settings of the command line; what cannot be read ends in one sentence."""
-    parser = build_parser("run", __doc__)
+    is_again = "--retry" in (arguments or ())
+    parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
     parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
@@ -314,12 +315,6 @@ def read_arguments(arguments):
         "--deadline", default=str(DEADLINE_S), help=f"seconds a question (default {DEADLINE_S}, as in FutureX)"
     )
     parser.add_argument("--sample-seed", default=str(SEED), help="another seed is another sample")
-
-    def refuse(problem):
-        tell(f"daybefore run: {problem}; daybefore run --help lists what there is")
-        raise SystemExit(2)
-
-    parser.error = refuse
     return parser.parse_args(arguments)
 
 

@@ -1,7 +1,5 @@
 """`make source SOURCE=name`: try one source by itself, from its page to its scores."""
 
-import sys
-
 import pandas as pd
 
 from helpers.agents.registry import predict_events
@@ -116,8 +114,9 @@ def main(arguments=None):
     try:
         return try_source(options.source, options.window, local=options.local)
     except (ValueError, FileNotFoundError) as problem:
-        sys.stderr.write(f"daybefore source: {problem}\n")
-        raise SystemExit(1 if options.source else 2) from None  # without a name the command line cannot be read
+        if not options.source:  # the command line cannot be read
+            parser.error(str(problem))
+        raise SystemExit(f"daybefore source: {problem}") from None
 
 
 if __name__ == "__main__":

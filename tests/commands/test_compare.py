@@ -113,6 +113,32 @@ def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, 
     assert "short was asked only 60; without it the others share 144 events" in capsys.readouterr().out
 
 
+def test_who_answered_nothing_has_no_rank_and_no_difference(world, monkeypatch, capsys):
+    make_world(world, {"mute-A-01": [None] * 144}, monkeypatch)
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["good", "mute"])
+    (row,) = found["pairs"]
+    assert row["verdict"] == "mute answered none of them" and row["n"] == 0
+    last = found["leaderboard"][-1]
+    assert (last["agent"], last["rank"]) == ("mute", None) and np.isnan(last["score"])
+    assert [row["rank"] for row in found["leaderboard"][:-1]] == [1, 2]
+    text = capsys.readouterr().out
+    assert "nan" not in text and "| - | mute | no answers |" in text
+    assert "\nmute answered none of them: no answers, no rank" in text
+    board = pd.read_csv(world / compare.FOLDER / "leaderboard.csv", dtype=str)
+    assert board["rank"].fillna("").tolist() == ["1", "2", ""]
+
+
+def test_a_comparison_that_replaces_another_says_so(world, capsys):
+    compare.main(["good", "poor"])
+    assert "replaces" not in capsys.readouterr().out
+    compare.main(["good", "lucky"])
+    text = capsys.readouterr().out
+    assert f"{world / compare.FOLDER} held a comparison, which this one replaces; --out names another folder" in text
+    compare.main(["good", "lucky", "--out", str(world / "other")])
+    assert "replaces" not in capsys.readouterr().out
+
+
 def test_runs_that_share_no_event_are_refused(world, monkeypatch):
     make_world(world, {"far-C1-01": [True] * 20}, monkeypatch, window="C1")
     with pytest.raises(
@@ -135,6 +161,7 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
     ("names", "sentence"),
     [
         (["goood", "poor"], "no run or agent of window A is called 'goood'; the nearest is 'good'"),
+        (["nope", "poor"], "no run or agent of window A is called 'nope'; there are good, lucky, poor, random$"),
         (["good"], "a comparison needs two runs; good is one, name another"),
         (["good", "poor", "--window", "C1"], "no run or agent of window C1 is called 'good'"),
     ],

@@ -80,7 +80,7 @@ def make_run(row, window, place):
 def choose_runs(names, window):
     """Return (runs, notes) for names of runs or agents; for none, the newest local run of every agent in a window.
 
-    Two runs of one agent are shown by their run_ids. Raises ValueError for an unknown name, with the nearest.
+    Two runs of one agent are shown by their run_ids. Raises ValueError for an unknown name, with the nearest or all.
     """
     every = list_local() + list_recorded()
     ours = [run for run in every if run.window == window]
@@ -94,8 +94,10 @@ def choose_runs(names, window):
         found = [run for run in every if run.run_id == name] or [run for run in ours if run.agent_id == name]
         if not found:
             known = sorted({run.agent_id for run in ours} | {run.run_id for run in every})
-            near = difflib.get_close_matches(name, known, 1, 0)[0]
-            raise ValueError(f"no run or agent of window {window} is called {name!r}; the nearest is {near!r}")
+            near = difflib.get_close_matches(name, known, 1)
+            listed = ", ".join(sorted({run.agent_id for run in ours})) or "none"
+            told = f"the nearest is {near[0]!r}" if near else f"there are {listed}"
+            raise ValueError(f"no run or agent of window {window} is called {name!r}; {told}")
         if names and len(found) > 1:
             others = ", ".join(run.run_id for run in found[1:4])
             notes.append(f"{name}: {found[0].run_id} is taken; there are also {others}, to be named so")
@@ -169,7 +171,19 @@ def compare_runs(scores, events, names):
     table = compare_pairs(matrix, find_clusters(events)[0], pairs)
     covered = matrix.notna().mean()
     table = table.assign(**{f"coverage_{side}": table[f"agent_{side}"].map(covered) for side in "ab"})
-    return table.assign(verdict=[judge_pair(row, "p_holm") for row in table.to_dict("records")])
+    return table.assign(verdict=[judge_answered(row) for row in table.to_dict("records")])
+
+
+def judge_answered(row):
+    """Return the verdict on a pair (`pairs.judge_pair`, by p_holm), or why there is no event to judge it by.
+
+    >>> judge_answered({"agent_a": "x", "agent_b": "y", "coverage_a": 0.5, "coverage_b": 0.0, "n": 0})
+    'y answered none of them'
+    """
+    silent = [row[f"agent_{side}"] for side in "ab" if not row[f"coverage_{side}"]]
+    if silent:
+        return f"{' and '.join(silent)} answered none of them"
+    return judge_pair(row, "p_holm") if row["n"] else "no event that both answered"
 
 
 def bound_both(matrix, clusters):
@@ -183,7 +197,7 @@ def rank_agents(scores, events, runs):
 
     Columns: rank, agent, run_id, category, model, score with its interval by source and by event, above_random (paired,
     with interval; blank without that agent), score_answered and coverage, overall and brier (`tabulate_scores`), n,
-    n_sources.
+    n_sources. A run without one answer comes last and has neither rank nor score.
     """
     rows, clusters = select_headline(scores, events), find_clusters(events)[0]
     imputed = build_matrix(rows, [run.label for run in runs], "score_imputed")
@@ -200,10 +214,14 @@ def rank_agents(scores, events, runs):
     columns = {"score_answered": ("score", "all"), "overall": ("score", "overall"), "brier": ("brier", "all")}
     board = board.assign(**{name: means.get(key, np.nan) for name, key in columns.items()})
     board["coverage"] = build_matrix(rows, list(board.index)).notna().mean()
+    board.loc[board["coverage"] == 0, [c for c in board if c.startswith(("score", "low", "high", "above", "over"))]] = (
+        np.nan
+    )
     told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model"]]
     board = told.join(board).rename_axis("agent").reset_index()
     board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
-    board.insert(0, "rank", board["score"].rank(ascending=False, method="min").astype(int))
+    ranks = board["score"].rank(ascending=False, method="min")
+    board.insert(0, "rank", pd.Series([None if pd.isna(rank) else int(rank) for rank in ranks], dtype=object))
     return board
 
 
@@ -214,7 +232,8 @@ def write_board(board, about):
     for row in board.to_dict("records"):
         above = [row.get(f"above_random{end}", np.nan) for end in ("", "_low", "_high")]
         bare = [write_interval(row[name], np.nan, np.nan) for name in ("score_answered", "overall", "brier")]
-        cells = [row["rank"], row["agent"].replace("|", "\\|"), write_interval(row["score"], row["low"], row["high"])]
+        score = write_interval(row["score"], row["low"], row["high"]) if row["coverage"] else "no answers"
+        cells = [row["rank"] or "-", row["agent"].replace("|", "\\|"), score]
         cells += [write_interval(*above), bare[0], f"{row['coverage']:.0%}", *bare[1:]]
         lines.append(" | ".join(map(str, cells)))
     return "\n".join([*(f"| {line} |" for line in lines), "", about, ""])
@@ -226,6 +245,7 @@ def write_pairs(pairs):
     def write(low, high):
         return f"{low:+.3f} to {high:+.3f}" if np.isfinite(low) else "cannot tell"
 
+    empty = pairs["n"] == 0
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
     shown["a - b"] = pairs["difference"].map("{:+.3f}".format)
     shown["95% by source"] = [write(*ends) for ends in pairs[["low", "high"]].to_numpy()]
@@ -234,6 +254,7 @@ def write_pairs(pairs):
         shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
     shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
     shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
+    shown.loc[empty, ["a - b", "95% by source", "by event"]] = "-"
     return shown.assign(verdict=pairs["verdict"]).to_string(index=False)
 
 
@@ -243,14 +264,18 @@ def write_pairs(pairs):
 def draw_comparison(board, pairs, about):
     """Draw the leaderboard and the differences as points with their intervals by source, thin ones by event."""
     use_style()
-    board, pairs = board.head(MOST_DRAWN), pairs.head(MOST_DRAWN)
+    board, pairs = board[board["coverage"] > 0].head(MOST_DRAWN), pairs[pairs["n"] > 0].head(MOST_DRAWN)
     height = 1.3 + 0.27 * max(len(board), len(pairs), 3)
     fig, axes = plt.subplots(1, 2, figsize=(12, height), width_ratios=[1, 1.15])
     draw_dots(board.assign(label=shorten_names(board["agent"])), axes[0], label="label", value="score")
     axes[0].set(xlabel="mean score, missing = 0", title="The same events for all", xlim=(0, None))
     names = [shorten_names(pairs[column], 24) for column in ("agent_a", "agent_b")]
     labels = [f"{a} − {b}" for a, b in zip(*names, strict=True)]
-    draw_dots(pairs.assign(label=labels), axes[1], label="label", value="difference")
+    if labels:
+        draw_dots(pairs.assign(label=labels), axes[1], label="label", value="difference")
+    else:
+        axes[1].text(0.5, 0.5, "no event that both answered", ha="center", va="center", transform=axes[1].transAxes)
+        axes[1].set(xticks=[], yticks=[])
     axes[1].axvline(0, color="0.4", lw=1)
     axes[1].set(xlabel="difference on events both predicted", title="Pairs (thick: by source, thin: by event)")
     shown = [
@@ -291,9 +316,14 @@ def compare(names, window, out):
     pairs = compare_runs(scores, events, [run.label for run in runs])
     board = rank_agents(scores, events, runs + baselines)
     n = select_headline(scores, events)["event_id"].nunique()
+    notes += [
+        f"{name} answered none of them: no answers, no rank" for name in board.loc[board["coverage"] == 0, "agent"]
+    ]
+    if (Path(out) / "pairs.csv").exists():
+        notes.append(f"{out} held a comparison, which this one replaces; --out names another folder")
     about = f"{len(events)} events of window {window} asked of all, {n} with a score; {describe_intervals(events)}"
     with write_under(out):
-        for name, table in (("pairs", pairs), ("leaderboard", board)):
+        for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
             path = locate_output(f"{name}.csv")
             escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
         locate_output("leaderboard.md").write_text(write_board(board, about), encoding="utf-8")

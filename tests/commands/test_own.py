@@ -229,14 +229,40 @@ def test_a_file_that_is_no_csv_is_refused(text, tmp_path):
         read_folder(tmp_path / "mine")
 
 
-def test_many_problems_are_cut_to_ten(tmp_path):
+def test_many_problems_are_cut_to_twenty(tmp_path):
     path = make_folder(tmp_path / "mine")
     table = pd.read_csv(path / "predictions.csv", dtype=str).assign(probability="2")
     table.to_csv(path / "predictions.csv", index=False)
     with pytest.raises(Problems) as caught:
         read_folder(path)
     lines = str(caught.value).splitlines()
-    assert len(lines) == 11 and lines[-1] == "and 490 more"
+    assert len(lines) == 21 and lines[-1] == "and 480 more"
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    change_cell(path, "events", 3, "kind", "essay")
+    change_cell(path, "events", 4, "options", '{"A":')
+    change_cell(path, "answers", 5, "value", "Z")
+    change_cell(path, "predictions", 2, "agent_id", "")
+    change_cell(path, "predictions", 40, "event_id", "q99")
+    change_cell(path, "predictions", 60, "probability", "7")
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    places = [line.split(":")[0] for line in str(caught.value).splitlines()]
+    assert places == [
+        "events.csv, row 3, column kind", "events.csv, row 4, column options", "answers.csv, row 5, column value",
+        "predictions.csv, row 2, column agent_id", "predictions.csv, row 40, column event_id",
+        "predictions.csv, row 60, column probability",
+    ]  # fmt: skip
+    assert "essay" in str(caught.value) and "'q99' is not in events.csv" in str(caught.value)
+
+
+def test_files_that_are_not_there_are_said_together(tmp_path):
+    (make_folder(tmp_path / "mine") / "answers.csv").unlink()
+    (tmp_path / "mine/predictions.csv").unlink()
+    with pytest.raises(Problems, match="answers.csv, row 1(.|\n)*predictions.csv, row 1"):
+        read_folder(tmp_path / "mine")
 
 
 def test_only_the_needed_columns_and_levels_left_out(tmp_path):

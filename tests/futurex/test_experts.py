@@ -160,11 +160,11 @@ def test_wrong_headers_and_encodings_are_named(tmp_path):
         load_forecasts(path)
 
 
-def test_all_problems_are_listed_up_to_ten(tmp_path):
+def test_all_problems_are_listed_up_to_twenty(tmp_path):
     with pytest.raises(ValueError, match="mine.csv") as error:
-        load_forecasts(write(tmp_path, *[f"I{at},eps,1,,m,x" for at in range(6)]))
+        load_forecasts(write(tmp_path, *[f"I{at},eps,1,,m,x" for at in range(11)]))
     lines = str(error.value).splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 21
     assert lines[-1] == "and 2 more"
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.columns import LEVELS, find_wrong
-from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
+from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
 from helpers.questions.tiers import assign_level
 from helpers.replies.boxes import Unreadable
@@ -45,18 +45,49 @@ REWRITTEN = ("kind", "level", "options", "value", "spread", "probability", "dist
 def read_folder(folder):
     """Return (events, answers, predictions) of a folder, checked, in the form of the kit's tables.
 
-    Raises Problems with up to ten sentences, each with file, row and column.
+    Raises Problems with all that is wrong, each with file, row and column; alone with what cannot be opened, or lacks
+    a column it needs, where it is so.
     """
-    raw = {name: read_file(Path(folder), name) for name in FILES}
-    raise_all(text for name, table in raw.items() for text in check_file(name, table))
+    raw = open_files(Path(folder))
+    wrong = [text for name, table in raw.items() for text in check_file(name, table)]
+    if any(set(FILES[name]) - set(table.columns) for name, table in raw.items()):
+        raise_all(wrong)
+    wrong += [text for name, table in raw.items() for text in check_columns(name, table)]
     events = raw["events"]
-    wrong = [text for name, table in raw.items() for text in check_columns(name, table)]
-    raise_all([*check_options(events), *wrong])
-    known = dict(zip(events["event_id"], events.to_dict("records"), strict=True))
+    wrong += check_options(events)
+    sure = select_sure(events)
+    known = dict(zip(sure["event_id"], sure.to_dict("records"), strict=True))
     choices = {key: list_choices(event, raw) for key, event in known.items()}
-    (answers, wrong), (predictions, also) = (read_rows(n, raw[n], known, choices) for n in ("answers", "predictions"))
-    raise_all(wrong + also)
+    ids = {*events["event_id"], ""}
+    (answers, bad), (predictions, also) = (
+        read_rows(n, raw[n], known, choices, ids) for n in ("answers", "predictions")
+    )
+    raise_all(sorted(wrong + bad + also, key=lambda text: list(FILES).index(text.partition(".")[0])))
     return finish_events(events, choices), pd.DataFrame(answers), pd.DataFrame(predictions)
+
+
+def open_files(folder):
+    """Return the files as `read_file` does, by name. Raises Problems with what is wrong with any of them."""
+    raw, problems = {}, []
+    for name in FILES:
+        try:
+            raw[name] = read_file(folder, name)
+        except Problems as found:
+            problems += found.found
+    raise_all(problems)
+    return raw
+
+
+def select_sure(events):
+    """Return the events that tell how their values are written: a kind that is known, options, and no two that differ.
+
+    >>> table = pd.DataFrame({"event_id": ["a", "b", "c", "c"], "kind": ["single", "essay", "number", "date"]})
+    >>> select_sure(table)["event_id"].tolist()
+    ['a']
+    """
+    told = events.drop_duplicates(["event_id", *[c for c in ("kind", "options") if c in events]])
+    is_sure = told["kind"].isin(HEADLINE) & ~told["event_id"].duplicated(keep=False)
+    return told[is_sure & told.get("options", pd.Series("", told.index)).map(lambda text: not find_fault(text))]
 
 
 def read_file(folder, name):
@@ -100,13 +131,18 @@ def check_columns(name, table):
 def check_options(events):
     """Yield problems of the events' options."""
     for row, text in enumerate(events.get("options", ())):
-        try:
-            options = parse_cell(text)
-        except ValueError as error:
-            yield describe_problem("events.csv", row, "options", str(error))
-            continue
-        if options is not None and not isinstance(options, (dict, list, str)):
-            yield describe_problem("events.csv", row, "options", 'write {"A": "text", "B": "text"} or A|B')
+        if problem := find_fault(text):
+            yield describe_problem("events.csv", row, "options", problem)
+
+
+def find_fault(text):
+    """Return what is wrong with an event's options as they are written, None where nothing is."""
+    try:
+        options = parse_cell(text)
+    except ValueError as error:
+        return str(error)
+    is_known = options is None or isinstance(options, (dict, list, str))
+    return None if is_known else 'write {"A": "text", "B": "text"} or A|B'
 
 
 def parse_cell(text):
@@ -150,15 +186,18 @@ def list_choices(event, raw):
     return {word: word for word in YES_NO} if values and values <= set(YES_NO) else {}
 
 
-def read_rows(name, table, known, choices):
+def read_rows(name, table, known, choices, ids):
     """Return (rows, problems) of answers or predictions as in the kit's tables: values as JSON, numbers as numbers.
 
+    A row of an event among `ids` that is not `known` (its own row is wrong) is passed over.
     The probability of a yes/no prediction becomes its distribution, where none is given.
     """
     rows, problems = [], []
     for at, cells in enumerate(table.to_dict("records")):
         row = {key: text or None for key, text in cells.items()}
         rows.append(row)
+        if cells["event_id"] in ids and cells["event_id"] not in known:
+            continue
         if cells["event_id"] not in known:
             text = f"{cells['event_id']!r} is not in events.csv"
             problems.append(describe_problem(f"{name}.csv", at, "event_id", text))

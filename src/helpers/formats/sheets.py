@@ -7,7 +7,7 @@ import csv
 
 import pandas as pd
 
-N_SHOWN = 10
+N_SHOWN = 20
 
 
 class Problems(ValueError):

@@ -6,6 +6,7 @@ caller's folder, environment and streams, where `LIBRARIES` are loaded. Without 
 kit's own modules are never loaded here, so what runs is what stands in the files.
 """
 
+import contextlib
 import os
 import sys
 
@@ -16,6 +17,20 @@ LIBRARIES = """
 """
 DOOR = "DAYBEFORE_WARM"
 """The environment variable that holds the address of the server's socket."""
+
+
+def wait_turn():
+    """Return once no other make is at work in this folder; the lock lasts as long as this process and its forks."""
+    import fcntl
+
+    os.makedirs(".make", exist_ok=True)
+    lock = os.open(".make/lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another make is at work in this folder; this one waits until it has ended", file=sys.stderr, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def ask(argv):
@@ -67,6 +82,8 @@ def serve(command):
                 for end in (command_end, *(end for _, end in jobs.values())):
                     os.close(end)
                 return become(*request, streams)
+            with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
+                os.setpgid(job, job)
             for stream in streams:
                 os.close(stream)
             jobs[line] = job, os.pidfd_open(job)
@@ -96,7 +113,8 @@ def finish(line, job, end):
 
     done = os.waitid(os.P_PIDFD, end, os.WEXITED | os.WNOHANG)
     if done is None:
-        os.killpg(job, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job, signal.SIGKILL)
         os.waitid(os.P_PIDFD, end, os.WEXITED)
     else:
         killed = done.si_code != os.CLD_EXITED
@@ -162,8 +180,10 @@ def run(argv):
 
 if __name__ == "__main__":
     if sys.argv[1] == "with" and not hasattr(os, "pidfd_open"):
+        os.set_inheritable(wait_turn(), True)
         os.execvp(sys.argv[2], sys.argv[2:])
     elif sys.argv[1] == "with":
+        wait_turn()
         run(serve(sys.argv[2:]))
     elif DOOR in os.environ:
         sys.exit(ask(sys.argv[1:]))

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -309,3 +310,26 @@ def test_a_registry_that_does_not_answer_is_said_in_a_sentence(tmp_path):
     assert "no package registry answered" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "venv/.ready").exists(), "an unfinished environment is not taken for a finished one"
+
+
+def test_a_second_make_in_a_folder_waits_for_the_first(tmp_path):
+    warm = [sys.executable, ROOT / ".ci/warm.py", "with", "sh", "-c"]
+    with subprocess.Popen([*warm, "sleep 1.5; echo 1 >> told"], cwd=tmp_path):
+        while not (tmp_path / ".make/lock").exists():
+            time.sleep(0.02)
+        time.sleep(0.3)
+        second = subprocess.run([*warm, "echo 2 >> told"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (tmp_path / "told").read_text() == "1\n2\n"
+    assert "another make is at work in this folder" in second.stderr
+
+
+def test_a_file_that_is_no_notebook_is_named_and_left_as_it_is(tmp_path):
+    path = tmp_path / "notebooks/40_cut.ipynb"
+    path.parent.mkdir()
+    path.write_text('{"cells": [')
+    done = subprocess.run(
+        [sys.executable, ROOT / ".ci/notebook.py", "40_cut"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "notebooks/40_cut.ipynb cannot be read as a notebook" in done.stderr
+    assert path.read_text() == '{"cells": ['

@@ -23,11 +23,13 @@ from helpers.agents.ledger import ACCIDENTS
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
+from helpers.models.costs import bound_cost, get_prices
 from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
 from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.servers import run_server
+from helpers.store import dump_json
 
 MODEL = "openai/mock-1"
 
@@ -400,6 +402,21 @@ def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is
     row = ask(door, MODEL, say("hello"))
     assert row["cost_usd"] == pytest.approx(row["n_input_tokens"] * 1e-6 + row["n_output_tokens"] * 2e-6)
     assert door.spent_usd == row["cost_usd"]
+
+
+def test_without_a_limit_a_reply_is_bound_by_the_longest_that_the_model_gives(reach):
+    door, prices = reach(), get_prices(PRICED)
+    request = {"model": PRICED, "messages": say("hello"), "options": {}}
+    n_bytes = len(dump_json([request["messages"], {}]).encode())
+    assert prices[2] == 16_384 < prices[3]
+    assert bound_cost(door, request) == pytest.approx(n_bytes * prices[0] + 16_384 * prices[1])
+
+
+def test_a_request_without_a_price_sets_nothing_aside(reach, provider):
+    door, seen = reach(), []
+    provider.answer = lambda asked: seen.append((door.n_under_way, door.set_aside_usd)) or {"content": CONTENT}
+    ask(door, MODEL, say("hello"))
+    assert seen == [(1, 0.0)]
 
 
 ODD_USAGES = [

@@ -43,11 +43,11 @@ $(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test run view model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
+.PHONY: help figures public test faults mutations run view model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
 	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
@@ -59,6 +59,12 @@ public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=fold
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs
 	$(HOUSE) $(BIN)/python -m pytest -q -n 2
 	$(PAIR) --keep-going check-notebooks
+
+faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, full disks ... (ARGS='"lying site"': some); data/faults.json
+	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
+
+mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some test must notice each
+	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts, ARGS=...)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \

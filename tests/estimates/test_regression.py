@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from scipy import stats
 
 from helpers.estimates import regression as factors
 
@@ -153,6 +154,9 @@ def test_interactions_equal_statsmodels_and_find_the_planted_one():
     # 0.4 on one cell of 3 x 4: 0.4 * (1 - 1/3) * (1 - 1/4) = 0.2 is interaction
     assert table.loc[("b", 4), "interaction"] == pytest.approx(0.2, abs=0.02) and left_out == []
     np.testing.assert_allclose(table["interaction"].groupby(level=0).sum(), 0, atol=1e-12)
+    free = rows["event_id"].nunique() - 1  # clusters of events
+    assert test["df_rest"] == free
+    np.testing.assert_allclose((table["high"] - table["interaction"]) / table["se"], stats.t.ppf(0.975, free))
 
 
 def test_an_agent_that_lacks_a_level_is_named_and_the_main_effects_still_fit():

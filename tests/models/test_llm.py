@@ -23,7 +23,7 @@ from helpers.agents.ledger import ACCIDENTS
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
-from helpers.models.costs import bound_cost, get_prices
+from helpers.models.costs import bound_cost, get_prices, reserve, settle
 from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
@@ -416,7 +416,17 @@ def test_a_request_without_a_price_sets_nothing_aside(reach, provider):
     door, seen = reach(), []
     provider.answer = lambda asked: seen.append((door.n_under_way, door.set_aside_usd)) or {"content": CONTENT}
     ask(door, MODEL, say("hello"))
-    assert seen == [(1, 0.0)]
+    assert seen == [(1, 0.0)] and door.spent_usd == 0.0, "what it cost is not known"
+
+
+def test_what_one_request_set_aside_leaves_that_of_the_others(reach):
+    door = reach(ceiling_usd=1.0)
+    for bound in (0.25, 0.5):
+        reserve(door, PRICED, bound, math.inf)
+    settle(door, 0.25, 0.125)
+    assert (door.n_under_way, door.set_aside_usd, door.spent_usd) == (1, 0.5, 0.125)
+    settle(door, 0.5, None)
+    assert (door.n_under_way, door.set_aside_usd, door.spent_usd) == (0, 0.0, 0.125)
 
 
 ODD_USAGES = [

@@ -16,8 +16,9 @@ from helpers.commands.results import (
     summarize_agents,
     tabulate_leads,
     tabulate_scores,
+    write_tables,
 )
-from helpers.store import write_table
+from helpers.store import read_table, write_table
 
 
 def make_scores(n_a_level, n_sources=12, **marks):
@@ -41,27 +42,32 @@ def summarize(scores, events, baselines):
 def test_an_overall_is_shown_only_where_it_is_due():
     few = summarize(*make_scores(3, good=[1] * 6, rule=[0] * 6), ["rule"])
     assert few["overall"].tolist() == ["-", "-"]
-    assert few.loc["good", "level 1"] == "1.00 (3 of 3)"
+    assert few.loc["good", ["level 1", "mean of all"]].tolist() == ["1.00 (3/3)", "1.00 (n = 6)"]
+    assert few.index.tolist() == ["good", "rule"], "the best mean of all comes first where no overall is due"
     many = summarize(*make_scores(25, good=[1] * 49 + [0], rule=[0] * 50), ["rule"])
+    assert many.loc["good", "mean of all"].startswith("0.98 (") and many.loc["good", "mean of all"].endswith(
+        ", n = 50)"
+    )
     assert many["overall"].tolist() == ["0.97 (0.91 to 1.00)", "0.00"]  # level 2 of 24 in 25 weighs two thirds
 
 
 def test_what_was_not_answered_is_no_part_of_a_mean_and_is_told():
     marks = [1, 1, None, None, None, None]
     table = summarize(*make_scores(3, mine=marks, rule=[1, 0] * 3), ["rule"])
-    assert table.loc["mine", ["coverage", "level 1", "level 2"]].tolist() == [
-        "33% (2 of 6)", "1.00 (1 of 3)", "1.00 (1 of 3)",
+    assert table.loc["mine", ["mean of all", "level 1", "level 2"]].tolist() == [
+        "1.00 (n = 2)", "1.00 (1/3)", "1.00 (1/3)",
     ]  # fmt: skip
 
 
 def test_the_lead_is_over_the_best_baseline_on_the_same_events():
     marks = {"mine": [1, 1, 0, None] * 6, "one": [1, 0, 0, 0] * 6, "other": [0, 0, 0, 1] * 6}
-    table = summarize(*make_scores(12, **marks), ["one", "other"])
-    assert table.loc["mine", "best baseline"] == "one" and table.loc["mine", "lead over it"].startswith("+0.33 (")
-    assert table.loc["mine", "lead over it"].endswith("n = 18)")
+    scores, events = make_scores(12, **marks)
+    table = summarize(scores, events, ["one", "other"])
+    assert table.loc["mine", "best baseline"] == "one" and table.loc["mine", "lead"].startswith("+0.33 (")
+    assert tabulate_leads(scores, events, ["one", "other"]).loc["mine", "n"] == 18
     assert table.loc["one", "best baseline"] == "other", "a baseline is not set beside itself"
     few = summarize(*make_scores(12, n_sources=4, **marks), ["one", "other"])
-    assert few.loc["mine", "lead over it"] == "+0.33 (n = 18 of 4 sources: cannot tell)"
+    assert few.loc["mine", "lead"] == "+0.33 (cannot tell)"
 
 
 def test_an_agents_numbers_are_the_same_in_any_company():
@@ -84,6 +90,24 @@ def test_what_the_intervals_rest_on_is_said_in_words():
     assert "none, the 60 events are of 4 sources and fewer than 10 cannot tell" in describe_intervals(
         make_scores(30, n_sources=4, mine=[1] * 60)[1]
     )
+
+
+def test_what_is_printed_fits_a_terminal():
+    name = "a_long_name_of_an_agent_that_nobody_can_read"
+    rng = np.random.default_rng(2)
+    scores, events = make_scores(
+        120, **{name: rng.integers(0, 2, 240), "exponential_smoothing": rng.integers(0, 2, 240)}
+    )
+    events["level"] = [1, 2, 3, 4] * 60
+    missing = ["101 timeout, 7 unparsable, 6 message_limit, 5 over_budget", "none"]
+    costs = pd.DataFrame({"USD": 123.4, "s a question": 100.0, "model s a question": 90.0, "missing": missing})
+    shown = summarize(scores, events, ["exponential_smoothing"])
+    tables = write_tables(shown.join(costs.set_index(pd.Index([name, "exponential_smoothing"])))).split("\n\n")
+    lines = [table.splitlines() for table in tables]
+    assert [len(part) for part in lines] == [3, 3] and max(map(len, sum(lines, []))) < 120
+    assert all(any("a_long_name_…dy_can_read" in line for line in part) for part in lines)
+    assert "mean of all" in lines[0][0] and "n = 240)" in tables[0] and "level 4" in lines[1][0]
+    assert "101 timeout" in tables[1] and "…" in tables[1] and "missing" not in tables[0]
 
 
 @pytest.fixture
@@ -120,6 +144,9 @@ def test_a_run_leaves_its_results_behind(kept):
     assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
+    n_window = len(read_table("events", "A"))
+    assert [found[name] for name in ("n_answered", "n_scored", "n_window")] == [20, 20, n_window]
+    assert found["status"] == f"a sample: 24 of the {n_window} events of the window were asked"
     assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
     assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.0, 240, 48.0, 12.0)
     reasons = [(row["status"], row["reason"], row["n"]) for row in found["missing"]]

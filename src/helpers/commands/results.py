@@ -24,6 +24,12 @@ from helpers.store import locate_output, parse_json, read_table
 N_REASONS = 3
 """Reasons for missing predictions that are shown of an agent, the most frequent first."""
 
+WIDTH, LONGEST = 119, 24
+"""Columns of a terminal that a printed table takes at most, and of an agent's name in it."""
+
+SHORT = {"s a question": "s each", "model s a question": "model s"}
+"""How a column is called where it is printed."""
+
 SCORE_COLUMNS = (
     "metric group name mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed"
 ).split()
@@ -78,50 +84,52 @@ def tabulate_leads(scores, events, baselines):
 
 
 def summarize_agents(table, leads):
-    """Return a row an agent, best first, as text: overall score, lead over the best baseline, coverage, Brier, levels.
+    """Return a row an agent, best first, as text: mean of all, overall, lead over the best baseline, Brier, levels.
 
     From the tables of `tabulate_scores` and `tabulate_leads`.
     """
     parts = {key: part.set_index("agent_id") for key, part in table.groupby(["metric", "group", "name"], sort=False)}
     overall, whole = parts["score", "overall", ""], parts["score", "all", ""]
-    order = sorted(overall.index, key=lambda agent: (-overall["mean"].fillna(-1)[agent], agent))
+    means = pd.DataFrame({"overall": overall["mean"], "all": whole["mean"]}).fillna(-1)
+    order = sorted(overall.index, key=lambda agent: (-means["overall"][agent], -means["all"][agent], agent))
     shown = pd.DataFrame(index=pd.Index(order, name="agent"))
+    shown["mean of all"] = [write_interval(*whole.loc[agent, ["mean", "low", "high", "n"]]) for agent in order]
     shown["overall"] = [write_interval(*overall.loc[agent, ["mean", "low", "high"]]) for agent in order]
     known = [leads.loc[agent] if agent in leads.index else None for agent in order]
     shown["best baseline"] = ["-" if lead is None else lead["baseline"] for lead in known]
-    shown["lead over it"] = ["-" if lead is None else write_lead(lead) for lead in known]
-    cells = whole.loc[order, ["coverage", "n", "n_asked"]].itertuples(index=False)
-    shown["coverage"] = [f"{share:.0%} ({n:.0f} of {n_asked:.0f})" for share, n, n_asked in cells]
-    brier = parts.get(("brier", "all", ""), pd.DataFrame(columns=["mean", "n"]))
-    shown["Brier"] = [f"{brier['mean'][a]:.3f} ({brier['n'][a]:.0f})" if a in brier.index else "-" for a in order]
+    shown["lead"] = ["-" if lead is None else write_lead(lead) for lead in known]
+    brier = parts.get(("brier", "all", ""), pd.DataFrame(columns=["mean"]))
+    shown["Brier"] = [f"{brier['mean'][a]:.3f}" if a in brier.index else "-" for a in order]
     for (metric, group, name), part in parts.items():
         if (metric, group) == ("score", "level"):
             shown[f"level {name}"] = [write_mean(*part.loc[agent, ["mean", "n", "n_asked"]]) for agent in order]
     return shown
 
 
-def write_interval(value, low, high):
-    """Return a value with its interval as text, "-" for none.
+def write_interval(value, low, high, n=None):
+    """Return a value with its interval, and the number of events where it is given, as text, "-" for none.
 
     >>> write_interval(0.314, 0.25, 0.38), write_interval(0.314, math.nan, math.nan), write_interval(math.nan, 0, 0)
     ('0.31 (0.25 to 0.38)', '0.31', '-')
+    >>> write_interval(0.314, 0.25, 0.38, 60), write_interval(0.314, math.nan, math.nan, 6)
+    ('0.31 (0.25 to 0.38, n = 60)', '0.31 (n = 6)')
     """
-    ends = f" ({low:.2f} to {high:.2f})" if np.isfinite(low) else ""
+    told = ([f"{low:.2f} to {high:.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}"])
+    ends = f" ({', '.join(told)})" if told else ""
     return f"{value:.2f}{ends}" if np.isfinite(value) else "-"
 
 
 def write_lead(pair):
     """Return a row of `pairs.compare_pairs` as text.
 
-    >>> write_lead({"difference": 0.1, "low": -0.02, "high": 0.22, "n": 40, "n_clusters": 18})
-    '+0.10 (-0.02 to +0.22, n = 40)'
-    >>> write_lead({"difference": 0.1, "low": math.nan, "high": math.nan, "n": 20, "n_clusters": 4})
-    '+0.10 (n = 20 of 4 sources: cannot tell)'
+    >>> write_lead({"difference": 0.1, "low": -0.02, "high": 0.22, "n": 40})
+    '+0.10 (-0.02 to +0.22)'
+    >>> write_lead({"difference": 0.1, "low": math.nan, "high": math.nan, "n": 20})
+    '+0.10 (cannot tell)'
     """
     if not pair["n"]:
         return "-"
-    few = f"n = {pair['n']:.0f} of {pair['n_clusters']:.0f} sources: cannot tell"
-    told = f"{pair['low']:+.2f} to {pair['high']:+.2f}, n = {pair['n']:.0f}" if np.isfinite(pair["low"]) else few
+    told = f"{pair['low']:+.2f} to {pair['high']:+.2f}" if np.isfinite(pair["low"]) else "cannot tell"
     return f"{pair['difference']:+.2f} ({told})"
 
 
@@ -129,9 +137,31 @@ def write_mean(mean, n, n_asked):
     """Return a level's mean as text with how many of its events it is over.
 
     >>> write_mean(0.5, 3, 5), write_mean(math.nan, 0, 5)
-    ('0.50 (3 of 5)', '- (0 of 5)')
+    ('0.50 (3/5)', '- (0/5)')
     """
-    return f"{mean:.2f} ({n:.0f} of {n_asked:.0f})" if n else f"- (0 of {n_asked:.0f})"
+    return f"{mean:.2f} ({n:.0f}/{n_asked:.0f})" if n else f"- (0/{n_asked:.0f})"
+
+
+def write_tables(shown):
+    """Return the rows of agents as text in two tables no wider than `WIDTH`: scores; levels, costs and missing.
+
+    Names longer than `LONGEST` are cut in the middle; what is missing is cut where no room is left.
+    """
+    names = shown.index.map(lambda name: name if len(name) <= LONGEST else f"{name[:12]}…{name[-11:]}")
+    shown = shown.set_axis(names.rename("agent"), axis=0).rename(columns=SHORT)
+    scores = [name for name in ("mean of all", "overall", "Brier", "lead", "best baseline") if name in shown]
+    texts = [write_table(shown[scores])] if scores else []
+    return "\n\n".join([*texts, write_table(shown.drop(columns=scores))])
+
+
+def write_table(shown):
+    """Return a table as text, its last column cut to what `WIDTH` leaves."""
+    formats = {"USD": "{:.4f}".format, "s each": "{:.3f}".format, "model s": "{:.3f}".format}
+    rest, last = shown.reset_index().iloc[:, :-1], shown.columns[-1]
+    left = rest.to_string(index=False, formatters=formats, na_rep="-").splitlines()
+    room = WIDTH - max(map(len, left)) - 2
+    cells = [text if len(text) <= room else f"{text[: max(room - 1, 7)]}…" for text in map(str, [last, *shown[last]])]
+    return "\n".join(f"{line}  {cell}" for line, cell in zip(left, cells, strict=True))
 
 
 # --- costs and what is missing ---------------------------------------------------------------------------------------
@@ -196,11 +226,24 @@ def list_missing(predictions, replies, n=N_REASONS):
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def describe_result(run, replies, predictions, table, *, events, window, seed, lead, problem):
+def describe_status(status, n_events, n_window):
+    """Return in words how much of its window a run was asked, of its row's status (`ledger.finish_run`).
+
+    >>> describe_status("partial", 20, 240)
+    'a sample: 20 of the 240 events of the window were asked'
+    """
+    if status == "complete":
+        return "whole: all events of the window were asked"
+    if n_events < n_window:
+        return f"a sample: {n_events} of the {n_window} events of the window were asked"
+    return "all events of the window were asked; some ended in accidents, and the same command asks these again"
+
+
+def describe_result(run, replies, predictions, table, *, events, window, n_window, seed, lead, problem):
     """Return what results.json holds of one run (a row of the table runs), from its own rows.
 
-    `table` is its part of `tabulate_scores`, `lead` its row of `tabulate_leads` or None, `problem` why there are no
-    scores. Blank cells are null.
+    `n_window` counts the window's events; `table` is the run's part of `tabulate_scores`, `lead` its row of
+    `tabulate_leads` or None, `problem` why there are no scores. Blank cells are null.
     """
     clusters, by = find_clusters(events)
     versions = {
@@ -215,9 +258,12 @@ def describe_result(run, replies, predictions, table, *, events, window, seed, l
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(replies["model_s"].sum(min_count=1), 3),
     }
+    whole = table[(table["metric"] == "score") & (table["group"] == "all")]
     found = {
-        **{name: run[name] for name in "run_id agent_id category model model_digest condition status".split()},
-        **{"window": window, "seed": seed, "n_events": len(events), "n_asked": len(replies)},
+        **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
+        "status": describe_status(run["status"], replies["event_id"].nunique(), n_window),
+        **{"window": window, "seed": seed, "n_window": n_window, "n_events": len(events), "n_asked": len(replies)},
+        **{"n_answered": int(predictions["status"].eq("ok").sum()), "n_scored": int(whole["n"].sum())},
         "versions": versions,
         "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
         "note": problem or next(iter(table["note"]), ""),
@@ -260,25 +306,25 @@ def show_results(path, run_ids, events, window, baselines, seed):
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
         shown = summarize_agents(table, leads).join(costs)
         notes = [note for note in table["note"].unique() if note]
-        note = "; ".join(["mean (answered of asked) by level", *(f"overall: {note}" for note in notes)])
+        told = "levels: mean (answered/asked); leads: over the best baseline, on events both answered"
+        note = "; ".join([told, *(f"overall: {note}" for note in notes)])
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"
         table, leads = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"]), pd.DataFrame()
-    told = {"events": events, "window": window, "seed": seed, "problem": problem}
+    n_window = len(read_table("events", window))
+    told = {"events": events, "window": window, "n_window": n_window, "seed": seed, "problem": problem}
     for run in read_runs(path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]
         own = [rows[rows["run_id"] == run["run_id"]] for rows in (replies, predictions)]
         lead = leads.loc[agent] if agent in leads.index else None
         save_results(describe_result(run, *own, table[table["agent_id"] == agent], lead=lead, **told))
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
-    formats = {"USD": "{:.4f}".format, "s a question": "{:.3f}".format, "model s a question": "{:.3f}".format}
-    text = shown.reset_index().to_string(index=False, formatters=formats, na_rep="-")
     words = [
         f"{len(events)} events of window {window}; {note}{list_missing(predictions, replies)}",
         describe_intervals(events),
         "kept: data/runs/<run_id>/results.json and .csv (also by kind, domain and event; tokens, versions)",
     ]
-    return f"\n{text}\n\n" + "\n".join(words)
+    return f"\n{write_tables(shown)}\n\n" + "\n".join(words)
 
 
 def describe_intervals(events):

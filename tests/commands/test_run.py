@@ -99,7 +99,7 @@ def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
     main(["--agent", "qwen_zero_shot", "--limit", "8"])
     shown = capsys.readouterr().out
-    assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "100% (8 of 8)" in shown
+    assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "(n = 8)" in shown
     before = read_runs(tmp_path / LEDGER, "replies")
     assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()
 

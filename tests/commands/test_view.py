@@ -247,6 +247,28 @@ def test_a_question_is_reached_by_keyboard_and_its_page_read_on_a_phone(live, tm
 
 
 @browsed
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_list_of_runs_breaks_no_number_and_names_only_at_their_joints(live, tmp_path, tab, width):
+    run_id = "f_nonsense_whose_replies_are_missing-A-00000001"
+    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+        save_run(ledger, {"run_id": run_id, "agent_id": run_id.split("-")[0], "category": "base_model"})
+        key = {"run_id": run_id, "event_id": "A-1010-brent_band", "sample": 0, "status": "timeout"}
+        agent = {"agent_id": run_id.split("-")[0], "value": None}
+        save_questions(ledger, [(key | {"cost_usd": 0.0300}, key | agent, [])])
+    write(tmp_path / "page", ["strange", "qwen_react", agent["agent_id"]])
+    tab.open((tmp_path / "page/index.html").as_uri(), width=width)
+    tab.wait(READY)
+    lines = "Math.round(cell.getBoundingClientRect().height / parseFloat(getComputedStyle(cell).lineHeight))"
+    tall = f"[...document.querySelectorAll('#runs td.dt-right :is(span, button)')].filter(cell => {lines} > 1).length"
+    assert tab.run(tall) == 0, "a number stands on one line"
+    name = "[...document.querySelectorAll('#runs td:first-child')].find(cell => cell.textContent.startsWith('f_non'))"
+    assert tab.run(f"{name}.clientWidth") >= 130 and tab.run(f"{name}.querySelectorAll('wbr').length") >= 4
+    lost = "[...document.querySelectorAll('#runs tr.lost')].map(row => row.cells[0].textContent)"
+    assert [text.split(",")[0] for text in tab.run(lost)] == ["f_nonsense_whose_replies_are_missing"]
+    assert "no answer: all missing" in tab.run(lost)[0]
+
+
+@browsed
 def test_the_page_without_a_run_says_what_to_do(live, tmp_path, tab):
     write(tmp_path / "page", ["nobody"])
     tab.open((tmp_path / "page/index.html").as_uri())

@@ -66,6 +66,8 @@ function countRuns() {
   }
   return counts;
 }
+const isLost = count => count.n > 0 && count.missing === count.n;
+const cut = name => name.split(/(?<=[_-])/).flatMap((part, place) => place ? [make("wbr"), part] : [part]);  // where a line may end
 function listRuns() {
   const counts = countRuns();
   const pick = (place, status, n) => n ? make("button", {class: "count", type: "button",
@@ -77,9 +79,11 @@ function listRuns() {
   const plain = (title, value, options = {}) => ({title, render: (_, type, run) =>
     type === "display" ? make("span", {}, String(value(run, counts[run.place]))) : value(run, counts[run.place]), ...options});
   new DataTable("#runs", {
-    data: runs.map((run, place) => ({...run, place})), paging: false, searching: false, info: false, order: [],
+    data: runs.map((run, place) => ({...run, place})),
+    createdRow: (row, run) => row.classList.toggle("lost", isLost(counts[run.place])), paging: false, searching: false, info: false, order: [],
     autoWidth: false, columns: [
-      plain("run", run => nameRun(run)),
+      {title: "run", render: (_, type, run) => type === "display" ? make("div", {}, ...cut(nameRun(run)),
+        isLost(counts[run.place]) ? make("span", {class: "tag missing"}, "no answer: all missing") : null) : nameRun(run)},
       plain("model", run => run.model || run.framework || "", {className: "least"}),
       counted("asked", "", "n"), counted("missing", "missing", "missing"), counted("wrong", "wrong", "wrong"),
       counted("partly", "partly right", "partly right"), counted("right", "right", "right"),

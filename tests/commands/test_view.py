@@ -262,10 +262,13 @@ def test_the_list_of_runs_breaks_no_number_and_names_only_at_their_joints(live, 
     tall = f"[...document.querySelectorAll('#runs td.dt-right :is(span, button)')].filter(cell => {lines} > 1).length"
     assert tab.run(tall) == 0, "a number stands on one line"
     name = "[...document.querySelectorAll('#runs td:first-child')].find(cell => cell.textContent.startsWith('f_non'))"
-    assert tab.run(f"{name}.clientWidth") >= 130 and tab.run(f"{name}.querySelectorAll('wbr').length") >= 4
+    assert tab.run(f"{name}.clientWidth") >= 110 and tab.run(f"{name}.querySelectorAll('wbr').length") >= 4
     lost = "[...document.querySelectorAll('#runs tr.lost')].map(row => row.cells[0].textContent)"
     assert [text.split(",")[0] for text in tab.run(lost)] == ["f_nonsense_whose_replies_are_missing"]
     assert "no answer: all missing" in tab.run(lost)[0]
+    last = "document.querySelector('#runs th:last-child').getBoundingClientRect().right"
+    right = last.replace("th:last-child", "th:nth-last-child(5)") if width == 390 else last
+    assert tab.run(right) <= width, "no column of the screen's lies beyond its edge"
 
 
 @browsed

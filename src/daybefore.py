@@ -1,7 +1,11 @@
 """The command `daybefore`: hands over to helpers.commands.main, once it is sure that these are its own `helpers`."""
 
+import os
 import sys
 from importlib.util import find_spec
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 
 def main():
@@ -15,7 +19,19 @@ def main():
             f"daybefore: its package `helpers` is wanted, and what Python finds under that name is {place}; install "
             "Daybefore into an environment of its own, and look at PYTHONPATH"
         )
-    return run_command()
+    try:
+        return run_command()
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:
+            leave()
+        raise
+
+
+def leave():
+    """End an interrupted process at once: a plain exit takes seconds, in which a model's replies come and are lost."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

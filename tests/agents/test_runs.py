@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.agents import runs
+from helpers.agents import runs, workers
 from helpers.agents.ledger import ACCIDENTS, open_ledger, read_runs
 from helpers.agents.runs import Stopped, list_tasks, run_agents, sample_events
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
@@ -363,12 +363,14 @@ def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_pat
     events, path = make_events(12, task=[task, *[""] * 11], source_id="s"), tmp_path / "l"
     events["as_of"] = "2016-10-10T00:00:00+08:00"
     with pytest.raises(Stopped, match=words) as stopped:
-        run({"a": interrupt}, events, path, mode="thread", workers=4)
+        run({"a": interrupt}, events, path, mode="thread", workers=4, deadline_s=60)
     assert stopped.value.cause == "signal"
-    assert "4 questions are under way and will be stored as they end; a second Ctrl-C" in capfd.readouterr().err
+    again = "a second Ctrl-C" if task == "ctrl-c" else "a second signal"
+    told = f"4 questions are under way and will be stored as they end, in 59 s at most; {again} stops at once"
+    assert told in capfd.readouterr().err.replace("60 s", "59 s")
     assert list(read_runs(path, "replies").status) == ["ok"] * 4
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    run({"a": interrupt}, events.assign(task=""), path, mode="thread", workers=4, drawn_from=events)
+    run({"a": interrupt}, events.assign(task=""), path, mode="thread", workers=4, drawn_from=events, deadline_s=60)
     assert list(read_runs(path, "replies").status) == ["ok"] * 12
 
 
@@ -391,6 +393,17 @@ def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
     run({"a": call}, events, path, mode="thread", workers=4, tries_first=True)
     assert LINE["n_asked"] == 6, "none is asked twice"
     assert list(read_runs(path, "replies").status) == ["ok"] * 6
+
+
+def test_while_the_first_reply_takes_its_time_that_is_said_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "WAITING_S", (0.1, 0.2))
+    events, left = make_events(4, task=["hang", "", "", ""], as_of="2016-10-10T00:00:00+08:00", source_id="s"), []
+    options = {"mode": "thread", "deadline_s": 0.6, "tries_first": True, "remind": left.append}
+    with pytest.raises(Stopped, match="no answer within 0.6 s"):
+        run({"a": misbehave}, events, tmp_path / "l", **options)
+    assert left == pytest.approx([0.5, 0.3, 0.1], abs=0.05)
+    run({"a": interrupt}, events.assign(task=""), tmp_path / "m", **options | {"deadline_s": 9})
+    assert len(left) == 5, "of the 0.3 s that the first takes it is said twice, of the others nothing"
 
 
 def test_what_a_killed_worker_left_is_asked_again(tmp_path):

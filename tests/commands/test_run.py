@@ -1,8 +1,12 @@
 import json
+import subprocess
+import sys
+from functools import partial
 
 import pandas as pd
 import pytest
 
+from helpers.agents.functions import ask_function, load_function
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_entries
 from helpers.commands.main import main as run_command
@@ -19,6 +23,7 @@ from helpers.world.sources import load_sources
     [
         (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
         (["--window", "Z"], "window 'Z' is unknown; there are A"),
+        (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\?; there are last_value, .*"),
         (["--limit", "0"], "LIMIT must be a positive whole number such as 20, not '0'"),
         (["--limit", "many"], "LIMIT must be a positive whole number such as 20, not 'many'"),
         (["--window", "C1", "--limit", "2"], "data/tables/C1/events.csv.gz is not there; `make figures` builds it"),
@@ -151,7 +156,7 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
     (["--ceiling=abc"], {}, "CEILING must be a positive number of US dollars such as 1.5, not 'abc'"),
     (["--ceiling=0"], {"usd_per_million": None}, "CEILING must be a positive number .* not '0'"),
-    (["--samples=0"], {}, "SAMPLES must be a positive whole number"),
+    (["--samples=0"], {}, "SAMPLES must be a positive whole number such as 5, not '0'"),
 ])  # fmt: skip
 def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
     with pytest.raises(SystemExit, match=sentence):
@@ -176,3 +181,52 @@ def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
     assert 0 < n_asked < 12
     mine("--ceiling=1", limit=12)
     assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
+
+
+def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, tmp_path, capsys):
+    mine()
+    assert "recorded repl" not in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"max_tokens = 500 .*\(with other options 4 recorded replies no longer apply"):
+        mine("--ceiling=0.2", options={}, limit=5)
+    mine(options={"max_tokens": 30})
+    changed = "have changed since: 0 of 4 recorded replies apply, all 4 questions are asked, and paid, anew"
+    assert changed in capsys.readouterr().out and len(provider.asked) == 8
+    mine(limit=6)
+    assert "the 8 replies recorded already are to other questions; all 2 are asked" in capsys.readouterr().out
+    assert len(provider.asked) == 10
+    (tmp_path / LEDGER).unlink()
+    mine(limit=7)
+    assert "6 of 7 questions have a recorded reply to begin with" in capsys.readouterr().out
+    assert len(provider.asked) == 11
+
+
+def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):
+    monkeypatch.setattr("helpers.agents.workers.WAITING_S", (0.3, 60))
+    provider.latency_s = 0.5
+    mine("--deadline", "40", limit=1)
+    told = capsys.readouterr().err
+    assert f"mine: waiting for the first reply from {provider.address} (at most 40 s more; a shorter --deadline" in told
+
+
+def test_an_interrupted_command_is_gone_at_once():
+    code = (
+        "import atexit, sys, time, types, daybefore\natexit.register(time.sleep, 60)\n"
+        "def main():\n    print('stored')\n    raise SystemExit(130)\n"
+        "sys.modules['helpers.commands.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (130, "stored\n")
+
+
+def test_an_own_functions_run_says_what_the_clock_does_not_bind(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_synthetic.py").write_text("def say(event, world):\n    raise ValueError(event['event_id'])\n")
+    own = {"mine": {"category": "scripted", "framework": "f", "method": "function", "agent": "my_synthetic:say"}}
+    monkeypatch.setattr("helpers.commands.run.load_entries", lambda wanted: own)
+    agent = {"forecast": partial(ask_function, load_function("my_synthetic:say")), "category": "scripted"}
+    monkeypatch.setattr("helpers.commands.run.load_agents", lambda wanted: {"mine": agent})
+    main(["--agent", "mine", "--limit", "2", "--workers", "1"])
+    told = capsys.readouterr()
+    assert "mine: your own function: the clock binds only what it gets through `world`" in told.err
+    assert "mine, 2 error: ValueError: <event> (my_synthetic.py, line 2)" in told.out

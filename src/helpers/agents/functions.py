@@ -20,6 +20,7 @@ import inspect
 import math
 import sys
 import threading
+import traceback
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -112,7 +113,12 @@ def make_agent(function, **columns):
 def ask_function(function, event, world):
     """Ask a function about an event; returns the outcome that `runs.run_agents` stores."""
     view = View(world, event)
-    given = function(dict(event), view)
+    try:
+        given = function(dict(event), view)
+    except (Exception, SystemExit) as error:
+        if place := find_place(error, function):
+            error.add_note(place)
+        raise
     outcome = {"prediction": {"parser_version": hash_parser()}}
     if isinstance(given, str):
         outcome["reply"] = given
@@ -126,6 +132,17 @@ def ask_function(function, event, world):
     outcome["prediction"]["source_ids"] = seen
     outcome["trace"] = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
     return outcome
+
+
+def find_place(error, function):
+    """Return where in the function's own folder an exception was raised last, as "my_module.py, line 4", or None."""
+    code = getattr(list_functions(function)[0], "__code__", None)
+    folder = code and Path(code.co_filename).parent
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if folder and path.is_relative_to(folder) and "site-packages" not in path.parts:
+            return f"{path.name}, line {frame.lineno}"
+    return None
 
 
 def read_answer(given, event):

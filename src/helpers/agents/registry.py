@@ -4,6 +4,7 @@ import math
 import os
 import re
 import tomllib
+from contextlib import suppress
 from functools import partial
 
 import pandas as pd
@@ -14,9 +15,10 @@ from helpers.agents.functions import load_function, make_agent
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
+from helpers.agents.workers import to_cell
 from helpers.columns import CATEGORIES, check_name
 from helpers.models.files import MODELS, name_model
-from helpers.models.llm import OURS, check_model, check_options
+from helpers.models.llm import OURS, Door, check_model, check_options, is_final
 from helpers.models.local import LOCAL, SEED, get_local_name
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
@@ -176,6 +178,59 @@ def connect_agent(entry, door):
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
+
+
+class Probe:
+    """Stands in for recordings: notes whether a question's first request is recorded, and ends the question."""
+
+    def __init__(self, recordings):
+        self.recordings, self.is_known = recordings, None
+
+    def find(self, key):
+        """Note whether a request has a reply, by its hash; raises LookupError in any case."""
+        row = self.recordings.find(key)
+        self.is_known = row is not None and is_final(row)
+        raise LookupError(key)
+
+
+def find_recorded(entry, recordings, events):
+    """Yield, for each event (a row of `events`, with its `sample`), whether its first request has a recorded reply.
+
+    None where the agent looks things up before its first request, which is then not known. Nothing is asked.
+    """
+    probe = Probe(recordings)
+    forecast = connect_agent(entry, Door(probe))["forecast"]
+    for event in events.to_dict("records"):
+        probe.is_known = None
+        with suppress(Exception):  # the probe ends the question, or the world that is not there; libraries wrap it
+            forecast({column: to_cell(value) for column, value in event.items()}, None)
+        yield probe.is_known
+
+
+def count_replies(recordings):
+    """Return how many replies are among a run's recordings, under whatever settings."""
+    return sum(is_final(row) for row in recordings.rows.values())
+
+
+def describe_recorded(entry, left, whole, recordings):
+    """Return a sentence on how far the replies that are recorded answer the questions left; None when there are none.
+
+    `whole` is the window's events, by which a run of other settings is told from one of other questions.
+    """
+    n_recorded, n_left = count_replies(recordings), len(left)
+    if not n_recorded:
+        return None
+    known, options = list(find_recorded(entry, recordings, left)), entry.get("options", {})
+    if n := known.count(True):
+        return f"{n} of {n_left} questions have a recorded reply to begin with; what is recorded is not asked again"
+    is_same = any(options.items() <= row["request"].get("options", {}).items() for row in recordings.rows.values())
+    if is_same and None in known:
+        same = "where model, options, prompts and pages are as they were"
+        return f"{n_recorded} replies are recorded already; {same}, what they answer is not asked, or paid, again"
+    if is_same and any(find_recorded(entry, recordings, whole)):
+        return f"the {n_recorded} replies recorded already are to other questions; all {n_left} are asked"
+    changed = "the agent's options (or its prompt, or model) have changed since"
+    return f"{changed}: 0 of {n_recorded} recorded replies apply, all {n_left} questions are asked, and paid, anew"
 
 
 def check_entry(entry, environment=os.environ):

@@ -163,6 +163,7 @@ def run_agents(
     again=ACCIDENTS,
     max_accidents=None,
     tries_first=False,
+    remind=None,
     samples=(0,),
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
@@ -176,9 +177,10 @@ def run_agents(
     `again` is none. Each event is asked once for each of `samples`; other ones at another time are the same run. After
     `max_accidents` in a row, at a ceiling, or at Ctrl-C (SIGINT, SIGTERM), threads ask no further question, those under
     way are stored as they end, and Stopped is raised; with `tries_first` also when the first question, which then goes
-    alone, has no reply. A second Ctrl-C raises KeyboardInterrupt at once. An agent whose code changed, or other events,
-    are a new run (`describe_run`). Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is
-    named after the whole and complete with the whole, and a larger sample continues it. `progress=None` shows a bar on
+    alone, has no reply (`remind(seconds left)` is called while it waits). A second Ctrl-C raises KeyboardInterrupt at
+    once. An agent whose code changed, or other events, are a new run (`describe_run`). Where `events` is a sample,
+    `drawn_from` is the table it was drawn from: the run is named after the whole and complete with the whole, and a
+    larger sample continues it. `progress=None` shows a bar on
     a terminal only. `secrets` are kept out of stored reasons.
     """
     agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
@@ -195,7 +197,7 @@ def run_agents(
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
         n_left, n_all = sum(map(len, groups)), len(ids) * len(events) * len(samples)
-        watch = Watch(max_accidents, tries_first)
+        watch = Watch(max_accidents, tries_first, remind)
         if mode == "process":
             cheap = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
             arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets, cheap)

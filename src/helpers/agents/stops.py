@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from contextlib import contextmanager
 
 from helpers.agents.workers import STOPS
@@ -23,11 +24,14 @@ class Stopped(RuntimeError):
 
 
 class Watch:
-    """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked."""
+    """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked.
 
-    def __init__(self, max_accidents=None, tries_first=False):
+    `remind(seconds)`, or None, is called while the first reply, tried alone, takes its time.
+    """
+
+    def __init__(self, max_accidents=None, tries_first=False, remind=None):
         self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
-        self.cause, self.reason, self.under_way = None, None, {}
+        self.cause, self.reason, self.under_way, self.remind = None, None, {}, remind
 
     def stop(self, cause, reason):
         """Stop the run; the first cause is kept."""
@@ -63,6 +67,21 @@ class Watch:
         return True
 
 
+def describe_stop(watch, number):
+    """Return what a run says at its first signal: what is under way, for how long at most, what a second one does."""
+    n = len(watch.under_way)
+    if not n:
+        return "\nstopping\n"
+    seconds = max(0, max(limit for _, limit in watch.under_way.values()) - time.monotonic())
+    what = "1 question is under way and will be stored as it ends"
+    if n > 1:
+        what = f"{n} questions are under way and will be stored as they end"
+    again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
+    cost = "what has not been answered by then is asked, and may be paid, again"
+    told = f"stopping: no further question is asked; {what}, in {seconds:.0f} s at most"
+    return f"\n{told}; {again} stops at once, and {cost}\n"
+
+
 @contextmanager
 def heed_signals(watch):
     """Stop a run at the first SIGINT (Ctrl-C) or SIGTERM, raise KeyboardInterrupt at the second; in the main thread.
@@ -78,11 +97,7 @@ def heed_signals(watch):
         heard.append(number)
         if len(heard) > 1:
             raise KeyboardInterrupt
-        n = len(watch.under_way)
-        what = f"{n} question{'s are' if n != 1 else ' is'} under way and will be stored as they end"
-        again = "a second Ctrl-C stops at once, and what they have not answered by then is asked, and paid, again"
-        told = f"\nstopping: no further question is asked, {what}; {again}\n" if n else "\nstopping\n"
-        os.write(2, told.encode())  # print is not safe here: the signal may come while it is at work
+        os.write(2, describe_stop(watch, number).encode())  # print is not safe here: it may be at work itself
         watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")
 
     before = {number: signal.signal(number, stop) for number in STOPS}

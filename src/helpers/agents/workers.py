@@ -3,6 +3,7 @@
 Everything an agent does ends as rows for the ledger: an answer, a refusal, an exception, a hang, a process that died.
 """
 
+import math
 import multiprocessing
 import signal
 import threading
@@ -10,7 +11,7 @@ import time
 from collections import deque
 from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from multiprocessing.resource_tracker import ensure_running
@@ -37,17 +38,21 @@ pebble.CONSTS.term_timeout = 0.5
 STOPS = (signal.SIGINT, signal.SIGTERM)
 """What a person, or who started us, stops a run with."""
 
+WAITING_S = (10, 60)
+"""Seconds after which a run says that it waits for its first reply, and then between two such words."""
+
 CLOSE_S = 10
 """Seconds that a worker has at the end of a run to close its world."""
 
 
 def describe_error(error, secrets=()):
-    """Return an exception's type and message in a form that may be stored.
+    """Return an exception's type, message and notes in a form that may be stored.
 
     >>> describe_error(KeyError("rate"))
     "KeyError: 'rate'"
     """
-    return redact(f"{type(error).__name__}: {error}".removesuffix(": "), secrets)
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", []))
+    return redact(f"{type(error).__name__}: {error}".removesuffix(": ") + notes, secrets)
 
 
 def to_cell(value):
@@ -275,6 +280,21 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
 # --- threads ---------------------------------------------------------------------------------------------------------
 
 
+def receive(arrivals, limit, remind=None):
+    """Return what arrives first; raises Empty when nothing does before `limit`, a moment of time.monotonic().
+
+    `remind(seconds)` is called now and then (`WAITING_S`) with the seconds that are left.
+    """
+    due = time.monotonic() + WAITING_S[0] if remind else math.inf
+    while (now := time.monotonic()) < limit:
+        with suppress(Empty):
+            return arrivals.get(timeout=min(limit, due) - now)
+        if time.monotonic() >= due:
+            remind(limit - due)
+            due += WAITING_S[1]
+    return arrivals.get_nowait()
+
+
 def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), watch=None):
     """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
 
@@ -301,7 +321,7 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), wa
             oldest = next(iter(limits))  # all have the same deadline, so it ends first
             task, limit = limits[oldest]
             try:
-                number, rows = arrivals.get(timeout=max(0, limit - time.monotonic()))
+                number, rows = receive(arrivals, limit, watch.remind if watch and watch.is_trying else None)
             except Empty:
                 del limits[oldest]
                 yield [fail_future(TimeoutError(), task, deadline_s)]

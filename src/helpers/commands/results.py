@@ -203,6 +203,8 @@ def count_missing(predictions, replies):
     """Return what is missing of a run by status and reason, the most frequent first: n, one event, its reply's end."""
     texts = replies.set_index(["run_id", "event_id", "sample"])["reply"]
     missing = predictions[predictions["status"] != "ok"].join(texts, on=texts.index.names)
+    pairs = zip(missing["reason"], missing["event_id"], strict=True)
+    missing["reason"] = [r.replace(event, "<event>") if isinstance(r, str) else r for r, event in pairs]
     groups = missing.groupby(["status", "reason"], dropna=False)
     rows = []
     for (status, reason), part in sorted(groups, key=lambda group: (-len(group[1]), str(group[0]))):

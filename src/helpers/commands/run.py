@@ -3,19 +3,30 @@
 The baselines run beside them; their scores are shown.
 """
 
+import difflib
 import json
 import math
 import os
 import signal
 import sys
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 
 import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
 from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.registry import check_entry, connect_agent, load_agents, load_entries, read_prices
+from helpers.agents.registry import (
+    FUNCTION,
+    check_entry,
+    connect_agent,
+    count_replies,
+    describe_recorded,
+    load_agents,
+    load_entries,
+    read_prices,
+)
 from helpers.agents.runs import DEADLINE_S, describe_run, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
@@ -24,7 +35,7 @@ from helpers.calendar import list_days
 from helpers.commands.main import PartWay, build_parser
 from helpers.commands.results import show_results
 from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
-from helpers.models.llm import is_final, open_door
+from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world
@@ -43,7 +54,7 @@ MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
 
 
-def parse_positive(name, text, least=1):
+def parse_positive(name, text, least=1, example=20):
     """Return a whole number that is at least `least`. Raises ValueError that names the setting.
 
     >>> parse_positive("LIMIT", "20")
@@ -54,7 +65,7 @@ def parse_positive(name, text, least=1):
     ValueError: LIMIT must be a positive whole number such as 20, not 'all'
     """
     if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{name} must be a positive whole number such as 20, not {text!r}")
+        raise ValueError(f"{name} must be a positive whole number such as {example}, not {text!r}")
     return int(text)
 
 
@@ -70,7 +81,9 @@ def choose_agents(registry, names):
         if name not in registry:
             known = ", ".join(registry)
             advice = f"to add it, write [{name}] into data/agents.toml"
-            raise ValueError(f"no agent is called {name!r}; there are {known}; {advice}")
+            alike = difflib.get_close_matches(name, registry, n=1)
+            meant = f"; did you mean {alike[0]}?" if alike else ""
+            raise ValueError(f"no agent is called {name!r}{meant}; there are {known}; {advice}")
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
@@ -99,7 +112,10 @@ def tell(text):
 
 
 def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s, again, samples):
-    """Return the events that neither an earlier run's ledger nor a packed recording answers, a row for each repeat."""
+    """Return the events that neither an earlier run's ledger nor a packed recording answers, a row for each repeat.
+
+    The column `sample` says which.
+    """
     run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
     done = {(event_id, 0) for event_id in list_recorded(f"{agent_id}-{window}")}
     if path.exists():
@@ -107,7 +123,7 @@ def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadl
             done |= list_done(ledger, run_id, again)
     asked = [(event_id, n) for n in samples for event_id in events["event_id"]]
     keep = [key not in done for key in asked]
-    return pd.concat([events] * len(samples), ignore_index=True)[keep]
+    return pd.concat([events.assign(sample=n) for n in samples], ignore_index=True)[keep]
 
 
 def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceiling_usd):
@@ -155,6 +171,8 @@ def check_bound(agent_id, entry, left, door):
     advice = f"a CEILING above {write_usd(door.spent_usd + bound)} makes room"
     if n_output > SHORT and least < bound:
         advice += f", and so does options = {{ max_tokens = {SHORT} }} in its table: {write_usd(least)} USD a request"
+        if n_recorded := count_replies(door.recordings):
+            advice += f" (with other options {n_recorded} recorded replies no longer apply: their questions cost anew)"
     raise ValueError(
         f"{agent_id}: the ceiling leaves no room for a request: {write_usd(door.spent_usd)} of "
         f"{write_usd(door.ceiling_usd)} USD are spent, and one can cost {write_usd(bound)} USD, by {n_input:,} "
@@ -179,7 +197,7 @@ def estimate_cost(entry, events):
     return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
 
-def announce(agent_id, entry, left, door, *, is_limited, n_samples):
+def announce(agent_id, entry, left, whole, door, *, is_limited, n_samples):
     """Print what a run will ask and take, before the first request.
 
     Raises ValueError when many questions would be paid for and nobody has said how many.
@@ -189,12 +207,18 @@ def announce(agent_id, entry, left, door, *, is_limited, n_samples):
     told, is_paid = estimate_cost(entry, left)
     if is_paid and len(left) > MANY_PAID and not is_limited:
         raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
-    n_recorded = sum(is_final(row) for row in door.recordings.rows.values())
     print(f"{agent_id}: {told}", flush=True)
-    if n_recorded:
-        print(f"{agent_id}: {n_recorded} replies are recorded already; what they answer is not asked, or paid, again")
+    if recorded := describe_recorded(entry, left, whole, door.recordings):
+        print(f"{agent_id}: {recorded}", flush=True)
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
         print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
+
+
+def tell_unbound(names):
+    """Print what the replay web's clock does not bind in functions of the reader's own."""
+    if names:
+        told = "the clock binds only what it gets through `world`; files it opens, and any other network, may be later"
+        tell(f"{', '.join(names)}: your own function: {told}")
 
 
 # --- the run ---------------------------------------------------------------------------------------------------------
@@ -214,6 +238,13 @@ def explain_stop(agent_id, stopped, ceiling_usd):
     return f"{agent_id} was stopped: {stopped}; {rest}"
 
 
+def tell_waiting(agent_id, entry, seconds):
+    """Print that a model has not yet given its first reply, and for how long it is waited for at most."""
+    address = entry.get("api_base") or entry["model"]
+    shorter = 'a shorter --deadline, as in make run ARGS="--deadline 60", waits less'
+    tell(f"{agent_id}: waiting for the first reply from {address} (at most {seconds:.0f} s more; {shorter})")
+
+
 def ask_prompted(agents, entries, events, opener, path, *, at_once, ceiling_usd, **options):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
 
@@ -222,8 +253,11 @@ def ask_prompted(agents, entries, events, opener, path, *, at_once, ceiling_usd,
     run_ids, stops = {}, []
     for name, agent in agents.items():
         n = 1 if get_local_name(entries[name]) else at_once
+        remind = partial(tell_waiting, name, entries[name])
         try:
-            run_ids |= run_agents({name: agent}, events, opener, path, workers=n, mode="thread", **options)
+            run_ids |= run_agents(
+                {name: agent}, events, opener, path, workers=n, mode="thread", remind=remind, **options
+            )
         except Stopped as stopped:
             reason = explain_stop(name, stopped, ceiling_usd)
             if stopped.cause == "signal":
@@ -273,7 +307,10 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
             agent = connect_agent(entries[name], None)
             left = count_unanswered(path, name, agent, events, **options, **asking)
             prompted[name], door = connect_prompted(name, entries[name], left, window, stack, **limits)
-            announce(name, entries[name], left, door, is_limited=limit is not None or is_sure, n_samples=n_samples)
+            announce(
+                name, entries[name], left, whole, door, is_limited=limit is not None or is_sure, n_samples=n_samples
+            )
+        tell_unbound([name for name in chosen if entries[name]["method"] == FUNCTION])
         tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *baselines])} ...")
         opener = stack.enter_context(open_world(local=local, keeps_pages=True))
         asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
@@ -327,14 +364,14 @@ def main(arguments=None):
             given.agent or ["last_value"],
             given.window,
             None if given.limit is None else parse_positive("LIMIT", given.limit),
-            workers=parse_positive("--workers", given.workers),
-            deadline_s=parse_positive("--deadline", given.deadline),
-            seed=parse_positive("--sample-seed", given.sample_seed, least=0),
-            at_once=parse_positive("--at-once", given.at_once),
+            workers=parse_positive("--workers", given.workers, example=2),
+            deadline_s=parse_positive("--deadline", given.deadline, example=60),
+            seed=parse_positive("--sample-seed", given.sample_seed, least=0, example=7),
+            at_once=parse_positive("--at-once", given.at_once, example=8),
             ceiling_usd=None if given.ceiling is None else parse_amount("CEILING", given.ceiling),
             is_retry=given.retry,
             is_sure=given.yes,
-            n_samples=parse_positive("SAMPLES", given.samples),
+            n_samples=parse_positive("SAMPLES", given.samples, example=5),
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"daybefore run: {problem}") from None

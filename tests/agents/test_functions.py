@@ -151,7 +151,8 @@ def ask(tmp_path, agents, **options):
 def test_a_function_runs_as_an_agent_and_what_it_raises_is_its_failure(tmp_path):
     table, ids = ask(tmp_path, {"five": lambda event, world: 5, "fails": fail})
     assert parse_json(table.loc["five", "value"]) == 5 and table.loc["five", "status"] == "ok"
-    assert table.loc["fails", ["status", "reason"]].tolist() == ["error", "RuntimeError: no idea"]
+    place = f"test_functions.py, line {fail.__code__.co_firstlineno + 1}"
+    assert table.loc["fails", ["status", "reason"]].tolist() == ["error", f"RuntimeError: no idea ({place})"]
     run = read_runs(tmp_path / "l.sqlite", "runs", [ids["five"]]).iloc[0]
     assert (run["category"], run["framework"]) == ("scripted", "Python function")
 

@@ -35,12 +35,7 @@ def write_entries(path, **entries):
 
 
 WRONG = {
-    "no category": (
-        {"category": None},
-        "agents.toml, mine: category must be one of baseline, base_model, think_search",
-    ),
     "category": ({"category": "oracle"}, "agents.toml, mine: category must be one of baseline, base_model"),
-    "no method": ({"method": None}, "agents.toml, mine: method must be one of last_value, "),
     "method": ({"method": "guess"}, "agents.toml, mine: method must be one of .*zero_shot, search_prompt, react"),
     "no model": ({"model": None}, "agents.toml, mine: the method zero_shot needs a model"),
     "blank model": ({"model": ""}, "agents.toml, mine: the method zero_shot needs a model"),
@@ -48,7 +43,7 @@ WRONG = {
         {"model": "local/llama"},
         "mine: there is no model 'local/llama'; there are local/qwen, local/smoll",
     ),
-    "no framework": ({"framework": None}, "agents.toml, mine: framework must be given, as text"),
+    "framework": ({"framework": 3}, "agents.toml, mine: framework must be given, as text"),
     "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: unknown key 'api_key'; there are about, agent, api_base"),
     "typing error": ({"modell": "x"}, "agents.toml, mine: unknown key 'modell'"),
     "options": ({"options": "hot"}, "agents.toml, mine: options must be a table"),
@@ -164,3 +159,18 @@ def test_an_entrys_model_without_a_provider_is_named(monkeypatch):
 def test_prompted_agents_are_no_baselines():
     assert not set(load_agents()) & {name for name, entry in load_entries().items() if is_prompted(entry)}
     assert registry.get_local_name({"method": "last_value"}) is None
+
+
+def test_a_model_alone_is_an_agent(tmp_path):
+    path = tmp_path / "agents.toml"
+    path.write_text("""
+        [mine]
+        model = "openai/mine"
+        api_base = "http://127.0.0.1:1/v1"
+        [other]
+        model = "openai/x"
+        method = "react"
+    """)
+    entries = registry.load_entries(path, wanted=["mine", "other"])
+    assert (entries["mine"]["method"], entries["mine"]["category"]) == ("zero_shot", "base_model")
+    assert (entries["other"]["category"], entries["other"]["framework"]) == ("think_search", "react")

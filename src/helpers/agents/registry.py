@@ -35,6 +35,13 @@ PROMPTED = {
 }
 """Methods of agents that ask a language model: how they answer, and the prompts they use."""
 
+CATEGORY_OF = {
+    "zero_shot": "base_model",
+    "research": "open_deep_research",
+    "deep_research": "closed_deep_research",
+}
+"""The category (3.2.3) of an agent by its method, where its entry gives none; the other methods think and search."""
+
 FUNCTION = "function"
 """Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
 
@@ -59,6 +66,8 @@ def load_entries(path=ROOT / "data/agents.toml", wanted=()):
             check_name(f"{path.name}, agent", agent_id)
             if isinstance(entry, dict) and "agent" in entry:
                 entry = fill_function(f"{path.name}, {agent_id}", entry)
+            elif isinstance(entry, dict) and "model" in entry:
+                entry = fill_model(entry)
             check_agent(f"{path.name}, {agent_id}", entry)
             kept[agent_id] = entry
         except ValueError:
@@ -80,6 +89,16 @@ def check_agent(where, entry):
     if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
         names = ", ".join(LOCAL + name for name in MODELS)
         raise ValueError(f"{where}: there is no model {model!r}; there are {names}")
+
+
+def fill_model(entry):
+    """Return the entry of an agent that asks a model with what it need not say: method, category and framework.
+
+    >>> fill_model({"model": "openai/mine"})
+    {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
+    """
+    method = entry.get("method", "zero_shot")
+    return {"method": method, "category": CATEGORY_OF.get(method, "think_search"), "framework": method} | entry
 
 
 def fill_function(where, entry):

@@ -152,7 +152,7 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monke
     call = f"run({agents_there}, make_events(60), {str(path)!r}, open_folder, {category!r}, workers=2)"
     code = f"from test_runs import *\n{call}"
     before = pd.DataFrame()
-    for moment in sorted(np.random.default_rng(7).integers(5, 100, 3)):
+    for moment in sorted(np.random.default_rng(7).integers(5, 70, 3)):
         child = subprocess.Popen([sys.executable, "-c", code], cwd=HERE)
         wait_until(lambda n=moment: count_replies(path) >= n)
         child.kill()

@@ -119,7 +119,7 @@ def test_several_mistakes_are_told_at_once(plant):
         TOML.replace("lag_days = 1", "lag_days = -1").replace('form = "json"', 'form = "jsno"').replace("value", "vlue")
     )
     assert len(plant(toml).split("\n")) == 3
-    assert len(plant(csv=CSV.replace(",Boston,5", ",,x")).split("\n")) == 11
+    assert len(plant(csv=CSV.replace(",Boston,5", ",,x")).split("\n")) == 21
 
 
 def test_a_name_that_is_none_is_answered_with_the_nearest(plant):

@@ -47,7 +47,7 @@ def list_changes(text, functions=""):
     """Return [(line, start, end, new)] of all changes that can be made in some functions of a source text.
 
     >>> list_changes("def f(a):\\n    return a < 3")
-    [(2, 21, 26, 'a <= 3'), (2, 25, 26, '4')]
+    [(2, 21, 26, '(a <= 3)'), (2, 25, 26, '4')]
     """
     starts = [0]
     for line in text.splitlines(keepends=True):

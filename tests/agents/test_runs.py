@@ -460,6 +460,28 @@ def test_ctrl_c_to_a_whole_terminal_leaves_no_trace_of_the_worker_processes(tmp_
     assert child.communicate(timeout=30) == ("stopped\n", "")
 
 
+STOPPED = """
+from helpers.agents.workers import run_in_processes
+from test_runs import answer, make_events, open_nothing
+
+if __name__ == "__main__":
+    rows = make_events(10).to_dict("records")
+    arrivals = run_in_processes([[(("r", "a"), row)] for row in rows], {"a": answer}, open_nothing, 20, workers=5)
+    next(arrivals)
+    arrivals.close()  # as what could not be stored does
+"""
+
+
+def test_a_run_that_ends_while_worker_processes_start_leaves_no_trace_of_them(tmp_path):
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    late = "import os, sys, time\n'spawn_main' in str(sys.orig_argv) and time.sleep(os.getpid() % 5 * 0.3)"
+    (tmp_path / "sitecustomize.py").write_text(late)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path, str(Path(__file__).parent)])}
+    command = [sys.executable, tmp_path / "stopped.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypatch):
     agents, events = {"a": {"forecast": answer, "params": {"n": 7}, "seed": 1}}, make_events(2)
 

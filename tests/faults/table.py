@@ -77,7 +77,7 @@ def list_faults():
         "a lying site": crawling,
         "disk, clock, files": breaking,
         "make": making,
-        "what models and pages say, and accidents": reading,
+        "replies, pages, paid runs": reading,
     }
     return {family: room.PLAYS for family, room in rooms.items()}
 

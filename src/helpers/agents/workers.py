@@ -217,6 +217,13 @@ def split_group(group, cheap):
     return [together] * bool(together) + [[task] for task in group if task[0][1] not in cheap]
 
 
+def wait_for_starts(firsts):
+    """Return once processes have begun with their first tasks: one stopped while it still imports prints a trace."""
+    end = time.monotonic() + CLOSE_S
+    while not all(future.running() or future.done() for future in firsts) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(), cheap=()):
     """Yield lists of tasks' rows, as they come, from `workers` processes; a question past its deadline is killed.
 
@@ -235,13 +242,15 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
         if not pools[lane].active:
             pools[lane].join()
             pools[lane] = start_pool()
+            firsts.pop(lane)
         for batch in groups.popleft():
             n_open[lane] += 1
             future = pools[lane].schedule(work, args=[batch], timeout=deadline_s)
+            firsts.setdefault(lane, future)
             future.add_done_callback(lambda future, batch=batch: arrivals.put((lane, batch, future)))
 
     pools = [start_pool() for _ in range(min(workers, len(groups)))]  # a pool a process: only so a group stays together
-    n_open, n_deaths = [0] * len(pools), 0
+    n_open, n_deaths, firsts = [0] * len(pools), 0, {}
     try:
         for lane in range(len(pools)):
             feed(lane)
@@ -269,6 +278,7 @@ def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(),
                     raise RuntimeError("worker processes do not start; agents and opener must be functions of a module")
                 feed(lane)
     finally:
+        wait_for_starts(firsts.values())
         idle = [pool for pool, left in zip(pools, n_open, strict=True) if pool.active and not left]
         wait([pool.schedule(close_here, timeout=CLOSE_S) for pool in idle])
         for pool in pools:

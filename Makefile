@@ -34,7 +34,8 @@ WARM = $(BIN)/python -S .ci/warm.py
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SOURCE \
   UPGRADE VENV WINDOW YES
-nearest = python3 -c 'import difflib, sys; print(*difflib.get_close_matches(sys.argv[1].upper(), sys.argv[2:], 1, 0))'
+nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
+  print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
 
@@ -43,7 +44,12 @@ $(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help figures public test faults mutations run view model record again study source lab lint slice ocr lock offline clean check-notebooks FORCE
+TARGETS := help figures public test faults mutations run view compare model record again study source lab lint slice ocr lock \
+  offline clean check-notebooks
+.PHONY: $(TARGETS) FORCE
+# What no rule makes: a target mistyped, or a file that is not there.
+.DEFAULT:
+	$(error there is no target $@; did you mean $(or $(shell $(nearest) $@ $(TARGETS) $(NOTEBOOKS:%=.make/%)),help)?)
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"

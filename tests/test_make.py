@@ -29,7 +29,24 @@ def test_help_names_every_target_a_person_may_call():
     explained = set(re.findall(r"^([a-z]+):.*## ", text, re.MULTILINE))
     shown = {line.split()[0] for line in run_make(ROOT).stdout.splitlines()[1:]}
     assert shown == explained
+    targets = re.search(r"^TARGETS := (.*?[^\\])$", text, re.MULTILINE | re.DOTALL).group(1)
+    assert explained == {*targets.replace("\\", "").split()} - {"check-notebooks"}
     assert shown >= {"figures", "test", "run", "lab", "lint", "slice", "lock", "offline", "clean"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["runn", "AGENT=naive"], "there is no target runn; did you mean run?"),
+        (["Figure"], "there is no target Figure; did you mean figures?"),
+        (["12_fake_site"], "there is no target 12_fake_site; did you mean .make/12_fake_sites?"),
+        (["run", "limit=3"], "there is no setting limit; did you mean LIMIT?"),
+    ],
+)
+def test_a_name_mistyped_is_answered_with_the_nearest_and_nothing_runs(typed, told):
+    done = run_make(ROOT, *typed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
 
 
 MODULES = {

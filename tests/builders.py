@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import gzip
+import json
 import math
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -154,3 +155,17 @@ def make_scores(by_agent, kinds=LEVEL_KINDS):
                     }
                 )
     return pd.DataFrame(rows), pd.DataFrame(events.values())
+
+
+def make_past_row(number, *, options=("Yes", "No"), answer="A", **cells):
+    """A row of a past FutureX set, invented, in the file's columns; its question closes on 2026-01-20."""
+    row = {
+        "id": f"69400000{number:016x}",
+        "choice_type": "single",
+        "question_type": "yes_no" if list(options) == ["Yes", "No"] else "multiple_choice",
+        "event": f"Will invented harbour {number} open before winter?",
+        "options": json.dumps(list(options)),
+        "answer": answer,
+        "end_time": "2026-01-20",
+    }
+    return row | cells

@@ -15,6 +15,11 @@ WINDOWS = {
 }
 """Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
 
+PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07")}
+"""Windows of public questions, which the replay web does not pose: P is FutureX's past ones (`formats.futurex`).
+
+Their words are not ours to pass on: of a reply to them its values are kept (`agents.prompted.keep_values`).
+"""
 
 OFFSET = get_constant("futurex", "utc_offset_hours")
 ZONE = f"Etc/GMT{-OFFSET:+d}"
@@ -27,9 +32,10 @@ def list_days(window):
     >>> list_days("A")[0], len(list_days("A"))
     ('2016-10-10', 15)
     """
-    if window not in WINDOWS:
-        raise ValueError(f"window {window!r} is unknown; there are {', '.join(WINDOWS)}")
-    first, last = WINDOWS[window]
+    windows = WINDOWS | PUBLIC_WINDOWS
+    if window not in windows:
+        raise ValueError(f"window {window!r} is unknown; there are {', '.join(windows)}")
+    first, last = windows[window]
     return [str(day.date()) for day in pd.date_range(first, last)]
 
 

@@ -178,7 +178,7 @@ def part(token, *top):
 
 def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):
     reply = {"content": r"\boxed{B}", "logprobs": [part("B", ("B", math.log(0.9)), ("A", math.log(0.1)))]}
-    read = read_reply(reach(), make_event(), reply)
+    read = read_reply(make_event(), reply)
     weights = {"probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
     assert read == {"value": "B", "parser_version": hash_parser()} | weights
 

@@ -138,15 +138,16 @@ def test_an_incomplete_entry_is_refused(tmp_path, old, match):
 
 def test_the_registry_says_where_each_file_is_from():
     files = public.load_registry()
-    assert len(files) == 20
+    assert len(files) == 22
     derived = {name for name, entry in files.items() if "address" not in entry}
     assert derived == {
         "forecastbench/leaderboard_baseline_history.csv",
         "forecastbench/market_price_history.csv",
+        "futurex_past/futurex_past_2026_01_04.csv",
         "proof_of_time/awards.csv",
     }
     addresses = [entry["address"] for entry in files.values() if "address" in entry]
-    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 17
+    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 18
 
 
 def test_frameworks_have_one_category_each():

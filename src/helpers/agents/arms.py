@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
-from helpers.calendar import stamp_moment
+from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
 from helpers.columns import check_name
 from helpers.models.llm import open_door
 from helpers.store import ROOT, locate_input
@@ -24,12 +24,16 @@ SEED = 20161010
 KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "days_after", "about"}
 """What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood."""
 
+VALUE_METHODS = ("zero_shot", "search_prompt")
+"""Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
+
 
 def load_arms(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
     arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     wanted = [arm.get("agent") for arm in arms.values()]
-    agents = [agent_id for agent_id, entry in load_entries(wanted=wanted).items() if is_prompted(entry)]
+    entries = load_entries(wanted=wanted)
+    agents = [agent_id for agent_id, entry in entries.items() if is_prompted(entry)]
     for arm_id, arm in arms.items():
         check_name(f"{Path(path).name}, arm", arm_id)
         unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)
@@ -38,7 +42,21 @@ def load_arms(path=ROOT / "data/arms.toml"):
         if arm["agent"] not in agents:
             known = ", ".join(agents)
             raise ValueError(f"{Path(path).name}, {arm_id}: no agent {arm['agent']!r} asks a model; there are {known}")
+        if keeps_values(arm) and (method := entries[arm["agent"]]["method"]) not in VALUE_METHODS:
+            raise ValueError(
+                f"{Path(path).name}, {arm_id}: of window {arm['window']} values alone are kept, and a run of several "
+                f"requests a question ({method}) cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}"
+            )
     return arms
+
+
+def keeps_values(arm):
+    """Say whether of an arm's replies only values are kept, since its questions' words are not ours to pass on.
+
+    >>> keeps_values({"window": "P"}), keeps_values({"window": "A"})
+    (True, False)
+    """
+    return arm["window"] in PUBLIC_WINDOWS
 
 
 def select_events(arm, events):

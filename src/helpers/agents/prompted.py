@@ -5,14 +5,16 @@ request ends as a missing prediction with its reason (FutureX 3.4.2, 4.1), never
 """
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 from helpers.agents.identity import hash_parser
 from helpers.agents.prompts import fill_prompt
+from helpers.calendar import PUBLIC_WINDOWS
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
-from helpers.models.llm import Door, ask
-from helpers.replies.distributions import weigh_reply
+from helpers.models.llm import Door, ask, is_final
+from helpers.replies.distributions import GO_ON, find_letters, weigh_reply
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
 
@@ -53,16 +55,20 @@ class Transcript:
         """Add a step."""
         self.steps.append({"step_type": step_type} | columns)
 
-    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, **options):
+    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, event=None, **options):
         """Return the recording of a request, added as a step; see `helpers.models.llm.ask` for what it raises.
 
-        `grammar` and `is_continued` (the prompt cache may serve the turns before) count for local models only.
+        `event` is given where the reply is to be its answer: of one to a public question only values are kept
+        (`keep_values`). `grammar` and `is_continued` (the prompt cache may serve the turns before) count for local
+        models only.
         """
         if self.client.is_local:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
             options = {"temperature": 0, "extra_body": body} | options
         options = self.client.options | options
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
+        if event and event.get("window") in PUBLIC_WINDOWS:
+            given["reduce"] = partial(keep_values, event)
         reply = ask(self.client.door, self.client.model, messages, **given, **options)
         return self.keep(reply, actor)
 
@@ -111,13 +117,13 @@ def forecast(answer, client, event, world):
         transcript.count(error.recording or {})
         transcript.add("end", error=error.reason)
         return fail(error.status, error.reason) | transcript.close({"value": None}, None)
-    prediction = read_reply(client, event, reply)
+    prediction = read_reply(event, reply)
     transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
     seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
     return transcript.close(prediction | {"source_ids": seen}, reply["content"])
 
 
-def read_reply(client, event, reply):
+def read_reply(event, reply):
     """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'.
 
     Either way `parser_version` says which parser read it. Probabilities stand beside a value where the reply or its log
@@ -130,6 +136,59 @@ def read_reply(client, event, reply):
         status = "refusal" if reason == "refusal" else "unparsable"
         return read | {"value": None, "status": status, "reason": reason or "no answer"}
     return read | {"value": value} | weigh_reply(reply, kind, options, value)
+
+
+def keep_values(event, row):
+    r"""Return a recording of an event's answer as it is kept where words may not be: no prompt, no reply's prose.
+
+    Digest (`key`), model, seconds, tokens and cost stay; the reply is written anew from the options that were read, so
+    that the same prediction and probabilities are read from it. Of the log probabilities those of the letters stay.
+
+    >>> event = {"kind": "multi", "options": '{"A": "Oslo", "B": "Rome"}'}
+    >>> row = {"key": "1f", "status": "ok", "content": "Oslo, I think, and \boxed{Rome, A}", "reasoning": "a capital"}
+    >>> row |= {"request": {"model": "m", "messages": [], "sample": 0, "options": {}}}
+    >>> print(keep_values(event, row)["content"])
+    Final answer: \boxed{A, B}
+    """
+    options = {
+        name: value for name, value in row["request"]["options"].items() if isinstance(value, bool | int | float)
+    }
+    request = {"model": row["request"]["model"], "sample": row["request"]["sample"], "options": options}
+    kept = row | {"request": request, "keeps": "values"}
+    if not is_final(row):
+        return kept
+    kept |= {"reason": row.get("reason") and "its words are not kept", "reasoning": None, "tool_calls": []}
+    if row["status"] != "ok":
+        return kept | {"content": None, "logprobs": None}
+    prediction = read_reply(event, row)
+    value = prediction["value"]
+    letters = [value] if isinstance(value, str) else value or []
+    content = r"Final answer: \boxed{" + ", ".join(letters) + "}" if letters else ""
+    if prediction.get("status") == "refusal":
+        content = r"Final answer: \boxed{n/a}"
+    return kept | {"content": content, "logprobs": keep_letters(row.get("logprobs") or [], event, letters)}
+
+
+def keep_letters(logprobs, event, letters):
+    """Return the log probabilities of the letters in a reply and of what comes next, other tokens made blank."""
+    options = parse_json(event["options"])
+    places = find_letters(letters, logprobs)
+    kept = []
+    for part in (
+        logprobs[place] for place in sorted({at for n in places for at in (n, n + 1)}) if place < len(logprobs)
+    ):
+        top = [[token, logprob] for token, logprob in part["top"] if is_mark(token, options)]
+        kept.append(part | {"token": part["token"] if is_mark(part["token"], options) else "", "top": top})
+    return kept or None
+
+
+def is_mark(token, options):
+    """Say whether a token is an option's letter or no word: a comma, a bracket, "and".
+
+    >>> [is_mark(token, {"A": "Oslo"}) for token in (" A", "},", " and", " Oslo", "B")]
+    [True, True, True, False, False]
+    """
+    return token.strip() in (*options, *GO_ON) or not any(char.isalnum() for char in token)
 
 
 def constrain_json(client, name, schema, grammar, max_tokens):
@@ -157,4 +216,5 @@ def ask_directly(transcript, event, world):
     """Ask for the answer with the question alone: a base model (3.2.3)."""
     prompt = fill_prompt(event)
     transcript.add("prompt", content=prompt)
-    return transcript.ask([{"role": "user", "content": prompt}], **constrain_answer(transcript.client, event))
+    messages = [{"role": "user", "content": prompt}]
+    return transcript.ask(messages, event=event, **constrain_answer(transcript.client, event))

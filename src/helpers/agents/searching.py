@@ -30,7 +30,8 @@ def ask_with_pages(transcript, event, world):
     found = search_web(transcript, world, event["prompt"], event["as_of"], n=N_FOUND)
     prompt = read_prompt("found_pages").format(as_of=event["as_of"], found=found) + fill_prompt(event)
     transcript.add("prompt", content=prompt)
-    return transcript.ask([{"role": "user", "content": prompt}], **constrain_answer(transcript.client, event))
+    messages = [{"role": "user", "content": prompt}]
+    return transcript.ask(messages, event=event, **constrain_answer(transcript.client, event))
 
 
 def ask_step_by_step(transcript, event, world):

@@ -11,30 +11,39 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
+from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
+from helpers.boards.past import read_window
 from helpers.commands.main import build_parser
 from helpers.limits import end_after
 from helpers.models.llm import open_door, record
 from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
-from helpers.store import hash_text, read_table
+from helpers.store import hash_text
 from helpers.world.crawl import open_world
 
 COMMAND = "make record ARM="
 
+KEEPS = "replies are reduced: each is the answer that was read of it, written anew, without prompt or prose"
+"""What run.json says of an arm of which values alone are kept."""
+
 
 def describe_arm(arm_id, arm, entry, seconds, whole):
     """Return the facts that run.json keeps beside the totals."""
-    return describe_model(entry["model"]) | {
-        "arm": arm_id,
-        "agent": arm["agent"],
-        "window": arm["window"],
-        "about": arm.get("about"),
-        "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
-        "n_events": len(seconds),
-        "seconds": seconds,
-    }
+    keeps = {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
+    return (
+        describe_model(entry["model"])
+        | keeps
+        | {
+            "arm": arm_id,
+            "agent": arm["agent"],
+            "window": arm["window"],
+            "about": arm.get("about"),
+            "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
+            "n_events": len(seconds),
+            "seconds": seconds,
+        }
+    )
 
 
 def record_arm(arm_id, arm, end=math.inf, *, renews=False):
@@ -44,7 +53,7 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
     that no recording answers are asked.
     """
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
-    whole = read_table("events", arm["window"])
+    whole = read_window("events", arm["window"])
     events = select_events(arm, whole)
     done = list_recorded(arm_id)
     left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
@@ -84,8 +93,10 @@ def ask_again(arm_id, arm, n):
     """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
 
     Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
-    LookupError when nothing is recorded, RuntimeError when a request fails.
+    LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError when a request fails.
     """
+    if keeps_values(arm):
+        raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
     chosen = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n]

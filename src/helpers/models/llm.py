@@ -86,18 +86,19 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
     return door
 
 
-def ask(door, model, messages, *, sample=0, deadline_at=None, **options):
+def ask(door, model, messages, *, sample=0, deadline_at=None, reduce=None, **options):
     """Return the recording of a request: `content`, `tool_calls`, `finish_reason`, `logprobs`, tokens, cost, seconds.
 
     `options` are the provider's (max_tokens, temperature, tools, logprobs, extra_body, ...), `sample` tells apart
     repeated draws of one request. `deadline_at`, a moment of time.monotonic(), shortens the door's own deadline:
     several requests for one question share it. What is recorded is not asked again, but an open door asks again where
-    an accident stood in a reply's place. Raises LookupError, with the command that would make it, when a closed door
-    has no recording; LlmError when there is no reply; ValueError for an option that the door sets itself.
+    an accident stood in a reply's place. `reduce(row)` says what is kept of a new recording, and returned. Raises
+    LookupError, with the command that would make it, when a closed door has no recording; LlmError when there is no
+    reply; ValueError for an option that the door sets itself.
     """
     check_options(options, OURS)
     request = {"model": model, "messages": messages, "options": options, "sample": sample}
-    return recall(door, request, deadline_at)
+    return recall(door, request, deadline_at, reduce=reduce)
 
 
 def check_options(options, ours):
@@ -128,10 +129,10 @@ def list_names(value):
         yield from list_names(part)
 
 
-def recall(door, request, deadline_at, answer=None, bound=None):
+def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     """Return the recording of a request; an open door makes what is missing, or met an accident, by `answer`.
 
-    See `record` for `answer` and `bound`.
+    See `record` for `answer` and `bound`, `ask` for `reduce`.
     """
     request = clean_value(request)
     key, is_open = hash_request(request), door.is_open()
@@ -143,7 +144,8 @@ def recall(door, request, deadline_at, answer=None, bound=None):
         model = request["model"]
         raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
     door.recordings.check_room()
-    return open_recording(door.recordings.add(record(door, key, request, deadline_at, answer, bound)))
+    row = record(door, key, request, deadline_at, answer, bound)
+    return open_recording(door.recordings.add(reduce(row) if reduce else row))
 
 
 def is_final(row):

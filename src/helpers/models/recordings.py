@@ -154,11 +154,15 @@ def pack_recordings(run_id, facts=None, secrets=()):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; removes the journal.
 
     To be called when nobody is adding. `facts` (a dict) say what was run: agent, event file and its hash, versions;
-    totals are added (`summarize_rows`). Returns what run.json holds. Raises LookupError for an empty run.
+    totals are added (`summarize_rows`). Facts that say `keeps = "values"` are of a run whose words may not be passed
+    on: nothing is written where a recording holds its messages. Returns what run.json holds. Raises LookupError for an
+    empty run, ValueError for one that holds more than it may.
     """
     rows = Recordings(run_id, secrets).rows
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
+    if (facts or {}).get("keeps") == "values" and any("messages" in row["request"] for row in rows.values()):
+        raise ValueError(f"data/runs/{run_id} holds whole replies, and values alone may be kept; move its files away")
     text = "".join(dump_json(hide_secrets(rows[key], secrets)) + "\n" for key in sorted(rows))
     summary = hide_secrets((facts or {}) | {"run_id": run_id} | summarize_rows(rows.values()), secrets)
     replace_file(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))

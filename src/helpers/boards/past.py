@@ -1,0 +1,32 @@
+"""Window P: FutureX's past questions from the public file, built anew wherever they are needed and kept nowhere."""
+
+from functools import lru_cache
+
+from helpers.boards.files import locate_public
+from helpers.calendar import PUBLIC_WINDOWS
+from helpers.formats.futurex import build_events, read_past, screen_rows
+from helpers.store import read_table
+
+FILE = "futurex_past/forecast_eval_set.db"
+"""The set that window P is made of."""
+
+
+@lru_cache(maxsize=8)
+def build_past(name=FILE, **settings):
+    """Return (events, answers, dropped rows) of window P. `settings`: `days_before`; raises what `locate_public` does.
+
+    The tables are shared by all callers: take copies.
+    """
+    rows, dropped = screen_rows(read_past(locate_public(name)))
+    return *build_events(rows, **settings), dropped
+
+
+def read_window(name, window):
+    """Return the table `events` or `answers` of any window: those of a public one are built from its file.
+
+    Raises FileNotFoundError that says what to do when the file is not there.
+    """
+    if window not in PUBLIC_WINDOWS:
+        return read_table(name, window)
+    events, answers, _ = build_past()
+    return {"events": events, "answers": answers}[name].copy()

@@ -1,0 +1,279 @@
+"""FutureX's public formats: past questions with answers as events of window P; submissions, written and read.
+
+A row of a past set is id, choice_type (single, multi), question_type, event (the question), options (a JSON list),
+answer (marks of the right options: "A" is the first, and past "Z" the characters of ASCII go on, "[" is the 27th) and
+end_time (a day). What the rows leave open is decided here:
+
+- as_of: 00:00 UTC+8, `days_before` days before the day of end_time, or after the question was made where that was
+  later: an id begins with the moment at which it was made, in seconds, 8 hex digits.
+- Options are put in an order drawn by the event's id (yes and no stay): in the file the right one stands first far more
+  often than chance has it, be it by a market's odds or in hindsight. `metadata.order` leads back.
+- level (definitions.md 1.4): one right answer of fewer than four options is 1, other option events are 2; open-ended
+  ones are not in the set, so levels 3 and 4 do not occur.
+- Site, domain and how widely an event was known are not said: these columns are blank. What events share luck with is
+  found in their wording (`cluster_questions`).
+"""
+
+import json
+import re
+import sqlite3
+import string
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from helpers.calendar import ZONE, blank_dates, stamp_moment
+from helpers.papers import get_constant
+from helpers.questions.pose import seed_by_name
+from helpers.questions.tiers import assign_level
+from helpers.replies.letters import make_key
+from helpers.store import check_table, dump_json, parse_json
+
+COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "end_time"]
+"""Columns of a past set."""
+
+TABLE = "forecast_eval_set"
+"""The table that holds them, in a database."""
+
+SOURCE_ID = "futurex_past"
+
+DAYS_BEFORE = get_constant("futurex", "prediction_window_days")
+"""Days from an event's start to its end, by default: FutureX's one-week window (3.4.1)."""
+
+SEED = 20260115
+"""Draws the order of options, with the event's id."""
+
+LIKENESS = 0.3
+"""Questions whose wordings are as like as this, by the cosine of their words' weights, share a cluster."""
+
+
+def read_past(path):
+    """Return the rows of a past set, from its database (.db) or a csv, all columns as text, in the file's order.
+
+    Raises ValueError that names the file and what it lacks.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".db":
+            with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+                rows = pd.read_sql(f"SELECT * FROM {TABLE} ORDER BY rowid", database)
+        else:
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (sqlite3.Error, pd.errors.DatabaseError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} is no set of past FutureX questions ({error})") from None
+    absent = [column for column in COLUMNS if column not in rows]
+    if absent:
+        raise ValueError(f"{path.name}: column {absent[0]!r} is missing; a past set has {', '.join(COLUMNS)}")
+    return rows[COLUMNS].fillna("").astype(str)
+
+
+def screen_rows(rows):
+    """Return (rows that can be asked and scored, the others as a table of id and reason)."""
+    reasons = pd.Series([find_problem(row) for row in rows.to_dict("records")], index=rows.index, dtype=object)
+    reasons[rows["id"].duplicated()] = "its id stands earlier in the file"
+    dropped = rows.loc[reasons != "", ["id"]].assign(reason=reasons[reasons != ""])
+    return rows[reasons == ""], dropped.reset_index(drop=True)
+
+
+def find_problem(row):
+    """Return why a row cannot be asked or scored, "" when it can.
+
+    >>> row = {"id": "a", "choice_type": "single", "event": "Rain?", "options": '["Yes", "No"]', "answer": "A, B"}
+    >>> find_problem(row | {"end_time": "2026-01-15"})
+    'a single choice has several answers'
+    """
+    try:
+        options = json.loads(row["options"])
+    except ValueError:
+        options = None
+    if not row["event"].strip():
+        return "it has no question"
+    if not isinstance(options, list) or not all(isinstance(text, str) and text.strip() for text in options):
+        return "its options are no list of texts"
+    if len(options) < 2:
+        return "it has fewer than two options"
+    if len({make_key(text) for text in options}) < len(options):
+        return "two of its options read the same"
+    return find_wrong_answer(row, len(options))
+
+
+def find_wrong_answer(row, n_options):
+    """Return what is wrong with a row's answer, kind or day, "" for nothing."""
+    places = read_places(row["answer"])
+    if row["choice_type"] not in ("single", "multi"):
+        return "its choice_type is neither single nor multi"
+    if not places or not all(0 <= place < n_options for place in places):
+        return "its answer names no option" if row["answer"].strip() else "it has no answer"
+    if len(set(places)) < len(places):
+        return "its answer names an option twice"
+    if row["choice_type"] == "single" and len(places) > 1:
+        return "a single choice has several answers"
+    is_day = re.fullmatch(r"\d{4}-\d\d-\d\d", row["end_time"]) and pd.notna(
+        pd.to_datetime(row["end_time"], errors="coerce")
+    )
+    return "" if is_day else "its end_time is no day"
+
+
+def read_places(answer):
+    """Return the places, from 0, of the options that an answer's marks name; -1 for what is no mark.
+
+    >>> read_places("A, C, ["), read_places("Yes")
+    ([0, 2, 26], [-1])
+    """
+    marks = [mark.strip() for mark in answer.split(",")] if answer.strip() else []
+    return [ord(mark) - ord("A") if len(mark) == 1 else -1 for mark in marks]
+
+
+def name_letters(n):
+    """Return the letters of n options: A to Z, then AA, AB and on.
+
+    >>> name_letters(28)[-3:]
+    ['Z', 'AA', 'AB']
+    """
+    alone = list(string.ascii_uppercase)
+    return (alone + [first + second for first in alone for second in alone])[:n]
+
+
+def build_events(rows, days_before=DAYS_BEFORE):
+    """Return (events, answers) of window P, from rows that `screen_rows` let pass.
+
+    Raises ValueError when `days_before` is not 1 to 7.
+    """
+    if days_before not in range(1, DAYS_BEFORE + 1):
+        raise ValueError(f"an event starts 1 to {DAYS_BEFORE} days before its end, not {days_before}")
+    made = [build_event(row, days_before) for row in rows.to_dict("records")]
+    events = pd.DataFrame([event for event, _ in made])
+    events["cluster_id"] = cluster_questions(rows)
+    answers = pd.DataFrame([answer for _, answer in made])
+    return check_table("events", events), check_table("answers", answers)
+
+
+def build_event(row, days_before):
+    """Return a row's (event, answer) as dicts of columns of their tables."""
+    given = json.loads(row["options"])
+    order = list(range(len(given)))
+    if row["question_type"] != "yes_no":
+        order = [int(place) for place in seed_by_name(SEED, row["id"]).permutation(len(given))]
+    letters = name_letters(len(given))
+    options = {letter: " ".join(given[place].split()) for letter, place in zip(letters, order, strict=True)}
+    right = sorted(letters[order.index(place)] for place in read_places(row["answer"]))
+    question, end = " ".join(row["event"].split()), pd.Timestamp(row["end_time"], tz=ZONE)
+    event = {
+        "event_id": f"futurex-{row['id']}",
+        "paper": "futurex",
+        "window": "P",
+        "source_id": SOURCE_ID,
+        "prompt": "\n".join([question, *(f"{letter}. {text}" for letter, text in options.items())]),
+        "kind": row["choice_type"],
+        "options": json.dumps(options, ensure_ascii=False),
+        "opens_at": find_made_at(row["id"]),
+        "as_of": choose_start(end, find_made_at(row["id"]), days_before),
+        "resolves_at": stamp_moment(end),
+        "level": assign_level(row["choice_type"], len(given), ""),
+        "resolution_criteria": f"The question closes on {row['end_time']}; it is settled by what has happened by then.",
+        "provenance": "FutureX-Past",
+        "is_synthetic": False,
+        "metadata": dump_json({"order": order, "question_type": row["question_type"]}),
+    }
+    value = dump_json(right[0] if row["choice_type"] == "single" else right)
+    return event, {"event_id": event["event_id"], "value": value, "status": "ok", "method": SOURCE_ID}
+
+
+def find_made_at(row_id):
+    """Return the moment at which an id was made, None for one that does not tell.
+
+    >>> find_made_at("6941510e41b9d1005effa734"), find_made_at("q1")
+    ('2025-12-16T20:31:10+08:00', None)
+    """
+    if not re.fullmatch("[0-9a-f]{24}", row_id):
+        return None
+    return stamp_moment(pd.Timestamp(int(row_id[:8], 16), unit="s", tz="UTC"))
+
+
+def choose_start(end, made_at, days_before):
+    """Return the moment as of which a question that closes on the day `end` is asked: 1 to 7 days before.
+
+    >>> end = pd.Timestamp("2026-01-15", tz=ZONE)
+    >>> choose_start(end, "2025-12-16T20:32:14+08:00", 7), choose_start(end, "2026-01-11T09:00:00+08:00", 7)
+    ('2026-01-08T00:00:00+08:00', '2026-01-12T00:00:00+08:00')
+    """
+    start = end - pd.Timedelta(days=days_before)
+    if made_at:
+        start = max(start, min(pd.Timestamp(made_at).ceil("D"), end - pd.Timedelta(days=1)))
+    return stamp_moment(start)
+
+
+def cluster_questions(rows):
+    """Return each row's cluster, named after its first question: questions that are worded alike share their luck.
+
+    Weeks of one series, several questions on one match, prize or price: by the average cosine likeness of their words,
+    weighted by rarity, dates and digits left out.
+    """
+    texts = [re.sub(r"\d+", " ", blank_dates(text)) for text in rows["event"]]
+    names = [f"futurex-{row_id}" for row_id in rows["id"]]
+    if len(names) < 2:
+        return names
+    try:
+        weights = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit_transform(texts).toarray()
+    except ValueError:  # no words are left
+        return names
+    apart = 1 - np.clip(weights @ weights.T, 0, 1)
+    grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - LIKENESS)
+    first = {}
+    return [first.setdefault(group, name) for group, name in zip(grouping.fit_predict(apart), names, strict=True)]
+
+
+# --- submissions -----------------------------------------------------------------------------------------------------
+
+
+def write_submission(predictions, events):
+    """Return predictions as the board takes them: a line of JSON {id, prediction} an event, "" where there is none.
+
+    Letters are those of the set's own order of options.
+    """
+    values = predictions.set_index("event_id")["value"]
+    lines = []
+    for event in events.to_dict("records"):
+        value = parse_json(values.get(event["event_id"]))
+        order, letters = parse_json(event["metadata"])["order"], list(parse_json(event["options"]))
+        named = [value] if isinstance(value, str) else value or []
+        marks = sorted(chr(ord("A") + order[letters.index(letter)]) for letter in named)
+        lines.append(json.dumps({"id": event["event_id"].removeprefix("futurex-"), "prediction": ", ".join(marks)}))
+    return "\n".join(lines) + "\n"
+
+
+def read_submission(text, events):
+    """Return a submission's predictions of some events: event_id, value (JSON, blank for ""), status.
+
+    Raises ValueError naming the line of what is no {id, prediction}, an id that no event has or that stands twice, or a
+    prediction that names no option.
+    """
+    known, rows = events.set_index("event_id").to_dict("index"), {}
+    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+        try:
+            given = json.loads(line)
+            event_id, marks = f"futurex-{given['id']}", given["prediction"]
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"line {number} is no JSON object with id and prediction") from None
+        if event_id not in known or event_id in rows:
+            raise ValueError(
+                f"line {number}: id {given['id']!r} " + ("stands twice" if event_id in rows else "is not asked")
+            )
+        rows[event_id] = {"event_id": event_id} | read_marks(marks, known[event_id], number)
+    return pd.DataFrame(rows.values(), columns=["event_id", "value", "status"])
+
+
+def read_marks(marks, event, number):
+    """Return value and status of a submission's marks, in our letters. Raises ValueError naming the line."""
+    order, letters = parse_json(event["metadata"])["order"], list(parse_json(event["options"]))
+    places = read_places(marks) if isinstance(marks, str) else [-1]
+    if not places:
+        return {"value": None, "status": "missing"}
+    if not set(places) <= set(order) or (event["kind"] == "single" and len(places) > 1):
+        raise ValueError(f"line {number}: {marks!r} names no {'option' if event['kind'] == 'single' else 'options'}")
+    named = sorted(letters[order.index(place)] for place in set(places))
+    return {"value": dump_json(named[0] if event["kind"] == "single" else named), "status": "ok"}

@@ -1,0 +1,145 @@
+"""Past FutureX questions: every odd cell is dropped with its reason, events and submissions keep the right options."""
+
+import json
+
+import pandas as pd
+import pytest
+from builders import make_past_row
+
+from helpers.boards.files import locate_public
+from helpers.boards.past import FILE
+from helpers.formats import futurex
+from helpers.replies.predictions import parse_prediction
+from helpers.store import parse_json
+
+ODD = {
+    "it has no question": {"event": "  "},
+    "its options are no list of texts": {"options": "Yes, No"},
+    "it has fewer than two options": {"options": '["Yes"]'},
+    "two of its options read the same": {"options": '["Red", "blue", "red "]'},
+    "its choice_type is neither single nor multi": {"choice_type": "ranking"},
+    "its answer names no option": {"answer": "D"},
+    "it has no answer": {"answer": ""},
+    "its answer names an option twice": {"choice_type": "multi", "answer": "A, A"},
+    "a single choice has several answers": {"answer": "A, B"},
+    "its end_time is no day": {"end_time": "2026-02-31"},
+}
+
+
+@pytest.mark.parametrize(("reason", "cells"), ODD.items())
+def test_each_odd_cell_is_dropped_with_its_reason(reason, cells):
+    rows = pd.DataFrame([make_past_row(0), make_past_row(1) | cells])
+    kept, dropped = futurex.screen_rows(rows)
+    assert kept["id"].tolist() == [rows["id"][0]]
+    assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": reason}]
+
+
+def test_an_id_that_comes_again_is_dropped():
+    kept, dropped = futurex.screen_rows(pd.DataFrame([make_past_row(0), make_past_row(0) | {"event": "Again?"}]))
+    assert (len(kept), dropped["reason"].tolist()) == (1, ["its id stands earlier in the file"])
+
+
+def build(*rows, **settings):
+    kept, dropped = futurex.screen_rows(pd.DataFrame(rows))
+    assert dropped.empty
+    return futurex.build_events(kept, **settings)
+
+
+def read_right_texts(event, answer):
+    """Return the texts of the options that an answer names."""
+    value, options = json.loads(answer["value"]), json.loads(event["options"])
+    return {options[letter] for letter in ([value] if isinstance(value, str) else value)}
+
+
+def test_the_answer_stays_with_its_options_in_whatever_order_they_are_asked():
+    names = [f"harbour {n}" for n in range(31)]
+    rows = [make_past_row(n, options=names, answer="B, [, _", choice_type="multi") for n in range(5)]
+    events, answers = build(*rows)
+    orders = set()
+    for event, answer in zip(events.to_dict("records"), answers.to_dict("records"), strict=True):
+        assert read_right_texts(event, answer) == {"harbour 1", "harbour 26", "harbour 30"}
+        options = parse_json(event["options"])
+        assert list(options)[-1] == "AE" and set(options.values()) == set(names)
+        orders.add(event["metadata"])
+        boxed = r"\boxed{" + ", ".join(json.loads(answer["value"])) + "}"
+        assert parse_prediction(boxed, "multi", options) == json.loads(answer["value"])
+    assert len(orders) == 5, "each event has an order of its own"
+    assert build(*rows)[0].equals(events), "and the same again"
+
+
+def test_yes_and_no_stay_in_their_order():
+    events, answers = build(*[make_past_row(n, answer="B") for n in range(8)])
+    assert set(events["options"]) == {'{"A": "Yes", "B": "No"}'} and set(answers["value"]) == {'"B"'}
+
+
+def test_levels_starts_and_kinds():
+    many = make_past_row(1, options=list("wxyz"))
+    several = make_past_row(2, options=list("xyz"), choice_type="multi", answer="A, C")
+    late = make_past_row(
+        3, end_time="2026-01-20", id=f"{int(pd.Timestamp('2026-01-15T05:00Z').timestamp()):08x}" + "0" * 16
+    )
+    events, _ = build(make_past_row(0), many, several, late)
+    assert events["level"].tolist() == [1, 2, 2, 1]
+    assert events["kind"].tolist() == ["single", "single", "multi", "single"]
+    assert events["as_of"].str[:10].tolist() == ["2026-01-13"] * 3 + ["2026-01-16"], "not before it was made"
+    assert set(build(make_past_row(0), days_before=1)[0]["as_of"]) == {"2026-01-19T00:00:00+08:00"}
+    with pytest.raises(ValueError, match="1 to 7 days"):
+        build(make_past_row(0), days_before=8)
+
+
+def test_weeks_of_one_series_are_one_cluster():
+    series = [
+        make_past_row(n, event=f"Will the harbour price of copper exceed {n}00 on January {n}, 2026?") for n in (1, 2)
+    ]
+    other = make_past_row(3, event="Who wins the mayor's race in Springfield?")
+    clusters = build(*series, other)[0]["cluster_id"].tolist()
+    assert clusters[0] == clusters[1] != clusters[2]
+
+
+def test_submissions_come_back_in_the_letters_of_the_events():
+    rows = [make_past_row(n, options=list("vwxyz")) for n in range(4)]
+    rows.append(make_past_row(9, options=list("vwxyz"), choice_type="multi", answer="A, D"))
+    events, answers = build(*rows)
+    given = answers.assign(value=answers["value"].where(answers.index != 1))
+    text = futurex.write_submission(given, events)
+    assert [json.loads(line)["prediction"] for line in text.splitlines()] == ["A", "", "A", "A", "A, D"]
+    assert json.loads(text.splitlines()[0])["id"] == rows[0]["id"]
+    back = futurex.read_submission(text, events)
+    assert back["value"].fillna("").tolist() == given["value"].fillna("").tolist()
+    assert back["status"].tolist() == ["ok", "missing", "ok", "ok", "ok"]
+    for line, problem in (
+        ("{}", "line 1 is no JSON object"),
+        ('{"id": "elsewhere", "prediction": "A"}', "'elsewhere' is not asked"),
+        (text.splitlines()[0] + "\n" + text.splitlines()[0], "line 2: id .* stands twice"),
+        (json.dumps({"id": rows[0]["id"], "prediction": "A, B"}), "names no option"),
+        (json.dumps({"id": rows[0]["id"], "prediction": 3}), "names no option"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            futurex.read_submission(line, events)
+
+
+def test_a_file_that_is_no_past_set_is_told(tmp_path):
+    (tmp_path / "a.csv").write_text("id,event\n1,Rain?\n")
+    (tmp_path / "a.db").write_bytes(b"no database at all, but long enough to be read")
+    with pytest.raises(ValueError, match="column 'choice_type' is missing"):
+        futurex.read_past(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="a.db is no set of past FutureX questions"):
+        futurex.read_past(tmp_path / "a.db")
+
+
+def test_the_public_set_reads_as_it_was_found():
+    try:
+        path = locate_public(FILE)
+    except FileNotFoundError as problem:
+        pytest.skip(str(problem))
+    rows = futurex.read_past(path)
+    kept, dropped = futurex.screen_rows(rows)
+    events, answers = futurex.build_events(kept)
+    assert (len(rows), len(kept), dropped["reason"].unique().tolist()) == (
+        322,
+        320,
+        ["two of its options read the same"],
+    )
+    assert events["level"].value_counts().to_dict() == {2: 162, 1: 158}
+    assert 180 < events["cluster_id"].nunique() < 240
+    assert (answers["status"] == "ok").all() and (events["as_of"] < events["resolves_at"]).all()

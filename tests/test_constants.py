@@ -43,6 +43,7 @@ OWN_CONSTANTS = {
     "MAX_QUERY MAX_REASON MAX_REPLY MAX_STEP N_CALLS N_DATES N_FOUND N_HITS N_LOOK_UPS N_SHOWN N_TOP N_WIDE N_WORDS",
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_LINE_WORDS MAX_NAME MAX_TEXT "
     "MAX_VALUE MAX_WORDS",
+    "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
     "a unit of language": "SCALES",
     "where arithmetic ends": "MOST",

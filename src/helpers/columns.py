@@ -144,7 +144,7 @@ RULES = {
     "volatility_class": list_words("low", "high"),
     "contamination_group": list_words("widely_known", "obscure"),
     "split": list_words("validation", "test"),
-    "origin": list_words("replay", "live"),
+    "origin": list_words("replay", "news", "live"),
     "role": list_words(*ROLES),
     "runs.status": list_words(*RUN_STATUSES),
     "replies.status": list_words(*REPLY_STATUSES),

@@ -5,6 +5,7 @@ import pytest
 from helpers.world.passages import (
     MAX_CHARS,
     MAX_PASSAGES,
+    MAX_PIECES,
     WIDE,
     describe_rows,
     is_numeric,
@@ -130,3 +131,11 @@ def test_a_cell_as_long_as_a_page_is_words_and_is_not_kept():
 def test_a_json_gap_makes_a_column_of_whole_numbers_one_of_floats_and_is_no_number():
     text = '{"rows": [{"day": 1, "n": 5, "x": true}, {"day": 2, "x": NaN}, {"day": 3, "n": 7, "x": "a"}]}'
     assert read(text, "application/json")[1] == ["True (n): 1: 5.0", "a (n): 3: 7.0", "n/a (n): 2: n/a"]
+
+
+def test_a_main_text_is_cut_between_words_into_pieces_of_which_none_is_newer():
+    long = " ".join(f"word{n}" for n in range(60))
+    _, texts, ages = read(f"<h1>News</h1><main><p>Short one.</p><p>{long}</p></main><p>Beside it.</p>")
+    assert texts[0] == "Beside it." and texts[1] == "Short one." and " ".join(texts[2:]) == long
+    assert all(MAX_CHARS / 2 < len(text) <= MAX_CHARS for text in texts[2:]) and set(ages) == {0}
+    assert len(read(f"<main>{'<p>a b.</p>' * 99}</main>")[1]) == MAX_PIECES

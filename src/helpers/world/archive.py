@@ -28,6 +28,7 @@ import pandas as pd
 
 from helpers.calendar import ZONE
 from helpers.servers import run_server
+from helpers.world.news import list_pages, read_feeds
 from helpers.world.render import RENDERERS
 from helpers.world.sources import load_sources, read_rows
 
@@ -56,6 +57,8 @@ class Misbehaviour:
 
 class Site:
     """One source's rows in order of publication, and its page at any moment."""
+
+    headers = {}
 
     def __init__(self, source, rows, misbehaviour):
         self.source, self.misbehaviour = source, misbehaviour
@@ -92,11 +95,16 @@ class Site:
 
 
 class Sites:
-    """The sites by address; a site's rows are read when it is first visited, as most visitors come for a few."""
+    """The sites by address; a site's rows are read when it is first visited, as most visitors come for a few.
 
-    def __init__(self, sources, misbehaviour):
+    The pages of `articles` (paths of feeds, `news.read_feed`) are there from the start.
+    """
+
+    def __init__(self, sources, misbehaviour, articles=()):
         self.sources = {source.address: source for source in sources.values()}
-        self.misbehaviour, self.opened, self.lock = misbehaviour, {}, threading.Lock()
+        feeds = read_feeds(articles, self.sources).values()
+        self.opened = {url: page for feed in feeds for url, page in list_pages(feed, SHOWN_DAYS).items()}
+        self.misbehaviour, self.lock = misbehaviour, threading.Lock()
 
     def get(self, address):
         """Return the site at an address, None where there is none."""
@@ -179,7 +187,8 @@ class Handler(BaseHTTPRequestHandler):
         wrong = bad.charset and bad.strikes("charset", source_id, f"{local:%Y-%m-%d}")
         body = text.encode("cp1252", errors="replace") if wrong else text.encode()
         stamp = format_datetime(datetime.fromtimestamp(newest, UTC), usegmt=True)
-        self.answer(200, body, f"{content_type}; charset=utf-8", {"Memento-Datetime": stamp, "Vary": "Accept-Datetime"})
+        headers = site.headers | {"Memento-Datetime": stamp, "Vary": "Accept-Datetime"}
+        self.answer(200, body, f"{content_type}; charset=utf-8", headers)
 
     def answer(self, status, body, content_type="text/plain; charset=utf-8", headers=()):
         """Send one response."""
@@ -203,8 +212,8 @@ def parse_moment(text):
     return moment
 
 
-def build_server(sources, misbehaviour=Misbehaviour(), port=0, *, is_open=False):
-    """Return a server on loopback over these sources; `server_address` tells its port.
+def build_server(sources, misbehaviour=Misbehaviour(), port=0, *, is_open=False, articles=()):
+    """Return a server on loopback over these sources and feeds of articles; `server_address` tells its port.
 
     It has a `token` of its own, which `run_server` puts into its address, unless it is open to anybody.
     """
@@ -212,7 +221,7 @@ def build_server(sources, misbehaviour=Misbehaviour(), port=0, *, is_open=False)
     server.daemon_threads = True
     server.misbehaviour = misbehaviour
     server.token = "" if is_open else secrets.token_hex(16)
-    server.sites = Sites(sources, misbehaviour)
+    server.sites = Sites(sources, misbehaviour, articles)
     return server
 
 
@@ -225,9 +234,11 @@ def main():
     )
     parser.add_argument("--open", action="store_true", help="answer anybody, and ?at= in an address: for a browser")
     parser.add_argument("--misbehaviour", default="{}", help='faults as JSON, e.g. {"seed": 1, "outage": 0.1}')
+    parser.add_argument("--articles", action="append", default=[], help="a folder of .jsonl files; several times")
     options = parser.parse_args()
     faults = Misbehaviour(**json.loads(options.misbehaviour))
-    server = build_server(load_sources(local=options.local), faults, options.port, is_open=options.open)
+    sources, feeds = load_sources(local=options.local), options.articles
+    server = build_server(sources, faults, options.port, is_open=options.open, articles=feeds)
     with run_server(server) as address:
         print(address, flush=True)
         sys.stdin.read()

@@ -14,7 +14,7 @@ import requests
 from helpers.servers import run_server
 from helpers.world.archive import Handler, parse_moment
 
-KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary")
+KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary", "X-Robots-Tag")
 TIMEOUT_S = 20
 
 

@@ -7,10 +7,12 @@ import contextlib
 import json
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 from helpers.servers import start_server
 from helpers.world.extract import ExtractionError, extract_page, read_terms, select_series
 from helpers.world.gateway import Gateway
+from helpers.world.news import read_feeds
 from helpers.world.search import SearchIndex
 from helpers.world.sources import load_sources
 
@@ -24,10 +26,10 @@ class Crawler:
     ValueError: source 'nowhere' is not in the registry (data/sources)
     """
 
-    def __init__(self, sources, gateway, n_kept=500):
+    def __init__(self, sources, gateway, n_kept=500, feeds=()):
         self.sources, self.gateway, self.n_kept = sources, gateway, n_kept
         self.seen, self.parsed = {}, {}
-        self.index = SearchIndex([source.address for source in sources.values()], gateway)
+        self.index = SearchIndex([source.address for source in sources.values()], gateway, feeds)
 
     def search(self, query, as_of, n):
         """Return the best hits for a query among all pages as of a moment (`SearchIndex.search`)."""
@@ -87,18 +89,21 @@ class Crawler:
 
 
 @contextlib.contextmanager
-def open_world(*, local=False, misbehaviour=None, keeps_pages=False):
+def open_world(*, local=False, misbehaviour=None, keeps_pages=False, articles=()):
     """Start the replay web in a process of its own; yields a picklable function that returns a new Crawler over it.
 
-    With `keeps_pages` whatever is fetched is kept in files as well (`helpers.world.kept`). Raises ValueError, before
-    anything is started, naming file, line and field of what is wrong in the registry.
+    `articles` are paths of dated articles that it publishes too (`news.read_feed`). With `keeps_pages` whatever is
+    fetched is kept in files as well (`helpers.world.kept`). Raises ValueError, before anything is started, naming
+    file, line and field of what is wrong in the registry or an article.
     """
-    load_sources(local=local)
+    articles = [str(Path(path).resolve()) for path in articles]
+    feeds = list(read_feeds(articles, {source.address for source in load_sources(local=local).values()}))
     faults = json.dumps(asdict(misbehaviour) if misbehaviour else {})
-    with start_server("helpers.world.archive", "--misbehaviour", faults, *["--local"] * local) as proxy:
-        yield partial(connect_world, proxy, local=local, keeps_pages=keeps_pages)
+    named = [f"--articles={path}" for path in articles]
+    with start_server("helpers.world.archive", "--misbehaviour", faults, *["--local"] * local, *named) as proxy:
+        yield partial(connect_world, proxy, local=local, keeps_pages=keeps_pages, feeds=feeds)
 
 
-def connect_world(proxy, *, local=False, keeps_pages=False):
-    """Return a Crawler over the replay web that listens at `proxy`."""
-    return Crawler(load_sources(local=local), Gateway(proxy, keeps_pages=keeps_pages))
+def connect_world(proxy, *, local=False, keeps_pages=False, feeds=()):
+    """Return a Crawler over the replay web that listens at `proxy`, and searches the `feeds` at some addresses."""
+    return Crawler(load_sources(local=local), Gateway(proxy, keeps_pages=keeps_pages), feeds=feeds)

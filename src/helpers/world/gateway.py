@@ -25,6 +25,8 @@ from helpers.world.kept import keep_page, read_title
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 MAX_HOPS = 5
+HELD = "n"
+"""What the page_id of a page begins with that says `noarchive` (X-Robots-Tag): its text is not ours to store."""
 CHARSETS = re.compile(
     r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
     r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
@@ -85,7 +87,8 @@ class Gateway:
             raise GatewayError("too_late", f"{hide_query(url)}: published, but not earlier than {as_of}")
         content_type = response.headers.get("Content-Type", "")
         declared = response.encoding if "charset" in content_type.lower() else None
-        return self._record(url, published, moment, content_type, decode_body(body, declared), body)
+        is_ours = "noarchive" not in response.headers.get("X-Robots-Tag", "").lower()
+        return self._record(url, published, moment, content_type, decode_body(body, declared), body, is_ours)
 
     def _request(self, url, moment):
         """Follow redirects in a thread, so that the deadline holds whatever a site does: drip, stall, redirect."""
@@ -129,9 +132,9 @@ class Gateway:
             pieces.append(piece)
         return b"".join(pieces)
 
-    def _record(self, url, published, moment, content_type, text, body):
+    def _record(self, url, published, moment, content_type, text, body, is_ours):
         digest = hashlib.sha256(body).hexdigest()
-        page_id = "p" + hash_text(f"{url} {digest}", 12)
+        page_id = ("p" if is_ours else HELD) + hash_text(f"{url} {digest}", 12)
         retrieved_at, known = stamp_moment(moment), self.pages.get(page_id, {})
         row = {
             "page_id": page_id,
@@ -139,7 +142,7 @@ class Gateway:
             "url": url,
             "published_at": stamp_moment(published),
             "retrieved_at": min(retrieved_at, known.get("retrieved_at", retrieved_at)),  # the first, whoever came first
-            "origin": "replay",
+            "origin": "replay" if is_ours else "news",
             "title": known.get("title") or read_title(text, content_type),
             "content_type": content_type,
             "content_sha256": digest,

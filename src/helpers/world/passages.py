@@ -4,6 +4,8 @@ Knows no source: what it makes of a page depends on the page's markup alone, as 
 """
 
 from functools import lru_cache
+from itertools import islice
+from textwrap import wrap
 from typing import NamedTuple
 
 import pandas as pd
@@ -17,6 +19,8 @@ MAX_CELLS = 200_000
 """Cells of the table that a JSON answer's records make."""
 MAX_PASSAGES = 3
 """Passages kept of one subject (an entity of a table, a column), the newest."""
+MAX_PIECES = 60
+"""Passages of a page's main text."""
 WIDE = 6
 """A table of numbers with so many columns or more has a subject a column."""
 
@@ -84,8 +88,20 @@ def read_html(text):
         items = (f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1))
         heading = " ".join(section.xpath("string(.//h2)").split())[:MAX_CHARS]
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items, n=1)]
-    prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article)]|//footer")]
-    return title, passages + number_passages(join_lines(prose, " "))
+    prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article or ancestor::main)]|//footer")]
+    return title, passages + number_passages(join_lines(prose, " ")) + cut_text(tree.xpath("//main//p"))
+
+
+def cut_text(paragraphs):
+    """Return the first MAX_PIECES pieces of a page's main text as passages; being one text, none is newer than others.
+
+    A paragraph of more than MAX_CHARS characters is cut, between words, into pieces of about the same length.
+    """
+    texts = map(read_words, paragraphs)
+    pieces = (
+        piece for text in texts for piece in wrap(text, min(MAX_CHARS, len(text) // (1 + len(text) // MAX_CHARS) + 20))
+    )
+    return [Passage(piece, 0) for piece in islice(pieces, MAX_PIECES)]
 
 
 def read_words(element):

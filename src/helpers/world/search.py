@@ -5,25 +5,29 @@ The index of a moment is made from pages fetched through the gateway as of that 
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import vstack
 
 from helpers.world.gateway import GatewayError
+from helpers.world.markup import parse_json
 from helpers.world.passages import read_page
 
 AGEING = 0.1
-"""A passage's similarity is divided by 1 + so much for each newer passage about the same subject."""
+"""A passage's similarity is divided by 1 + so much for each newer passage about the same subject, an article's for each
+week since it was published."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
 N_KEPT = 16
 """Moments whose indexes are kept in memory."""
 N_AHEAD = 4
 """Moments after the last asked for whose indexes are made before they are asked for, where a run has said its own."""
-N_PAGES = 2000
-"""Pages' contents whose passages and words are kept in memory: those of a month or two."""
+N_PAGES = 4000
+"""Pages' contents whose passages and words are kept in memory: those of a month or two, and of two feeds."""
 N_FETCHES = 4
 """Pages fetched at once for an index: while one is waited for another is read."""
 N_HASHES = 2**20
@@ -42,11 +46,15 @@ class Hit:
 
 
 class SearchIndex:
-    """Searches the pages at some addresses as of any moment; an index is made the first time a moment is asked for."""
+    """Searches the pages at some addresses as of any moment; an index is made the first time a moment is asked for.
 
-    def __init__(self, addresses, gateway):
-        self.addresses, self.gateway = sorted(addresses), gateway
-        self.read, self.counts, self.indexes = {}, {}, {}
+    `feeds` are addresses of front pages (`helpers.world.news`): the articles that one lists as of a moment are searched
+    too. An article stays as it was published, so it is fetched once.
+    """
+
+    def __init__(self, addresses, gateway, feeds=()):
+        self.addresses, self.gateway, self.feeds = sorted(addresses), gateway, sorted(feeds)
+        self.read, self.counts, self.articles, self.indexes = {}, {}, {}, {}
         self.lock, self.building = threading.Lock(), threading.Lock()
         self.expected, self.last_asked, self.is_ahead = [], None, False
 
@@ -160,7 +168,8 @@ class SearchIndex:
 
     def _build(self, as_of):
         with ThreadPoolExecutor(N_FETCHES) as pool:
-            found = pool.map(partial(self._look, as_of), self.addresses)
+            found = [*pool.map(partial(self._look, as_of), self.addresses)]
+            found += pool.map(partial(self._look_once, as_of), self._list_articles(as_of))
             pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
         counts = self._count(pages)
         hits = [
@@ -168,7 +177,8 @@ class SearchIndex:
             for page, title, passages in pages
             for passage in passages
         ]
-        ages = [passage.age for _, _, passages in pages for passage in passages]
+        weeks = [self._count_weeks(page, as_of) for page, _, _ in pages]
+        ages = [part.age + n for (_, _, parts), n in zip(pages, weeks, strict=True) for part in parts]
         return hits, ages, weigh_words(vstack(counts)) if pages else None
 
     def _look(self, as_of, address):
@@ -178,6 +188,29 @@ class SearchIndex:
         except GatewayError:
             return None
         return page, *self._read(page)
+
+    def _list_articles(self, as_of):
+        """Return the addresses of the articles that the feeds list as of a moment."""
+        listed = []
+        for feed in self.feeds:
+            with suppress(GatewayError):  # of a site that is down, or has published nothing yet
+                page = self.gateway.fetch(feed, as_of)
+                listed += [url for url in parse_json(page.text)["articles"] if url.startswith(feed)]
+        return listed
+
+    def _look_once(self, as_of, address):
+        """Return what `_look` does of an article; one that was there at an earlier moment is not fetched again."""
+        moment, found = self.articles.get(address, (None, None))
+        if found is None or pd.Timestamp(as_of) < moment:
+            if found := self._look(as_of, address):
+                self._keep(self.articles, address, (pd.Timestamp(as_of), (replace(found[0], text=""), *found[1:])))
+        return found
+
+    def _count_weeks(self, page, as_of):
+        """Return the weeks since an article was published; 0 for another page, whose newest rows stand for its site."""
+        if not page.url.startswith(tuple(self.feeds)):
+            return 0
+        return (pd.Timestamp(as_of) - pd.Timestamp(page.published_at)).days // 7
 
     def _count(self, pages):
         """Return the counted words of some pages' passages, (page, title, passages) each; the new ones in one call."""

@@ -1,0 +1,64 @@
+"""Numbers of README and notebooks against the cells they come from, and the check against slips in either."""
+
+import doctest
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("sentences", Path(__file__).parents[1] / ".ci/sentences.py")
+script = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(script)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return script.read_texts()
+
+
+def find_faults(texts):
+    return script.find_faults(*script.join_map(script.list_numbers(texts)))
+
+
+def change(texts, old, new):
+    name, readme = texts[0]
+    assert name == "README.md" and readme.count(old) == 1
+    return [(name, readme.replace(old, new)), *texts[1:]]
+
+
+def test_all_numbers_are_those_of_their_cells(texts):
+    assert find_faults(texts) == [], "mend the sentence or its row; .ci/sentences.py write keeps rows of reworded ones"
+
+
+def test_examples():
+    assert doctest.testmod(script).failed == 0
+
+
+def test_a_number_that_its_cell_does_not_have(texts):
+    (fault,) = find_faults(change(texts, "so does guessing, by 0.15:", "so does guessing, by 0.16:"))
+    assert "0.16" in fault and "figures/futurex_findings.csv" in fault and "has 0.149" in fault
+
+
+def test_a_new_number_and_a_lost_one(texts):
+    faults = find_faults(change(texts, "- **Effort** (Figure 14).", "- **Effort** (Figure 14). A pair has 0.5."))
+    assert len(faults) == 1 and "has no row" in faults[0] and "0.5" in faults[0]
+    gone = find_faults(change(texts, "so does guessing, by 0.15:", "so does guessing:"))
+    assert any("no such phrase" in fault and "guessing, by #" in fault for fault in gone)
+
+
+def test_a_reworded_sentence_keeps_its_row(texts):
+    changed = change(texts, "so does guessing, by 0.15:", "so does plain guessing, by 0.15:")
+    assert find_faults(changed)
+    joined, lost = script.join_map(script.list_numbers(changed))
+    assert not script.find_faults(script.follow_rows(joined, lost), lost.iloc[:0])
+
+
+def test_what_a_row_may_ask_of_a_source():
+    pairs = "figures/futurex_fig11_pairs.csv"
+    assert script.read_cell(pairs, "", "", "rows") == 21
+    assert script.read_cell("data/papers/futurex.toml", "constants.crawl_hours.value.1", "", "") == 16
+    assert script.read_cell("helpers.futurex.delay:DELAYS", "", "", "len") == 4
+    with pytest.raises(ValueError, match="21 rows with"):
+        script.read_cell(pairs, "", "seen", "")
+    with pytest.raises(LookupError, match="no row"):
+        script.read_cell(pairs, "agent_a == 'nobody'", "seen", "")

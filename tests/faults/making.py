@@ -19,7 +19,12 @@ SEED, NOTEBOOKS = 15, ("30_spdg", "32_table2")
 
 
 def copy_kit(folder):
-    """Copy what make needs into a folder, with two quick notebooks only; returns it."""
+    """Copy what make needs into a folder, with two quick notebooks only; returns it.
+
+    Raises RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
+    """
+    if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
+        raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
     for room in ("src", "data", "figures", ".ci"):
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", "public", "*.sqlite*"))
     for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):

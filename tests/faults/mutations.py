@@ -77,7 +77,7 @@ def walk_code(nodes):
 
 def change_node(node):
     """Return a changed expression as text, None for one that is left alone."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS and not is_tolerance(node.comparators[0]):
         changed = ast.Compare(node.left, [SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
     elif isinstance(node, ast.BinOp) and type(node.op) in SWAPS:
         changed = ast.BinOp(node.left, SWAPS[type(node.op)](), node.right)
@@ -91,6 +91,15 @@ def change_node(node):
         return None
     text = ast.unparse(changed)
     return text if isinstance(node, ast.Constant) else f"({text})"
+
+
+def is_tolerance(node):
+    """Say whether a limit only allows for rounding: whether it itself is within shows in nothing.
+
+    >>> is_tolerance(ast.Constant(1e-12)), is_tolerance(ast.Constant(0)), is_tolerance(ast.Constant(0.05))
+    (True, False, False)
+    """
+    return isinstance(node, ast.Constant) and type(node.value) is float and 0 < node.value <= 1e-9
 
 
 def choose_changes(seed=SEED):

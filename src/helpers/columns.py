@@ -50,6 +50,12 @@ ROLES = ("opened", "found", "observed", "named")
 """How a page came to an agent, the closest first: opened by its address, a passage of it found by a search, read whole
 as a source's page; or only named in what it wrote."""
 
+HELD = "n"
+"""What the page_id of a page begins with whose text is not ours to store: news that is fetched, a reader's articles."""
+
+DIGEST = "sha256:"
+"""How a cell begins that holds a text's digest in the text's place."""
+
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 """What an agent, an arm, a source may be called: their names become names of files."""
 

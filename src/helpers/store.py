@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.columns import check_cells
+from helpers.columns import DIGEST, HELD, check_cells
 
 ROOMS = ("data/papers", "data/sources", "src/helpers")
 """Folders by which a checkout of Daybefore is known."""
@@ -155,12 +155,36 @@ def locate_input(relative):
 
 
 def write_table(name, table, window):
-    """Check a table and write it to data/tables/<window>/<name>.csv.gz; same rows, same bytes. Returns the path."""
+    """Check a table and write it to data/tables/<window>/<name>.csv.gz; same rows, same bytes. Returns the path.
+
+    Raises what `check_table` and `check_held` do.
+    """
     path = locate_output(f"data/tables/{window}/{name}.csv.gz")
+    check_held(name, table)
     text = check_table(name, table).to_csv(index=False, lineterminator="\n")
     with open(path, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
         out.write(text.encode())
     return path
+
+
+def check_held(name, table):
+    """Raise ValueError for a pages or traces table that holds text of a page whose text is not ours to store.
+
+    >>> check_held("pages", pd.DataFrame({"page_id": ["n1"], "title": ["sha256:4e07408562be"]}))
+    >>> check_held("traces", pd.DataFrame({"page_ids": ['["n1"]'], "content": ["A page says ..."]}))
+    Traceback (most recent call last):
+        ...
+    ValueError: traces, row 1: content holds text of news; agents.exports puts digests in its place
+    """
+    ids, column = {"pages": ("page_id", "title"), "traces": ("page_ids", "content")}.get(name, (None, None))
+    if ids not in table or column not in table:
+        return
+    is_held = table[ids].astype("string").str.contains(f'^{HELD}|"{HELD}', na=False)
+    is_text = ~table[column].astype("string").str.startswith(DIGEST).fillna(True).astype(bool)
+    for row in (is_held & is_text).to_numpy().nonzero()[0][:1]:
+        raise ValueError(
+            f"{name}, row {row + 1}: {column} holds text of news; agents.exports puts digests in its place"
+        )
 
 
 def read_table(name, window):

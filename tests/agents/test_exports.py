@@ -4,12 +4,15 @@ import pandas as pd
 import pytest
 
 from helpers.agents import runs
-from helpers.agents.exports import export_runs
+from helpers.agents.exports import export_runs, withhold_titles
 from helpers.agents.runs import run_agents
-from helpers.store import list_columns
+from helpers.store import check_held, list_columns, write_table, write_under
 
 EVENTS = pd.DataFrame(
-    [dict.fromkeys(list_columns("events")) | {"event_id": f"e{i}", "as_of": "2016-10-10"} for i in range(2)]
+    [
+        dict.fromkeys(list_columns("events")) | {"event_id": f"e{i}", "as_of": "2016-10-10T00:00:00+08:00"}
+        for i in range(2)
+    ]
 )
 
 
@@ -63,3 +66,45 @@ def test_seeds_stay_whole_and_times_stay_out_but_where_asked_for(ask, tmp_path):
     assert tables["runs"]["seed"].to_csv(index=False, header=False).split() == ["0", '""']
     assert set(tables["traces"]["duration_s"]) == {2.5} and "duration_s" not in tables["replies"]
     assert "duration_s" not in export_runs(tmp_path / "l.sqlite", ids)["traces"]
+
+
+SECRET = "the storm reaches Oslo"
+
+
+def read_news(event, world):
+    """An agent that saw a page of news and quotes it wherever it can."""
+    steps = [{"tool": "search", "arguments": {"query": SECRET}, "content": SECRET, "page_ids": ["n1", "p1"]}]
+    steps.append({"step_type": "answer", "content": SECRET, "error": SECRET})
+    prediction = {"value": 1.0, "rationale": SECRET, "reason": SECRET, "source_ids": ["n1"]}
+    return {"prediction": prediction, "reply": f"http://press.replay/a: {SECRET}: 1", "reason": SECRET, "trace": steps}
+
+
+@pytest.mark.parametrize("withholds", [False, True])
+def test_a_run_that_saw_news_is_exported_without_a_word_of_it(ask, tmp_path, withholds):
+    ids = ask("one", {"reader": {"forecast": read_news}, "plain": AGENTS["plain"]})
+    pages = pd.DataFrame({"page_id": ["n1", "p1"], "url": ["http://press.replay/a", "http://b.replay/"]})
+    tables = export_runs(tmp_path / "l.sqlite", ids.values(), pages=pages, withholds=withholds)
+    assert all(SECRET not in table.to_csv() for table in tables.values())
+    with write_under(tmp_path):
+        for name in ("replies", "predictions", "traces", "evidence"):
+            write_table(name, tables[name], "T")
+    reader = tables["predictions"].set_index("run_id").loc["reader-T"].iloc[0]
+    assert (reader["value"], reader["source_ids"], reader["rationale"][:7]) == ("1.0", '["n1"]', "sha256:")
+    traces = tables["traces"].set_index("run_id")
+    assert traces.loc["reader-T", "page_ids"].dropna().tolist() == ['["n1","p1"]'] * 2
+    assert tables["evidence"].query("page_id == 'n1'")["is_cited"].tolist() == [True, True]
+    replies = tables["replies"].set_index("run_id").loc["plain-T", "reply"]
+    assert replies.str.startswith("sha256:").all() == withholds
+
+
+def test_a_table_that_holds_a_text_of_news_is_not_written(ask, tmp_path):
+    with write_under(tmp_path):
+        pages = pd.DataFrame({"page_id": ["n1", "p1"], "title": [SECRET, "Rates"]})
+        with pytest.raises(ValueError, match="pages, row 1: title holds text of news"):
+            write_table("pages", pages, "T")
+        write_table("pages", withhold_titles(pages), "T")
+        steps = pd.DataFrame([{"run_id": "r", "event_id": "e", "sample": 0, "step": 0, "content": SECRET}])
+        write_table("traces", steps.assign(page_ids='["p1"]'), "T")
+        with pytest.raises(ValueError, match="traces, row 1: content holds text of news"):
+            write_table("traces", steps.assign(page_ids='["p1","n2"]'), "T")
+    check_held("runs", pages)

@@ -9,7 +9,15 @@ import re
 
 from helpers.agents.evidence import list_evidence
 from helpers.agents.ledger import KEPT, read_runs
-from helpers.store import TABLES
+from helpers.columns import DIGEST, HELD
+from helpers.store import TABLES, dump_json, hash_text
+
+TEXTS = {
+    "replies": ("reply", "reason"),
+    "predictions": ("rationale", "reason"),
+    "traces": ("content", "arguments", "error"),
+}
+"""Table -> the columns that hold what a model was shown or wrote, or a sentence that may quote it."""
 
 
 def name_runs(runs):
@@ -28,12 +36,12 @@ def name_runs(runs):
     return {run_id: name if taken.count(name) == 1 else run_id for run_id, name in names.items()}
 
 
-def export_runs(path, run_ids, timed=(), pages=None):
+def export_runs(path, run_ids, timed=(), pages=None, *, withholds=False):
     """Return {table: rows} of some runs in a ledger, by their names, each table sorted by its key: with their evidence.
 
     Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
-    every replay. By the table `pages` a page is known that a reply names by its address. Raises what
-    `ledger.read_runs` does.
+    every replay. By the table `pages` a page is known that a reply names by its address. With `withholds`, and always
+    for a run that saw news, texts are withheld (`withhold_texts`). Raises what `ledger.read_runs` does.
     """
     tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
     names = name_runs(tables["runs"])
@@ -42,4 +50,40 @@ def export_runs(path, run_ids, timed=(), pages=None):
     tables = {table: rows.assign(run_id=rows["run_id"].map(names)) for table, rows in tables.items()}
     tables = {table: rows.sort_values(TABLES[table][0], ignore_index=True) for table, rows in tables.items()}
     evidence = list_evidence(tables["traces"], tables["replies"], tables["predictions"], pages)
-    return tables | {"evidence": evidence}
+    saw_news = tables["traces"]["page_ids"].astype("string").str.contains(f'"{HELD}', na=False)
+    held = tables["runs"]["run_id"] if withholds else tables["traces"].loc[saw_news, "run_id"]
+    return withhold_texts(tables, set(held)) | {"evidence": evidence}
+
+
+def withhold_texts(tables, run_ids):
+    """Return exported tables with digests in the place of all that a model was shown or wrote in some runs.
+
+    What is left are values, statuses, counts, page_ids and evidence: nothing that quotes a page or a question.
+    """
+    withheld = dict(tables)
+    for name, columns in TEXTS.items():
+        is_held = tables[name]["run_id"].isin(run_ids)
+        digests = {column: hash_cells(tables[name][column]) for column in columns}
+        if name == "traces":  # there JSON
+            digests["arguments"] = digests["arguments"].map(
+                lambda cell: dump_json({"digest": cell}), na_action="ignore"
+            )
+        masked = {column: tables[name][column].mask(is_held, cells) for column, cells in digests.items()}
+        withheld[name] = tables[name].assign(**masked)
+    return withheld
+
+
+def withhold_titles(pages):
+    """Return a pages table with digests in the place of the titles of news.
+
+    >>> import pandas as pd
+    >>> withhold_titles(pd.DataFrame({"page_id": ["p1", "n1"], "title": ["Rates", "A storm"]}))["title"].tolist()
+    ['Rates', 'sha256:0d6b3b37900c']
+    """
+    is_held = pages["page_id"].str.startswith(HELD)
+    return pages.assign(title=pages["title"].mask(is_held, hash_cells))
+
+
+def hash_cells(cells):
+    """Return the digests of a column's texts; blank cells stay blank."""
+    return cells.map(lambda cell: DIGEST + hash_text(str(cell), 12), na_action="ignore")

@@ -18,6 +18,7 @@ from charset_normalizer import from_bytes
 from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
+from helpers.columns import HELD
 from helpers.limits import call_within
 from helpers.store import hash_text
 from helpers.world.kept import keep_page, read_title
@@ -25,8 +26,6 @@ from helpers.world.kept import keep_page, read_title
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 MAX_HOPS = 5
-HELD = "n"
-"""What the page_id of a page begins with that says `noarchive` (X-Robots-Tag): its text is not ours to store."""
 CHARSETS = re.compile(
     r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
     r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
@@ -59,7 +58,8 @@ class Gateway:
 
     Only hosts under `.replay` are reachable through it; each redirect is checked again. The server's token stands in
     its address (`servers.run_server`), so that nobody else is answered. With `keeps_pages` pages are
-    kept in files as well (`helpers.world.kept`).
+    kept in files as well (`helpers.world.kept`). A page that says `noarchive` is recorded as news: under an id that
+    begins with `columns.HELD`.
     """
 
     def __init__(self, proxy, *, deadline_s=20.0, max_bytes=MAX_BYTES, keeps_pages=False):

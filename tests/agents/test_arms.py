@@ -147,3 +147,11 @@ def test_nothing_recorded_is_no_run():
     assert list_recorded("no-such-arm") == {}
     with pytest.raises(FileNotFoundError, match="data/runs/no-such-arm/run.json"):
         read_run("no-such-arm")
+
+
+def test_another_question_is_searched_for_as_of_the_same_moment(events):
+    plain, swapped = (select_events(ARM | more, events) for more in ({}, {"query_of": "another"}))
+    assert swapped.drop(columns="query").equals(plain)
+    clusters = events.set_index("prompt")["cluster_id"]
+    assert (swapped["query"].map(clusters[~clusters.index.duplicated()]) != swapped["cluster_id"]).all()
+    assert select_events(ARM | {"query_of": "another", "n": 1}, events)["query"].tolist() == list(swapped["query"])[:1]

@@ -1,6 +1,7 @@
 """Agents that look things up, and one whose provider does: a model with scripted replies, a web of three pages."""
 
 import json
+import re
 
 import pytest
 from builders import AS_OF, make_event, reply_with
@@ -99,6 +100,21 @@ def test_only_so_many_passages_are_shown(reach, provider):
     hits = [Hit(f"p{i}", f"http://a.replay/{i}", "T", "2016-10-09T00:00:00+08:00", f"text {i}") for i in range(9)]
     forecast(ask_with_pages, reach(), make_event(), World(hits))
     assert [f"text {i}" in read_said(provider) for i in range(9)] == [i < N_FOUND for i in range(9)]
+
+
+def test_an_event_may_name_another_query_and_is_asked_the_same(reach, provider):
+    event, world = make_event(query="Who wins at chess?"), World()
+    forecast(ask_with_pages, reach(), event, world)
+    assert world.asked == [("search", "Who wins at chess?", AS_OF)]
+    assert fill_prompt(make_event()) in read_said(provider) and "chess" not in read_said(provider)
+
+
+def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach, tmp_path):
+    outcome = forecast(ask_with_pages, reach(), make_event(window="P"), World())
+    assert outcome["prediction"]["source_ids"] == ["p1", "p2"] and outcome["prediction"]["value"] == "B"
+    (journal,) = tmp_path.rglob("requests.jsonl")
+    stored = journal.read_text()
+    assert "boxed{B}" in stored and not re.search("rained|price|Oslo|messages|looked", stored)
 
 
 # --- step by step ----------------------------------------------------------------------------------------------------

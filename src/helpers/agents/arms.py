@@ -21,8 +21,9 @@ from helpers.store import ROOT, locate_input
 SEED = 20161010
 """Draws the events of all arms."""
 
-KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "days_after", "about"}
-"""What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood."""
+KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "days_after", "query_of", "about"}
+"""What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood;
+`query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`)."""
 
 VALUE_METHODS = ("zero_shot", "search_prompt")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
@@ -39,6 +40,8 @@ def load_arms(path=ROOT / "data/arms.toml"):
         unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)
         if unknown or missing:
             raise ValueError(f"{Path(path).name}, {arm_id}: unknown keys {sorted(unknown)}, missing {sorted(missing)}")
+        if arm.get("query_of") not in (None, "another"):
+            raise ValueError(f'{Path(path).name}, {arm_id}: query_of is "another" or left out, not {arm["query_of"]!r}')
         if arm["agent"] not in agents:
             known = ", ".join(agents)
             raise ValueError(f"{Path(path).name}, {arm_id}: no agent {arm['agent']!r} asks a model; there are {known}")
@@ -68,8 +71,27 @@ def select_events(arm, events):
         chosen &= events["level"].isin(levels)
     if kinds:
         chosen &= events["kind"].isin(kinds)
-    ordered = order_events(events[chosen], SEED)
+    ordered = swap_queries(order_events(events[chosen], SEED), arm.get("query_of"))
     return move_moments(ordered.iloc[: arm.get("n", len(ordered))], arm.get("days_after"))
+
+
+def swap_queries(events, query_of):
+    """Return events with another's question as the column `query`, a negative control of what a search brings.
+
+    It is that of the event half the table further, or of the next one of another cluster. As they are for None.
+
+    >>> table = pd.DataFrame({"prompt": ["rain?", "gold?", "snow?"], "cluster_id": ["w", "g", "w"]})
+    >>> swap_queries(table, "another")["query"].tolist()
+    ['gold?', 'snow?', 'gold?']
+    """
+    if query_of is None:
+        return events
+    n, clusters, queries = len(events), events["cluster_id"].tolist(), []
+    for at in range(n):
+        turns = ((at + n // 2 + step) % n for step in range(n))
+        other = next((turn for turn in turns if clusters[turn] != clusters[at]), None)
+        queries.append("" if other is None else events["prompt"].iloc[other])
+    return events.assign(query=queries)
 
 
 def move_moments(events, days_after):
@@ -93,10 +115,11 @@ def list_recorded(arm_id):
         return {}
 
 
-def replay_arms(arm_ids, opener, ledger, *, events):
+def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
-    Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables.
+    Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables;
+    `about_world` says in the runs' conditions what else the world publishes (`news.describe_articles`).
     Arms of which nothing is recorded are left out. A request that is not recorded is a missing prediction whose reason
     names the command that would record it.
     """
@@ -108,7 +131,8 @@ def replay_arms(arm_ids, opener, ledger, *, events):
         if chosen.empty:
             continue
         door = open_door(arm_id, command=f"make record ARM={arm_id}")
-        agent = connect_agent(entries[arm["agent"]], door) | {"condition": describe_condition(arm)}
+        agent = connect_agent(entries[arm["agent"]], door)
+        agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
         asked = {"window": arm["window"], "mode": "thread", "progress": False}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
@@ -117,8 +141,10 @@ def replay_arms(arm_ids, opener, ledger, *, events):
 def describe_condition(arm):
     """Return the condition of an arm's run, None for the usual one.
 
-    >>> describe_condition({"days_after": 7}), describe_condition({})
-    ('asked 7 days after the resolution', None)
+    >>> describe_condition({"days_after": 7}), describe_condition({"query_of": "another"}), describe_condition({})
+    ('asked 7 days after the resolution', "searched with another's question", None)
     """
     days = arm.get("days_after")
-    return None if days is None else f"asked {days} days after the resolution"
+    told = [] if days is None else [f"asked {days} days after the resolution"]
+    told += ["searched with another's question"] * ("query_of" in arm)
+    return "; ".join(told) or None

@@ -26,8 +26,8 @@ STEP_SCHEMA = make_schema(
 
 
 def ask_with_pages(transcript, event, world):
-    """Search once, with the question as query, and ask with what was found before the question."""
-    found = search_web(transcript, world, event["prompt"], event["as_of"], n=N_FOUND)
+    """Search once, with the question as query (or the event's `query`), and ask with what was found before it."""
+    found = search_web(transcript, world, event.get("query") or event["prompt"], event["as_of"], n=N_FOUND)
     prompt = read_prompt("found_pages").format(as_of=event["as_of"], found=found) + fill_prompt(event)
     transcript.add("prompt", content=prompt)
     messages = [{"role": "user", "content": prompt}]

@@ -10,6 +10,9 @@ from helpers.store import read_table
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""
 
+NEWS = "news/current_events.tar.gz"
+"""What agents may search in window P."""
+
 
 @lru_cache(maxsize=8)
 def build_past(name=FILE, **settings):
@@ -30,3 +33,11 @@ def read_window(name, window):
         return read_table(name, window)
     events, answers, _ = build_past()
     return {"events": events, "answers": answers}[name].copy()
+
+
+def list_articles(window):
+    """Return the paths of what a window's world publishes beside the replay: for a public window dated news.
+
+    Raises FileNotFoundError that says what to do when the file is not there.
+    """
+    return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.boards.past import read_window
+from helpers.boards.past import list_articles, read_window
 from helpers.commands.main import build_parser
 from helpers.limits import end_after
 from helpers.models.llm import open_door, record
@@ -21,6 +21,7 @@ from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text
 from helpers.world.crawl import open_world
+from helpers.world.news import describe_articles
 
 COMMAND = "make record ARM="
 
@@ -28,9 +29,10 @@ KEEPS = "replies are reduced: each is the answer that was read of it, written an
 """What run.json says of an arm of which values alone are kept."""
 
 
-def describe_arm(arm_id, arm, entry, seconds, whole):
-    """Return the facts that run.json keeps beside the totals."""
+def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
+    """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
     keeps = {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
+    keeps |= {"articles": describe_articles(articles)} if articles else {}
     return (
         describe_model(entry["model"])
         | keeps
@@ -61,7 +63,8 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
         return len(done)
     with ExitStack() as stack:
         connection = open_model(entry, stack)
-        crawler = stack.enter_context(open_world())()
+        articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
+        crawler = stack.enter_context(open_world(articles=articles))()
         door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
         stack.callback(door.recordings.close)
         agent = connect_agent(entry, door)
@@ -76,7 +79,7 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
         finally:
             door.recordings.close()
             if done:
-                pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole), door.secrets)
+                pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole, articles), door.secrets)
     return len(done)
 
 

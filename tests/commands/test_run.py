@@ -6,15 +6,18 @@ from functools import partial
 import pandas as pd
 import pytest
 
+from helpers.agents.arms import SEED
 from helpers.agents.functions import ask_function, load_function
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_entries
+from helpers.agents.runs import sample_events
 from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
-from helpers.store import parse_json, write_table
+from helpers.store import parse_json, read_table, write_table
 from helpers.world.crawl import open_world
+from helpers.world.news import describe_articles
 from helpers.world.sources import load_sources
 
 
@@ -230,3 +233,30 @@ def test_an_own_functions_run_says_what_the_clock_does_not_bind(tmp_path, monkey
     told = capsys.readouterr()
     assert "mine: your own function: the clock binds only what it gets through `world`" in told.err
     assert "mine, 2 error: ValueError: <event> (my_synthetic.py, line 2)" in told.out
+
+
+ARTICLE = {"id": "a", "title": "Zloty", "text": "The zebra bank moved the zloty.", "published": "2016-10-07"}
+
+
+def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, provider, tmp_path, capsys):
+    provider.answer = lambda asked: {"content": r"\boxed{A}"}
+    (tmp_path / "press").mkdir()
+    event = sample_events(read_table("events", "A"), 1, SEED).iloc[0]
+    rows = [ARTICLE | {"text": event["prompt"]}, ARTICLE | {"id": "b", "published": None}]
+    (tmp_path / "press/all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    mine("--articles", str(tmp_path / "press"), method="search_prompt", limit=1)
+    told = capsys.readouterr()
+    assert "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated" in told.err
+    assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
+    runs = read_runs(tmp_path / LEDGER, "runs")
+    assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
+
+
+def test_a_mistake_in_an_article_is_told_before_anything_is_asked(mine, provider, tmp_path):
+    (tmp_path / "press").mkdir()
+    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE | {"published": "soon"}), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"^daybefore run: all.jsonl, line 1: published 'soon' is neither a day"):
+        mine("--articles", str(tmp_path / "press"))
+    with pytest.raises(SystemExit, match=r"^daybefore run: no articles at .*absent"):
+        mine("--articles", str(tmp_path / "absent"))
+    assert not provider.asked

@@ -93,6 +93,37 @@ def build_parser(name, about=None):
     return parser
 
 
+def parse_positive(name, text, least=1, example=20):
+    """Return a whole number that is at least `least`. Raises ValueError that names the setting.
+
+    >>> parse_positive("LIMIT", "20")
+    20
+    >>> parse_positive("LIMIT", "all")
+    Traceback (most recent call last):
+        ...
+    ValueError: LIMIT must be a positive whole number such as 20, not 'all'
+    """
+    if not text.isdecimal() or int(text) < least:
+        raise ValueError(f"{name} must be a positive whole number such as {example}, not {text!r}")
+    return int(text)
+
+
+def parse_amount(name, text):
+    """Return a positive number. Raises ValueError that names the setting.
+
+    >>> parse_amount("CEILING", "0.5")
+    0.5
+    >>> parse_amount("CEILING", "-1")
+    Traceback (most recent call last):
+        ...
+    ValueError: CEILING must be a positive number of US dollars such as 1.5, not '-1'
+    """
+    with contextlib.suppress(ValueError):
+        if 0 < (amount := float(text)) < math.inf:
+            return amount
+    raise ValueError(f"{name} must be a positive number of US dollars such as 1.5, not {text!r}")
+
+
 def describe_codes():
     """Return the exit codes as lines of help."""
     listed = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())

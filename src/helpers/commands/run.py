@@ -5,11 +5,10 @@ The baselines run beside them; their scores are shown.
 
 import difflib
 import json
-import math
 import os
 import signal
 import sys
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from functools import partial
 
 import pandas as pd
@@ -32,13 +31,14 @@ from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
 from helpers.calendar import list_days
-from helpers.commands.main import PartWay, build_parser
+from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
 from helpers.commands.results import show_results
 from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output, read_table
 from helpers.world.crawl import open_world
+from helpers.world.news import describe_articles, read_feeds
 from helpers.world.sources import load_sources
 
 MANY_PAID = 50
@@ -52,21 +52,6 @@ SHORT = 500
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
-
-
-def parse_positive(name, text, least=1, example=20):
-    """Return a whole number that is at least `least`. Raises ValueError that names the setting.
-
-    >>> parse_positive("LIMIT", "20")
-    20
-    >>> parse_positive("LIMIT", "all")
-    Traceback (most recent call last):
-        ...
-    ValueError: LIMIT must be a positive whole number such as 20, not 'all'
-    """
-    if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{name} must be a positive whole number such as {example}, not {text!r}")
-    return int(text)
 
 
 def choose_agents(registry, names):
@@ -87,22 +72,6 @@ def choose_agents(registry, names):
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
-def parse_amount(name, text):
-    """Return a positive number. Raises ValueError that names the setting.
-
-    >>> parse_amount("CEILING", "0.5")
-    0.5
-    >>> parse_amount("CEILING", "-1")
-    Traceback (most recent call last):
-        ...
-    ValueError: CEILING must be a positive number of US dollars such as 1.5, not '-1'
-    """
-    with suppress(ValueError):
-        if 0 < (amount := float(text)) < math.inf:
-            return amount
-    raise ValueError(f"{name} must be a positive number of US dollars such as 1.5, not {text!r}")
-
-
 def tell(text):
     """Print what a run is doing now: on standard error, so that standard output is its result."""
     print(text, file=sys.stderr, flush=True)
@@ -117,7 +86,7 @@ def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadl
     The column `sample` says which.
     """
     run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
-    done = {(event_id, 0) for event_id in list_recorded(f"{agent_id}-{window}")}
+    done = set() if agent.get("condition") else {(name, 0) for name in list_recorded(f"{agent_id}-{window}")}
     if path.exists():
         with closing(open_ledger(path)) as ledger:
             done |= list_done(ledger, run_id, again)
@@ -214,6 +183,17 @@ def announce(agent_id, entry, left, whole, door, *, is_limited, n_samples):
         print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
 
 
+def announce_articles(paths):
+    """Print how many articles a run may search; return what they add to its agents: a condition, nothing without any.
+
+    Raises what `news.read_feed` does.
+    """
+    for feed in read_feeds(paths).values():
+        refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
+        tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
+    return {"condition": describe_articles(paths)} if paths else {}
+
+
 def tell_unbound(names):
     """Print what the replay web's clock does not bind in functions of the reader's own."""
     if names:
@@ -289,11 +269,21 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after what was under way has been stored."""
 
 
-def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1):
-    """Run the agents asked for and the baselines, print their scores and where the replies are; return the results."""
+def run(
+    names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1, press=()
+):
+    """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
+
+    `press` are folders of dated articles that the agents asked for may search beside the sources.
+    """
     entries, agents = load_entries(wanted=names), load_agents(wanted=names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
-    baselines = {name: agent for name, agent in chosen.items() if name in agents}
+    condition = announce_articles(press)
+    baselines = {
+        name: agent | (condition if agent["category"] != "baseline" else {})
+        for name, agent in chosen.items()
+        if name in agents
+    }
     list_days(window)  # raises ValueError for an unknown window
     whole = read_table("events", window)
     events = whole if limit is None else sample_events(whole, limit, seed)
@@ -304,15 +294,16 @@ def run(names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd
     with ExitStack() as stack:
         prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}
         for name in [name for name in chosen if name not in agents]:
-            agent = connect_agent(entries[name], None)
+            agent = connect_agent(entries[name], None) | condition
             left = count_unanswered(path, name, agent, events, **options, **asking)
-            prompted[name], door = connect_prompted(name, entries[name], left, window, stack, **limits)
+            agent, door = connect_prompted(name, entries[name], left, window, stack, **limits)
+            prompted[name] = agent | condition
             announce(
                 name, entries[name], left, whole, door, is_limited=limit is not None or is_sure, n_samples=n_samples
             )
         tell_unbound([name for name in chosen if entries[name]["method"] == FUNCTION])
         tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *baselines])} ...")
-        opener = stack.enter_context(open_world(local=local, keeps_pages=True))
+        opener = stack.enter_context(open_world(local=local, keeps_pages=True, articles=press))
         asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
         run_ids, stops = ask_prompted(prompted, entries, events, opener, path, **options, **asking)
         if n_samples > 1:
@@ -346,6 +337,9 @@ def read_arguments(arguments):
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
     parser.add_argument("--at-once", default="8", help="questions at once to a provider's model (default 8)")
     parser.add_argument("--ceiling", help="US dollars that the agent may cost in all (default: no limit)")
+    parser.add_argument(
+        "--articles", action="append", default=[], metavar="FOLDER", help="dated articles to search (.jsonl files)"
+    )
     parser.add_argument("--retry", action="store_true", help="ask again what timed out, too")
     parser.add_argument("--yes", action="store_true", help=f"more than {MANY_PAID} paid questions without a limit")
     parser.add_argument(
@@ -372,6 +366,7 @@ def main(arguments=None):
             is_retry=given.retry,
             is_sure=given.yes,
             n_samples=parse_positive("SAMPLES", given.samples, example=5),
+            press=given.articles,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"daybefore run: {problem}") from None

@@ -1,16 +1,28 @@
 """The short agent under chosen plans: what a given plan says, and what is counted of trials."""
 
+import json
+import re
+
 import pandas as pd
 import pytest
 
+from helpers.estimates.agreement import READINGS
+from helpers.futurex.planning.plans import RUBRICS
 from helpers.futurex.planning.trials import (
     ARMS,
+    MAX_PLAN,
+    PLANNERS,
+    Planner,
     choose_answer,
     choose_events,
     keep_complete,
     measure_work,
+    open_bench,
+    run_planners,
+    run_trials,
     write_plan_for,
 )
+from helpers.models.recordings import read_rows
 from helpers.store import parse_json, read_table
 from helpers.world.sources import load_sources
 
@@ -65,3 +77,97 @@ def test_work_counts_followed_answers_and_pages():
     work = measure_work(make_trials(rows))
     assert work.loc["none", ["as stated", "deciding page", "differs"]].tolist() == [0, 0.5, 0]
     assert work.loc["answer", ["as stated", "cut", "words", "differs"]].tolist() == [1, 0.5, 10, 1]
+
+
+# --- free planners and their judge -----------------------------------------------------------------------------------
+
+
+def play(asked):
+    """Answer as a planner, a searcher, a forecaster or a judge, by what is asked (synthetic words)."""
+    said = asked["messages"][-1]["content"]
+    if named := re.search(r"grade one of them alone: (\w+)", said):
+        score = {"comprehensiveness": 3, "source_reliability": 5, "plan_actionability": 8}[named[1]]
+        return {"content": json.dumps({"reason": f"about {named[1]}", "score": score + asked.get("seed", 0)})}
+    if "Write the plan" in said:
+        return {"content": f"1. {asked['model']} looks at the page.\n2. It answers."}
+    if "has the key query" in said:
+        return {"content": '{"query": "exchange rate"}'}
+    return {"content": "Final answer: \\boxed{A}"}
+
+
+@pytest.fixture
+def study(provider, tmp_path, monkeypatch, sources, world):
+    """A function that runs planners and judge of one's own on two events; everything is written under a folder."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setenv("MOCK_KEY", "sk-canary-plans")
+    provider.answer, events = play, choose_events(read_table("events", "A"), 2)
+    planners = {"own": Planner(), "yours": Planner("openai/planner-1")}
+    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY", "run_id": "09_planning"}
+
+    def run(live=True, **counts):
+        others = ["openai/judge-1", "openai/planner-1"]
+        with open_bench("openai/agent-1", others=others, live=live, **named) as clients:
+            return run_planners(
+                clients, "openai/agent-1", "openai/judge-1", events, sources, world(), planners, **counts
+            )
+
+    return run
+
+
+def test_a_planner_and_a_judge_of_ones_own_run_and_replay(study, provider, tmp_path):
+    trials, plans, judgements = study(n_again=1)
+    assert trials["arm"].tolist() == ["own", "yours"] * 2 and trials["status"].eq("ok").all()
+    assert trials["n_calls"].eq(1).all() and trials["n_plan_tokens"].eq(8).all(), "as the provider counts them"
+    wrote = dict(zip(plans["planner"], plans["plan"], strict=True))
+    assert wrote["own"].startswith("1. model-2 looks") and "model-3" in wrote["yours"], "names are hidden"
+    assert not plans["plan_id"].str.contains("own|yours|A-1").any() and plans["plan_id"].is_unique
+    counts = judgements.groupby("reading").size()
+    assert counts[READINGS[0]] == 2 * 2 * 3 and counts[READINGS[1]] == counts[READINGS[2]] == 2 * 3
+    expected = {"comprehensiveness": 3, "source_reliability": 5, "plan_actionability": 8}
+    first = judgements[judgements["reading"] == READINGS[0]]
+    assert first.groupby("rubric")["score"].unique().map(list).to_dict() == {k: [v] for k, v in expected.items()}
+    n_asked = len(provider.asked)
+    replayed = study(live=False, n_again=1)
+    assert all(new.equals(old) for new, old in zip(replayed, (trials, plans, judgements), strict=True))
+    assert len(provider.asked) == n_asked == 4 * 3 + 12 + 12
+    assert {row["request"]["model"] for row in read_rows(tmp_path / "data/runs/09_planning").values()} == {
+        "openai/agent-1",
+        "openai/planner-1",
+        "openai/judge-1",
+    }
+    texts = b"".join(path.read_bytes() for path in (tmp_path / "data/runs/09_planning").iterdir())
+    assert b"sk-canary" not in texts
+
+
+def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_reversed(study, provider):
+    _, plans, _ = study(n_again=1)
+    calls = [asked["messages"][-1]["content"] for asked in provider.asked]
+    calls = [text for text in calls if "grade one of them alone" in text]
+    shown = [re.findall(r"^- (\w+):", text, re.MULTILINE) for text in calls]
+    assert all(sorted(order) == sorted(RUBRICS) for order in shown)
+    for at in range(0, 18, 9):  # the first event's two plans: nine calls each
+        assert shown[at] == shown[at + 2] == shown[at + 6] and shown[at + 3] == shown[at][::-1]
+    assert len({tuple(order) for order in shown[::3]}) > 1, "not one order for all plans"
+    assert all(text.count(plan) == 1 for text, plan in zip(calls[:9], [plans["plan"][0]] * 9, strict=True))
+
+
+def test_without_judging_plans_and_answers_are_still_there(study):
+    trials, plans, judgements = study(n_judged=0)
+    assert len(trials) == len(plans) == 4 and judgements.empty and "score" in judgements
+
+
+def test_an_event_that_lacks_a_trial_is_left_out_and_none_at_all_is_said(study, provider):
+    with pytest.raises(LookupError, match="make study NOTEBOOK=09_planning"):
+        study(live=False)
+    provider.answer = lambda asked: "401" if "planner" in asked["model"] else play(asked)
+    trials, _, _ = study(n_judged=0)
+    assert trials.loc[trials["arm"] == "yours", "status"].eq("error").all(), "a planner that fails is a missing answer"
+
+
+def test_the_recorded_plans_of_one_study_serve_the_other(sources, world):
+    events = choose_events(read_table("events", "A"), 2)
+    with open_bench(run_id="09_planning") as clients:
+        (client,) = clients.values()
+        trials = run_trials(client, events, sources, world(), ("own",))
+    assert trials["status"].eq("ok").all() and trials["n_plan_tokens"].between(100, MAX_PLAN).all()
+    assert PLANNERS["own"] == Planner()

@@ -7,7 +7,7 @@ import statsmodels.formula.api as smf
 from matplotlib.figure import Figure
 from scipy import stats
 
-from helpers.estimates.trust import spread_scores
+from helpers.estimates.agreement import READINGS
 from helpers.futurex.planning.effects import (
     FACTORS,
     build_rows,
@@ -24,37 +24,35 @@ from helpers.futurex.planning.plans import (
     judge_by_rules,
     judge_plans,
     list_plans,
-    write_plan,
 )
-from helpers.models.judges import Verdict, anonymise, open_judge
-from helpers.store import ROOT
+from helpers.models.judges import Verdict, anonymise
 
-CALIBRATION = pd.read_csv(ROOT / "data/calibration/plans.csv").assign(target_type="calibration", weight=1.0)
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
 
 
-def make_scores(value, plans=CALIBRATION):
-    """Return a table plan x criterion with `value(row)` everywhere."""
-    scores = [value(plan) for plan in plans.to_dict("records")]
-    return pd.DataFrame({rubric: scores for rubric in RUBRICS}, index=plans["plan_id"]).astype(float)
+# --- plans and judges ------------------------------------------------------------------------------------------------
 
 
 def make_consult(reply):
     """Return a judge that always replies the same, and the list of what it was asked."""
     asked = []
 
-    def consult(prompt, schema, repeat=0):
-        asked.append((prompt, schema, repeat))
+    def consult(prompt, schema, repeat=0, is_continued=False):
+        asked.append((prompt, schema, repeat, is_continued))
         return reply
 
     return consult, asked
 
 
-# --- plans and judges ------------------------------------------------------------------------------------------------
+def make_plans(*texts):
+    """Return a table of plans (synthetic)."""
+    rows = [(f"p{at}", "own", f"e{at}", "Will it rain?", text) for at, text in enumerate(texts)]
+    return pd.DataFrame(rows, columns=["plan_id", "planner", "event_id", "question", "plan"])
 
 
-def test_a_text_that_is_no_plan_is_none():
-    assert write_plan("I would search first.") is None
+PLAN = "Look up levels at ELWIS and the DWD forecast.\n1. Read ELWIS for 3 March 2016.\n2. Ask forums.\n" + (
+    "3. There is a risk of storms."
+)
 
 
 def test_names_of_planners_are_hidden_in_a_plan_whatever_their_case():
@@ -64,45 +62,44 @@ def test_names_of_planners_are_hidden_in_a_plan_whatever_their_case():
     assert anonymise(text, []) == text
 
 
-def test_a_request_holds_question_plan_and_criteria_in_the_order_asked_for():
-    order = tuple(RUBRICS)[::-1]
-    prompt, schema = build_request("Will {it} rain?", "1. Look {up}.", order)
+def test_plans_are_in_the_order_of_the_events_and_do_not_name_their_planner():
+    trials = [("e1", "own", "As Qwen I look."), ("e2", "own", "I look."), ("e2", "none", None), ("e2", "small", " x ")]
+    trials = pd.DataFrame(trials, columns=["event_id", "arm", "plan"])
+    events = pd.DataFrame({"event_id": ["e2", "e1"], "prompt": ["Will gpt-9 win?\nA. Yes", "Will it rain?\nA. Yes"]})
+    plans = list_plans(trials, events, ["openai/gpt-9"])
+    assert plans["event_id"].tolist() == ["e2", "e2", "e1"] and set(plans["planner"][:2]) == {"own", "small"}
+    assert plans["question"].tolist() == ["Will model-2 win?"] * 2 + ["Will it rain?"]
+    assert plans["plan"][2] == "As model-1 I look." and set(plans["plan"][:2]) == {"I look.", "x"}
+    assert plans["plan_id"].is_unique and plans["plan_id"].str.fullmatch("[0-9a-f]{8}").all()
+
+
+def test_a_request_holds_question_plan_and_criteria_in_the_order_asked_for_and_one_score():
+    shown = tuple(RUBRICS)[::-1]
+    prompt, schema = build_request("Will {it} rain?", "1. Look {up}.", "comprehensiveness", shown)
     assert "Will {it} rain?" in prompt and "1. Look {up}." in prompt
-    places = [prompt.index(f"- {name}: {RUBRICS[name]}") for name in order]
-    assert places == sorted(places) and list(schema["properties"]) == list(order)
-    assert all(list(part["properties"]) == ["reason", "score"] for part in schema["properties"].values())
+    places = [prompt.index(f"- {name}: {RUBRICS[name]}") for name in shown]
+    assert places == sorted(places) and "one of them alone: comprehensiveness." in prompt
+    assert list(schema["properties"]) == ["reason", "score"] and schema["properties"]["score"]["maximum"] == 10
 
 
-def test_judgements_are_a_row_a_criterion_and_a_missing_verdict_has_no_score():
-    plans = CALIBRATION.head(2)
-    consult, asked = make_consult(Verdict("ok", {name: {"reason": "r", "score": 4} for name in RUBRICS}))
-    table = judge_plans(plans, consult, "j", repeats=(1, 2))
-    assert len(table) == 2 * 2 * 3 and table["score"].eq(4).all() and [repeat for *_, repeat in asked] == [1, 1, 2, 2]
-    missing = judge_plans(plans, make_consult(Verdict("missing", reason="not recorded"))[0], "j")
-    assert missing["score"].isna().all() and missing["status"].eq("missing").all() and len(missing) == 6
-    assert spread_scores(missing, "j")["mean"].isna().all() and len(spread_scores(missing, "j")) == 2
+def test_judgements_are_a_row_a_reading_and_criterion_and_only_a_plans_first_call_reads_it_anew():
+    consult, asked = make_consult(Verdict("ok", {"reason": "r", "score": 4}))
+    table = judge_plans(make_plans("a", "b"), consult, "j", READINGS)
+    assert len(table) == 2 * 3 * 3 and table["score"].eq(4).all()
+    assert [call[2] for call in asked] == [0, 0, 0, 0, 0, 0, 1, 1, 1] * 2
+    assert [call[3] for call in asked] == [False, *[True] * 8] * 2
+    assert len(judge_plans(make_plans("a"), consult, "j")) == 3, "the paper's judge reads a plan once"
 
 
-def test_scores_are_of_one_judge_kind_of_target_and_repeat_and_a_mean_needs_all_criteria():
-    table = judge_plans(CALIBRATION.head(1), make_consult(Verdict("ok", {"comprehensiveness": {"score": 8}}))[0], "j")
-    scores = spread_scores(table, "j", "calibration")
-    assert scores["comprehensiveness"].tolist() == [8] and scores["mean"].isna().all()
-    assert list(scores.columns) == [*RUBRICS, "mean"]
-    for wrong in ({"judge": "k"}, {"target_type": "plan"}, {"repeat": 1}):
-        with pytest.raises(ValueError, match="no judgement of"):
-            spread_scores(table, **{"judge": "j", **wrong})
+def test_a_missing_verdict_has_no_score():
+    missing = judge_plans(make_plans("a"), make_consult(Verdict("missing", reason="not recorded"))[0], "j")
+    assert missing["score"].isna().all() and missing["status"].eq("missing").all() and len(missing) == 3
 
 
 def test_the_rule_judge_counts_what_it_says_and_clips():
-    plan = write_plan(
-        '{"facts_given": "none", "facts_to_look_up": "levels at ELWIS and the DWD forecast", "facts_to_derive": "none",'
-        '"plan": ["Read ELWIS for 3 March 2016.", "Ask forums.", "There is a risk of storms."]}'
-    )
-    scores = judge_by_rules(
-        "How high is the Rhine?", plan
-    )  # 3 steps, 2 risks, 1 date; 2 sources, 1 unvetted; 1 concrete
+    scores = judge_by_rules("How high is the Rhine?", PLAN)  # 3 steps, 2 risks, 1 date; 2 sources, 1 unvetted
     assert scores == {"comprehensiveness": 6, "source_reliability": 3, "plan_actionability": 3}
-    early = judge_by_rules("How high?", plan + "\n4. Final answer: B.")
+    early = judge_by_rules("How high?", PLAN + "\n4. Final answer: B.")
     assert early["plan_actionability"] == 0
     many = judge_by_rules("?", "1. a " + " ".join(f"in Source{letter}," for letter in "ABCDEFGH"))
     assert many["source_reliability"] == 10
@@ -110,41 +107,12 @@ def test_the_rule_judge_counts_what_it_says_and_clips():
 
 
 def test_the_rules_judge_every_plan_in_the_form_of_the_other_judges():
-    table = apply_rules(CALIBRATION)
-    consult, _ = make_consult(Verdict("ok", {name: {"reason": "r", "score": 4} for name in RUBRICS}))
-    assert set(table.columns) == set(judge_plans(CALIBRATION, consult, "j").columns) and len(table) == 90
-    one = CALIBRATION.iloc[0]
-    held = table[table["target_id"] == one["plan_id"]].set_index("rubric")["score"].to_dict()
-    assert held == judge_by_rules(one["question"], one["plan"])
-
-
-def test_plans_of_a_trace_are_anonymous_and_in_the_order_of_the_events():
-    content = '{"facts_given": "QWEN knows", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["d"]}'
-    runs = pd.DataFrame({"run_id": ["r1"], "agent_id": ["qwen_research"], "model": ["local/qwen"]})
-    runs["model_family"] = np.nan
-    steps = [("e1", "plan", content), ("e1", "model", "x"), ("e2", "plan", "no plan"), ("e9", "plan", content)]
-    traces = pd.DataFrame(steps, columns=["event_id", "step_type", "content"]).assign(run_id="r1")
-    events = pd.DataFrame({"event_id": ["e2", "e1"], "prompt": ["Will qwen win?\nA. Yes", "Will it rain?\nA. Yes"]})
-    plans = list_plans(traces, runs, events)
-    assert plans["event_id"].tolist() == ["e2", "e1"] and plans["planner"].eq("model-1").all()
-    assert plans["question"].tolist() == ["Will model-1 win?", "Will it rain?"]
-    assert plans["plan"].isna().tolist() == [True, False] and plans["plan"][1].startswith(
-        "Facts given: model-1 knows\n"
-    )
-
-
-def test_the_calibration_set_is_whole_and_says_that_it_is_made_up():
-    assert len(CALIBRATION) == 30 and CALIBRATION["plan_id"].is_unique and not CALIBRATION.isna().any(axis=None)
-    assert CALIBRATION["plan_id"].str.startswith("synthetic-").all()
-    assert set(CALIBRATION["quality"]) == {"good", "vague", "answer_giving", "padded"}
-    by_question = CALIBRATION.groupby("question")["quality"]
-    assert by_question.size().eq(3).all() and by_question.apply(lambda q: (q == "good").sum()).eq(1).all()
-
-
-def test_what_the_local_judge_said_of_the_calibration_set_replays():
-    with open_judge("09_planning") as consult:
-        table = judge_plans(CALIBRATION, consult, "local")
-    assert table["status"].eq("ok").all(), "prompt, schema or plans differ from what was recorded"
+    plans = make_plans(PLAN, "1. Ask Twitter.")
+    table = apply_rules(plans)
+    consult, _ = make_consult(Verdict("ok", {"reason": "r", "score": 4}))
+    assert set(table.columns) == set(judge_plans(plans, consult, "j").columns) and len(table) == 6
+    held = table[table["target_id"] == "p0"].set_index("rubric")["score"].to_dict()
+    assert held == judge_by_rules("Will it rain?", PLAN)
 
 
 # --- regression ------------------------------------------------------------------------------------------------------

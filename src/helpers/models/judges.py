@@ -77,11 +77,14 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
 
 
 def build_consult(door, model, is_local) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0)`."""
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`.
 
-    def consult(prompt, schema, repeat=0):
+    `is_continued`: a local model's prompt cache may serve what this prompt shares with the one before.
+    """
+
+    def consult(prompt, schema, repeat=0, is_continued=False):
         messages = [{"role": "user", "content": prompt}]
-        options = choose_options(schema, is_local, repeat)
+        options = choose_options(schema, is_local, repeat, is_continued)
         try:
             row = ask(door, model, messages, sample=repeat, **options)
         except LookupError as error:
@@ -93,14 +96,14 @@ def build_consult(door, model, is_local) -> Callable[..., Verdict]:
     return consult
 
 
-def choose_options(schema, is_local, repeat):
+def choose_options(schema, is_local, repeat, is_continued=False):
     """Return the options of a judge's request: structured output, repeats by temperature and seed.
 
     A local model's server turns the schema into a grammar.
     """
     options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
     options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
-    return options | ({"extra_body": {"cache_prompt": False}} if is_local else {})
+    return options | ({"extra_body": {"cache_prompt": is_continued}} if is_local else {})
 
 
 def read_verdict(row, schema):

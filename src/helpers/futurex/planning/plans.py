@@ -1,6 +1,7 @@
-"""Plans of research agents, and judges that score them on three criteria: a model, and counts by rule (FutureX 4.5.2).
+"""Plans as judges and readers get them, and judges that score them: a model, and counts by rule (FutureX 4.5.2).
 
-A judge is trusted only as far as it orders a calibration set of made-up plans of known quality (`estimates.trust`).
+A model is asked for one criterion a call. Whether a judge may be used is for labels by a reader who wrote neither the
+prompts nor the rules to say (`estimates.agreement.judge_fit`).
 """
 
 import re
@@ -8,11 +9,12 @@ import re
 import pandas as pd
 
 from helpers import papers
-from helpers.agents.research import read_plan
 from helpers.calendar import MONTHS
+from helpers.estimates.agreement import READINGS
 from helpers.models.grammars import make_schema
 from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
+from helpers.store import hash_text
 
 RUBRICS = {
     "comprehensiveness": "it names the particular facts, dates and risks that decide the outcome; general words: "
@@ -20,9 +22,9 @@ RUBRICS = {
     "source_reliability": "it names sources that are real and trustworthy; none named, or social media: near 0",
     "plan_actionability": "its steps are specific and can be done as written; a plan that states its answer: 0",
 }
-"""What a judge scores a plan on, and how it is told."""
+"""What a plan is scored on, and how judges and readers are told."""
 
-MAX_REASON = 60
+MAX_REASON = 120
 """Longest reason of a judge, in characters."""
 
 PLAN_SCORES = (papers.get_constant("futurex", "plan_score_low"), papers.get_constant("futurex", "plan_score_high"))
@@ -30,75 +32,74 @@ PLAN_SCORES = (papers.get_constant("futurex", "plan_score_low"), papers.get_cons
 
 N_JUDGEMENTS = papers.get_constant("futurex", "plan_judgements")
 
+FAMILIES = ["qwen", "qwen2.5", "qwen2.5-coder", "smollm", "smollm2", "smollm2-135m"]
+"""Names by which the kit's own planners may call themselves."""
 
-def write_plan(content):
-    """Return a survey of facts with its plan as the text that judges read, None when `content` is none.
 
-    >>> print(write_plan('{"facts_given": "a", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["d", "e"]}'))
-    Facts given: a
-    Facts to look up: b
-    Facts to derive: c
-    Steps:
-    1. d
-    2. e
+def list_plans(trials, events, names=()):
+    """Return the plans of trials for judges, event by event: plan_id, planner (the arm), event_id, question, plan.
+
+    A `plan_id` tells nothing of its writer, and the plans of one event stand in its order: drawn, and for all the same.
+    `names` are planners' names: where they or `FAMILIES` stand in a text it says model-i (FutureX 4.5.2).
     """
-    survey = read_plan(content)
-    if survey is None:
-        return None
-    *facts, steps = survey.items()
-    lines = [f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in facts]
-    return "\n".join([*lines, "Steps:", *(f"{at}. {step}" for at, step in enumerate(steps[1], 1))])
-
-
-def list_plans(traces, runs, events):
-    """Return the plans in recorded traces, in the order of `events`.
-
-    Columns: target_type, plan_id, run_id, agent_id, planner (model-i, in the texts too), event_id, question (the
-    event's first line), plan (`write_plan`'s text, None for a reply that was no plan).
-    """
-    steps = traces.loc[traces["step_type"] == "plan", ["run_id", "event_id", "content"]]
-    plans = steps.merge(runs[["run_id", "agent_id"]], on="run_id").merge(events[["event_id", "prompt"]], on="event_id")
-    plans["order"] = plans["event_id"].map({event: at for at, event in enumerate(events["event_id"])})
-    plans = plans.sort_values(["order", "agent_id"], ignore_index=True)
-    planners = runs[runs["agent_id"].isin(plans["agent_id"])].drop_duplicates("agent_id").sort_values("agent_id")
-    planners["short"] = planners["model"].str.split("/").str[-1]
-    names = planners[["agent_id", "model", "short", "model_family"]].to_numpy(object)
-    names = [[name for name in row if isinstance(name, str)] for row in names]
-    label = {agent: f"model-{at}" for at, agent in enumerate(planners["agent_id"], 1)}
-    plans["plan"] = [text and anonymise(text, names) for text in map(write_plan, plans["content"])]
-    plans["question"] = [anonymise(prompt.split("\n")[0], names) for prompt in plans["prompt"]]
-    plans = plans.assign(plan_id=plans["agent_id"] + " " + plans["event_id"], planner=plans["agent_id"].map(label))
-    return plans.assign(target_type="plan")[
-        ["target_type", "plan_id", "run_id", "agent_id", "planner", "event_id", "question", "plan"]
+    plans = trials.dropna(subset="plan").merge(events[["event_id", "prompt"]], on="event_id", validate="many_to_one")
+    groups = [FAMILIES, *([name, name.split("/")[-1]] for name in names)]
+    plans["plan"] = [anonymise(text.strip(), groups) for text in plans["plan"]]
+    plans["question"] = [anonymise(prompt.split("\n")[0], groups) for prompt in plans["prompt"]]
+    plans["plan_id"] = [
+        hash_text(f"{event} {arm}", 8) for event, arm in zip(plans["event_id"], plans["arm"], strict=True)
     ]
+    plans["order"] = plans["event_id"].map({event: at for at, event in enumerate(events["event_id"])})
+    plans = plans.sort_values(["order", "plan_id"], ignore_index=True).rename(columns={"arm": "planner"})
+    return plans[["plan_id", "planner", "event_id", "question", "plan"]]
 
 
-def build_request(question, plan, rubrics=tuple(RUBRICS)):
-    """Return a judge's prompt and the schema of its reply: for each criterion, in this order, a reason and a score."""
-    criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in rubrics)
+def order_criteria(plan_id):
+    """Return the criteria in the order in which a judge is shown them for a plan: drawn by its name.
+
+    >>> sorted(order_criteria("a")) == sorted(RUBRICS), order_criteria("a") != order_criteria("b")
+    (True, True)
+    """
+    return sorted(RUBRICS, key=lambda criterion: hash_text(f"{plan_id} {criterion}", 8))
+
+
+def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
+    """Return a judge's prompt for one criterion, all of them `shown` in this order, and the schema of its reply."""
+    criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in shown)
     low, high = PLAN_SCORES
-    verdict = make_schema(
-        reason={"type": "string", "maxLength": MAX_REASON}, score={"type": "integer", "minimum": low, "maximum": high}
-    )
-    schema = make_schema(**dict.fromkeys(rubrics, verdict))
-    return read_prompt("judge_plan").format(question=question, plan=plan, criteria=criteria), schema
+    reason, score = {"type": "string", "maxLength": MAX_REASON}, {"type": "integer", "minimum": low, "maximum": high}
+    blanks = {
+        "question": question,
+        "plan": plan,
+        "criteria": criteria,
+        "criterion": criterion,
+        "low": low,
+        "high": high,
+    }
+    return read_prompt("judge_criterion").format(**blanks), make_schema(reason=reason, score=score)
 
 
-def judge_plans(plans, consult, judge, *, rubrics=tuple(RUBRICS), repeats=range(N_JUDGEMENTS)):
-    """Return a judge's judgements of plans (target_type, plan_id, question, plan), a row a criterion and repeat.
+def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
+    """Return a judge's judgements of plans (`list_plans`), a row a plan, reading and criterion, one call each.
 
-    `consult(prompt, schema, repeat)` is of `models.judges`. A verdict that is missing has a blank score, and its state
-    as `status`.
+    Columns target_type, target_id, judge, reading, rubric, status, score, reason. Readings are `agreement.READINGS`:
+    the order of the criteria is drawn by the plan, then reversed; "once more" draws the reply by temperature. A plan's
+    calls follow each other, so that a local model reads its text once. `consult` is of `models.judges`. A verdict that
+    is missing has a blank score.
     """
     rows = []
-    for repeat in repeats:
-        for plan in plans.to_dict("records"):
-            verdict = consult(*build_request(plan["question"], plan["plan"], rubrics), repeat)
-            target = {"target_type": plan["target_type"], "target_id": plan["plan_id"], "judge": judge}
-            for rubric in rubrics:
-                value = (verdict.value or {}).get(rubric, {})
-                rows.append(target | {"rubric": rubric, "repeat": repeat, "status": verdict.status} | value)
-    return pd.DataFrame(rows).reindex(columns=[*target, "rubric", "repeat", "status", "score", "reason"])
+    for plan in plans.to_dict("records"):
+        order = order_criteria(plan["plan_id"])
+        target = {"target_type": "plan", "target_id": plan["plan_id"], "judge": judge}
+        calls = [(reading, name) for reading in readings for name in order]
+        for at, (reading, name) in enumerate(calls):
+            shown = order[::-1] if reading == READINGS[1] else order
+            request = build_request(plan["question"], plan["plan"], name, shown)
+            verdict = consult(*request, int(reading == READINGS[2]), is_continued=at > 0)
+            found = {"score": None, "reason": None} | (verdict.value or {})
+            rows.append(target | {"reading": reading, "rubric": name, "status": verdict.status} | found)
+    columns = "target_type target_id judge reading rubric status score reason".split()
+    return pd.DataFrame(rows, columns=columns).astype({"score": float})
 
 
 MONTH = f"(?:{'|'.join(map(str.title, MONTHS))})"
@@ -165,6 +166,6 @@ def apply_rules(plans):
     """Return the rule judge's judgements of plans, in the form of `judge_plans`; the judge is named "rules"."""
     pairs = zip(plans["question"], plans["plan"], strict=True)
     scores = pd.DataFrame([judge_by_rules(*pair) for pair in pairs], plans.index)
-    target = {"target_type": plans["target_type"], "target_id": plans["plan_id"]}
-    target = pd.DataFrame(target).assign(judge="rules", repeat=0, status="ok", reason=None)
-    return target.join(scores).melt(list(target), var_name="rubric", value_name="score")
+    target = {"target_type": "plan", "target_id": plans["plan_id"], "judge": "rules", "reading": READINGS[0]}
+    table = pd.DataFrame(target | {"status": "ok", "reason": None}, plans.index)
+    return table.join(scores).melt(list(table), var_name="rubric", value_name="score")

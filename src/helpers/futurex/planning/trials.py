@@ -5,19 +5,23 @@ plan's score and its writer's strength cannot be told apart. Here the plan alone
 written by rule from the event's source, one that could stand over any question, and one that states an answer.
 """
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pandas as pd
 
 from helpers import papers
 from helpers.agents.arms import select_events
-from helpers.agents.prompted import Client, constrain_answer, constrain_json, forecast
+from helpers.agents.prompted import Client, Transcript, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
 from helpers.agents.tools import search_web
+from helpers.estimates.agreement import READINGS
+from helpers.futurex.planning.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
-from helpers.models.judges import open_study
+from helpers.models.judges import build_consult, open_study
+from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.store import hash_text, parse_json, parse_object
 
@@ -27,7 +31,9 @@ ARMS = ("none", "own", "good", "vague", "answer")
 LEVELS = papers.get_constant("futurex", "planning_levels")
 """The events that the paper's planning study takes."""
 MAX_PLAN = 700
-"""Longest plan of a model's own, in tokens; no grammar, no other cap."""
+"""Longest plan that a model writes, in tokens; no grammar, no other cap."""
+RUN_IDS = (RUN_ID, "09_planning")
+"""The studies that share their recordings: what one has asked, the other one does not ask again."""
 N_FOUND = 2
 """Passages that the one search shows."""
 
@@ -39,11 +45,37 @@ MAX_QUERY = 60
 """The same, in tokens."""
 
 
+class Planner(NamedTuple):
+    """Who writes a plan: a model, which None leaves to the agent itself, and the prompt that asks for it."""
+
+    model: str | None = None
+    prompt: str = "plan_write"
+
+
+PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small": Planner("local/smollm2")}
+"""Free planners: the agent's own plan, the same told to name its sources, and one by a model of a tenth of its size."""
+
+
 @contextmanager
-def open_bench(model="local/qwen", *, live=False, minutes=None):
-    """Yield the model as a client on this study's recordings; as `judges.open_study`."""
-    with open_study(RUN_ID, model, live=live, minutes=minutes, about="a short agent under chosen plans") as study:
-        yield Client(*study)
+def open_bench(model="local/qwen", *, run_id=RUN_ID, others=(), live=False, minutes=None, **connection):
+    """Yield a study's clients by model, `model` and the `others`, each once; as `judges.open_study`.
+
+    Recordings of the studies of `RUN_IDS` serve all of them; new ones go to `run_id`.
+    """
+    settings = {"live": live, "minutes": minutes, "about": "a short agent under chosen plans"} | connection
+    with ExitStack() as stack:
+        clients = {}
+        for name in dict.fromkeys([model, *others]):
+            clients[name] = Client(*stack.enter_context(open_study(run_id, name, **settings)))
+            recordings = clients[name].door.recordings
+            for lender in RUN_IDS:  # read only: what is packed is this study's own
+                recordings.rows = Recordings(lender).rows | recordings.rows
+        yield clients
+
+
+def choose_writers(clients, model, planners=PLANNERS):
+    """Return who writes an arm's plan, (client, prompt) by arm; a planner without a model is the agent's, `model`."""
+    return {arm: (clients[planner.model or model], planner.prompt) for arm, planner in planners.items()}
 
 
 def choose_events(events, n):
@@ -63,7 +95,7 @@ def choose_answer(event):
 
 def write_plan_for(arm, event, source):
     """Return the plan that an arm gives an event, None for the arms without a given one. `source`: of the registry."""
-    if arm in ("none", "own"):
+    if arm not in ("good", "vague", "answer"):
         return None
     variables, letter = parse_json(event["variables"]), choose_answer(event)
     about = source.variables.get(variables["variable"], {"label": variables["variable"]})
@@ -78,29 +110,34 @@ def write_plan_for(arm, event, source):
     return read_prompt(f"plan_{arm}").format(**blanks).strip()
 
 
-def ask_by_plan(arm, source, transcript, event, world):
-    """Take the arm's plan, ask for a query, search once and ask for the answer; returns the answer's recording.
+def ask_by_plan(plan, writer, transcript, event, world):
+    """Take a plan, ask for a query, search once and ask for the answer; returns the answer's recording.
 
-    The plan is a step of its own, `plan`. With a plan of its own the model is first asked to write one.
+    The plan is a step of its own, `plan`. A `writer` (client, prompt) is first asked to write one.
     """
     blanks = {"as_of": event["as_of"], "question": describe_question(event)}
-    plan = write_plan_for(arm, event, source)
-    if arm == "own":
-        reply = transcript.ask(
-            [{"role": "user", "content": read_prompt("plan_write").format(**blanks)}], max_tokens=MAX_PLAN
-        )
-        plan = reply["content"]
+    if writer:
+        plan = ask_for_plan(*writer, transcript, blanks)
     if plan:
         transcript.add("plan", content=plan)
     given = read_prompt("plan_given").format(plan=plan) if plan else ""
     messages = [{"role": "user", "content": read_prompt("plan_query").format(plan=given, **blanks)}]
     form = constrain_json(transcript.client, "query", QUERY_SCHEMA, QUERY_GRAMMAR, MAX_QUERY)
-    query = transcript.ask(messages, **form)["content"] or ""
+    query = transcript.ask(messages, actor="search", **form)["content"] or ""
     words = str(parse_object(query).get("query") or event["prompt"])
     found = search_web(transcript, world, words, event["as_of"], n=N_FOUND)
     request = read_prompt("plan_found").format(found=found, final_line=fill_final_line(event))
     messages += [{"role": "assistant", "content": query}, {"role": "user", "content": request}]
     return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
+
+
+def ask_for_plan(client, prompt, transcript, blanks):
+    """Return the plan that a client writes, its request a step of the transcript, actor `planner`."""
+    own = Transcript(client, transcript.sample)
+    messages = [{"role": "user", "content": read_prompt(prompt).format(**blanks)}]
+    reply = own.ask(messages, max_tokens=MAX_PLAN)
+    transcript.keep(reply, "planner")
+    return reply["content"]
 
 
 def describe_question(event):
@@ -109,17 +146,19 @@ def describe_question(event):
     return f"{split_question(event)}{options}\nHow it is decided: {event['resolution_criteria']}"
 
 
-def run_trials(client, events, sources, world, arms=ARMS):
+def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
 
-    plan, n_words (its), is_cut (a plan of its own that met `MAX_PLAN`), query, is_shown (the search showed a page of
-    the event's source), stated (the letter that the answer-giving plan names, on every row of an event), seconds. A
-    trial whose replies are not recorded has the status "missing".
+    `writers`: who writes the plan of an arm that has none given (`choose_writers`), by default the agent its own. plan,
+    n_words (its), n_plan_tokens (a written plan's), is_cut (it met `MAX_PLAN`), query, n_query_tokens, n_calls (of
+    tools), is_shown (the search showed a page of the event's source), stated (the letter that the answer-giving plan
+    names, on every row of an event), seconds. A trial whose replies are not recorded has the status "missing".
     """
-    rows = []
+    writers, rows = writers or {"own": (client, "plan_write")}, []
     for event in events.to_dict("records"):
         for arm in arms:
-            answer = partial(ask_by_plan, arm, sources[event["source_id"]])
+            source = sources[event["source_id"]]
+            answer = partial(ask_by_plan, write_plan_for(arm, event, source), writers.get(arm))
             try:
                 outcome = forecast(answer, client, event, world)
             except LookupError as error:
@@ -127,28 +166,53 @@ def run_trials(client, events, sources, world, arms=ARMS):
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
             head = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
-            rows.append(head | read_trial(outcome, sources[event["source_id"]]))
+            rows.append(head | read_trial(outcome, source))
     return pd.DataFrame(rows)
 
 
 def read_trial(outcome, source):
     """Return a trial's columns from its outcome; see `run_trials`."""
     trace, prediction = outcome["trace"], outcome["prediction"]
-    steps = {step["step_type"]: step for step in reversed(trace)}
-    plan, search, first = steps.get("plan", {}).get("content"), steps.get("tool", {}), steps.get("model", {})
+    steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
+    plan, search = steps.get(("plan", None), {}).get("content"), steps.get(("tool", None), {})
+    n_tokens = steps.get(("model", "planner"), {}).get("n_output_tokens")
     return {
         "status": outcome.get("status") or prediction.get("status", "ok"),
         "value": prediction["value"],
         "plan": plan,
         "n_words": len(plan.split()) if plan else 0,
-        "is_cut": first.get("n_output_tokens") == MAX_PLAN,
+        "n_plan_tokens": n_tokens,
+        "is_cut": n_tokens == MAX_PLAN,
         "query": (search.get("arguments") or {}).get("query"),
+        "n_query_tokens": steps.get(("model", "search"), {}).get("n_output_tokens"),
+        "n_calls": sum(step["step_type"] == "tool" for step in trace),
         "is_shown": urlsplit(source.address).netloc in (search.get("content") or ""),
         "seconds": sum(step.get("duration_s") or 0 for step in trace),
     }
 
 
-def keep_complete(trials):
+def run_planners(clients, model, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):
+    """Put free planners to events and a judge to their plans, one event after the other; returns (trials, plans,
+    judgements) of the events that have all their trials: `run_trials`, `list_plans`, `judge_plans`.
+
+    The agent `model` works by every plan. The plans of the first `n_judged` events (None: all) are judged, those of the
+    first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event is recorded.
+    """
+    agent, consult = clients[model], build_consult(*clients[judge][:3])
+    writers, names = choose_writers(clients, model, planners), [planner.model or model for planner in planners.values()]
+    trials, parts = [], []
+    for at in range(len(events)):
+        event = events.iloc[[at]]
+        trials.append(run_trials(agent, event, sources, world, tuple(planners), writers))
+        if (n_judged is None or at < n_judged) and not trials[-1]["status"].eq("missing").any():
+            readings = READINGS if at < n_again else READINGS[:1]
+            parts.append(judge_plans(list_plans(trials[-1], event, names), consult, judge, readings))
+    trials = keep_complete(pd.concat(trials, ignore_index=True), RUN_IDS[1])
+    plans = list_plans(trials, events, names)
+    return trials, plans, pd.concat(parts or [judge_plans(plans[:0], consult, judge)], ignore_index=True)
+
+
+def keep_complete(trials, run_id=RUN_ID):
     """Return the trials of the events that have all their replies: an arm without them would be another set of events.
 
     Raises LookupError when there is none, with the command that records some.
@@ -156,7 +220,7 @@ def keep_complete(trials):
     missing = trials.loc[trials["status"] == "missing", "event_id"]
     kept = trials[~trials["event_id"].isin(missing)].reset_index(drop=True)
     if kept.empty:
-        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={RUN_ID} MINUTES=60` records some")
+        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={run_id} MINUTES=60` records some")
     return kept
 
 

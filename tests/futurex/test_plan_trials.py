@@ -1,10 +1,14 @@
 """The short agent under chosen plans: what a given plan says, and what is counted of trials."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
+from builders import scan
 
 from helpers.estimates.agreement import READINGS
 from helpers.futurex.planning.plans import RUBRICS
@@ -23,7 +27,7 @@ from helpers.futurex.planning.trials import (
     write_plan_for,
 )
 from helpers.models.recordings import read_rows
-from helpers.store import parse_json, read_table
+from helpers.store import ROOT, parse_json, read_table
 from helpers.world.sources import load_sources
 
 
@@ -171,3 +175,22 @@ def test_the_recorded_plans_of_one_study_serve_the_other(sources, world):
         trials = run_trials(client, events, sources, world(), ("own",))
     assert trials["status"].eq("ok").all() and trials["n_plan_tokens"].between(100, MAX_PLAN).all()
     assert PLANNERS["own"] == Planner()
+
+
+def test_the_notebook_runs_with_a_planner_and_a_judge_of_ones_own(provider, tmp_path):
+    provider.answer = play
+    given = {"model": "openai/agent-1", "judge": "openai/judge-1", "planner": "openai/planner-1", "kit": "own"}
+    given |= {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
+    counts = {"n": 2, "n_again": 1, "n_boot": 20, "n_sims": 2, "live": True, "minutes": 5}
+    values = [word for name, value in (given | counts).items() for word in ("-p", name, str(value))]
+    command = [sys.executable, "-m", "papermill", "--cwd", ROOT / "notebooks", "--no-progress-bar"]
+    command += [ROOT / "notebooks/09_planning.ipynb", tmp_path / "study.ipynb", *values]
+    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path), "MOCK_KEY": "sk-canary-notebook"}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert told.returncode == 0, told.stderr[-2000:]
+    assert {asked["model"] for asked in provider.asked} == {"agent-1", "judge-1", "planner-1"}
+    assert set(provider.keys) == {"Bearer sk-canary-notebook"}
+    table = pd.read_csv(tmp_path / "figures/futurex_table5.csv")
+    ours = table[table["judge"] == "judge-1"]
+    assert set(ours["planner"]) == {"own", "yours"} and set(ours["score"]) == {3.0, 5.0, 8.0}
+    assert not scan(tmp_path, "sk-canary-notebook")

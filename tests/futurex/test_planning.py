@@ -1,4 +1,6 @@
-"""Judges of plans are rated against planted quality, and planted effects on scores are found as often as due."""
+"""Judges of plans are rated against labels, and planted effects on scores are found as often as due."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,14 +10,24 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from helpers.estimates.agreement import READINGS
+from helpers.formats.sheets import Problems
 from helpers.futurex.planning.effects import (
     FACTORS,
     build_rows,
     draw_plan_effects,
     draw_power,
     fit_plans,
+    measure_inflation,
     measure_power,
     simulate_plans,
+)
+from helpers.futurex.planning.labels import (
+    average_plans,
+    choose_sheet,
+    compare_planted,
+    rate_judges,
+    read_labels,
+    spread_scores,
 )
 from helpers.futurex.planning.plans import (
     RUBRICS,
@@ -24,6 +36,7 @@ from helpers.futurex.planning.plans import (
     judge_by_rules,
     judge_plans,
     list_plans,
+    quote_plan,
 )
 from helpers.models.judges import Verdict, anonymise
 
@@ -115,34 +128,133 @@ def test_the_rules_judge_every_plan_in_the_form_of_the_other_judges():
     assert held == judge_by_rules("Will it rain?", PLAN)
 
 
+# --- labels ----------------------------------------------------------------------------------------------------------
+
+
+def write_labels(folder, rows):
+    """Write a reader's labels where the kit looks for them."""
+    (folder / "data/planning").mkdir(parents=True, exist_ok=True)
+    table = pd.DataFrame(rows, columns=["plan_id", "criterion", "score", "label_by"])
+    table.to_csv(folder / "data/planning/labels.csv", index=False)
+
+
+def judge_made_up(judge, scores, reading=READINGS[0]):
+    """Return judgements of plans p0, p1, ... with these scores on every criterion (synthetic)."""
+    rows = [
+        ("plan", f"p{at}", judge, reading, rubric, "ok", float(score), None)
+        for at, score in enumerate(scores)
+        for rubric in RUBRICS
+    ]
+    columns = "target_type target_id judge reading rubric status score reason".split()
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_sheet_has_plans_without_their_planners_in_an_order_of_its_own():
+    plans = make_plans(*"abc").assign(plan_id=["p2", "p0", "p1"])
+    sheet = choose_sheet(plans, 2)
+    assert sheet.columns.tolist() == ["plan_id", "question", "plan"] and sheet["plan_id"].tolist() == ["p0", "p2"]
+
+
+def test_labels_are_read_with_who_read_and_none_are_no_fault(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    empty, nobody = read_labels("data/planning/absent.csv")
+    assert empty.empty and list(empty.columns) == list(RUBRICS) and nobody == "nobody"
+    write_labels(tmp_path, [("p1", name, 7, "language model") for name in RUBRICS])
+    labels, reader = read_labels()
+    assert labels.loc["p1"].tolist() == [7.0] * 3 and reader == "language model"
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (("p1", "comprehensiveness", 11, "person"), "row 2, column score: '11' is none of 0, 1"),
+        (("p1", "style", 5, "person"), "column criterion: 'style' is none of"),
+        (("p1", "comprehensiveness", 5, "me"), "column label_by: 'me' is none of person, program, language model"),
+        (("", "comprehensiveness", 5, "person"), "column plan_id: the cell is blank"),
+    ],
+)
+def test_a_wrong_label_is_told_with_its_row_and_column(row, problem, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    write_labels(tmp_path, [row])
+    with pytest.raises(Problems, match=re.escape(problem)):
+        read_labels()
+
+
+def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 11, 40)
+    labels = pd.DataFrame({name: truth.astype(float) for name in RUBRICS}, index=[f"p{at}" for at in range(40)])
+    near = np.clip(truth + rng.integers(-1, 2, 40), 0, 10)
+    good = pd.concat([judge_made_up("good", near, reading) for reading in READINGS])
+    once, blind = judge_made_up("once", near), judge_made_up("blind", [10] * 40)
+    rules = judge_made_up("rules", near)
+    rated = rate_judges(pd.concat([good, once, blind, rules]), labels, rng, 300, is_fresh=True)
+    verdict = rated.groupby("judge")["verdict"].unique().map(list).to_dict()
+    assert verdict == {"good": ["fit"], "once": ["cannot tell"], "blind": ["unfit"], "rules": ["fit"]}
+    assert rated["n"].max() == 40 and len(rated) == 3 * (3 + 3 + 3 + 1)
+    told = rate_judges(good, labels, rng, 300, is_fresh=False)
+    assert told["verdict"].eq("cannot tell").all(), "labels by who wrote the rules show no judge fit"
+    none = rate_judges(good, labels[:0], rng, 300, is_fresh=True)
+    assert none["verdict"].eq("cannot tell").all() and none["n"].eq(0).all()
+
+
+def test_a_planted_difference_is_found_by_a_judge_that_sees_it():
+    plans = pd.concat([make_plans(*"ab" * 6).assign(planner=name) for name in ("own", "sourced")])
+    plans["plan_id"] = [f"p{at}" for at in range(24)]
+    noise = np.random.default_rng(1).integers(0, 3, 24)
+    seen = judge_made_up("sees", noise + np.repeat([2, 6], 12))
+    clusters = pd.Series({f"e{at}": f"s{at}" for at in range(12)})
+    table = compare_planted(pd.concat([seen, judge_made_up("blind", noise)]), plans, clusters).set_index("judge")
+    assert table.loc["sees", "difference"] > 2.5 and table.loc["sees", "p_holm"] < 0.01 < table.loc["blind", "p_holm"]
+    assert compare_planted(seen, plans[plans["planner"] == "own"], clusters).empty
+
+
+def test_means_of_plans_are_by_planner_and_criterion_and_a_plan_not_judged_does_not_count():
+    plans = make_plans("a", "b", "c").assign(planner=["own", "own", "small"])
+    scores = spread_scores(judge_made_up("j", [4, 6]), "j")
+    table = average_plans(plans, scores, None, ["small", "own"]).set_index(["planner", "rubric"])
+    assert table.index[0][0] == "small" and len(table) == 2 * 4
+    assert (table.loc["own", "score"] == 5).all() and (table.loc["own", "n"] == 2).all()
+    assert table.loc["small", "score"].isna().all() and (table.loc["small", "n"] == 0).all()
+
+
+def test_an_excerpt_is_of_the_line_that_a_criterion_asks_for_and_twelve_words_at_most():
+    assert quote_plan("?", PLAN, "comprehensiveness") == "3. There is a risk of storms."
+    long = "1. Ask " + "word " * 20
+    assert quote_plan("?", long, "plan_actionability").split() == ["1.", "Ask", *["word"] * 10, "..."]
+    assert quote_plan("?", "Short.", "source_reliability") == "Short."
+
+
 # --- regression ------------------------------------------------------------------------------------------------------
 
 
-def test_rows_take_levels_1_and_2_and_count_a_missing_prediction_as_0():
-    events = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "kind": "single", "level": [1, 2, 3]})
-    plans = pd.DataFrame(
-        {"plan_id": ["p1", "p2", "p3"], "run_id": "r", "agent_id": "a", "event_id": ["e1", "e2", "e3"]}
-    )
-    wrote = {"run_id": "r", "step_type": "model", "n_output_tokens": 5, "n_context_tokens": 9}
-    traces = [
-        wrote | {"event_id": event, "actor": actor} for event in events["event_id"] for actor in ("manager", "search")
-    ]
-    traces = pd.DataFrame([*traces, {"run_id": "r", "event_id": "e1", "step_type": "tool", "tool": "search"}])
-    scored = {"run_id": "r", "agent_id": "a", "metric": "accuracy", "is_scored": True}
-    outcomes = [("e1", 1.0, 1.0), ("e2", np.nan, 0.0), ("e3", 1.0, 1.0)]
-    outcomes = pd.DataFrame(
-        [scored | dict(zip(("event_id", "score", "score_imputed"), o, strict=True)) for o in outcomes]
-    )
-    judged = pd.DataFrame({name: [3.0, 4.0, 5.0] for name in RUBRICS}, index=["p1", "p2", "p3"])
-    rows = build_rows(plans, judged, traces, outcomes, events)
-    assert rows["event_id"].tolist() == ["e1", "e2"] and rows["score"].tolist() == [1.0, 0.0]
-    assert rows["n_tool_calls"].tolist() == [1, 0] and rows["manager_think_length"].tolist() == [5, 5]
-    assert rows["plan_actionability"].tolist() == [3.0, 4.0]
+def make_rows(rng, n_events, effects, sd, *, n_planners=1, planner_sd=0.0, event_sd=0.0):
+    """Return rows whose scores follow known effects (synthetic): every planner on every event, each its own cluster."""
+    event, planner = (part.ravel() for part in np.indices((n_events, n_planners)))
+    x = rng.normal(size=(len(event), len(FACTORS)))
+    own = planner_sd * rng.normal(size=n_planners)[planner] + event_sd * rng.normal(size=n_events)[event]
+    score = 0.5 + x @ [effects.get(name, 0.0) for name in FACTORS] + own + sd * rng.normal(size=len(x))
+    names = {"event_id": [f"e{at}" for at in event], "planner": [f"a{at}" for at in planner]}
+    rows = pd.DataFrame(x, columns=list(FACTORS)).assign(**names, score=score)
+    return rows.assign(cluster=rows["event_id"])
 
 
-@pytest.mark.parametrize("dummies", [(), ("agent_id",), ("agent_id", "event_id")])
+def test_rows_join_a_trials_work_its_plans_scores_and_its_own():
+    trials = [("e1", "own", 1, 20, 300), ("e1", "small", 1, 10, 700), ("e2", "own", 1, 30, 400)]
+    trials = pd.DataFrame(trials, columns=["event_id", "arm", "n_calls", "n_query_tokens", "n_plan_tokens"])
+    plans = make_plans("a", "b", "c").assign(event_id=["e1", "e1", "e2"], planner=["own", "small", "own"])
+    judged = pd.DataFrame({name: [3.0, 4.0, 5.0] for name in RUBRICS}, index=["p0", "p1", "p2"])
+    matrix = pd.DataFrame({"own": [1.0, 0.0], "small": [0.5, np.nan]}, index=["e1", "e2"])
+    rows = build_rows(trials, plans, judged, matrix, pd.Series({"e1": "s", "e2": "s"}))
+    assert rows["score"].tolist() == [1.0, 0.5, 0.0] and rows["cluster"].eq("s").all()
+    assert rows["manager_think_length"].tolist() == [300, 700, 400]
+    assert rows["search_think_length"].tolist() == [20, 10, 30]
+    assert rows["plan_actionability"].tolist() == [3, 4, 5] and rows["n_tool_calls"].eq(1).all()
+
+
+@pytest.mark.parametrize("dummies", [(), ("planner",), ("planner", "event_id")])
 def test_the_fit_is_that_of_statsmodels_with_all_dummies(dummies):
-    rows = simulate_plans(np.random.default_rng(5), 40, TOLD, 0.3, n_agents=3, agent_sd=0.3, event_sd=0.3)
+    rows = make_rows(np.random.default_rng(5), 40, TOLD, 0.3, n_planners=3, planner_sd=0.3, event_sd=0.3)
     rows = rows.drop(index=[0, 1, 2 * 3])  # an event with a single row, another with two
     table, facts = fit_plans(rows, dummies)
     used = rows[rows["event_id"] != "e0"] if "event_id" in dummies else rows
@@ -163,15 +275,15 @@ def test_the_fit_is_that_of_statsmodels_with_all_dummies(dummies):
 
 
 def test_one_agent_with_a_run_an_event_has_no_effects_beside_event_dummies():
-    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3)
-    table, facts = fit_plans(rows, ("agent_id", "event_id"))
+    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3)
+    table, facts = fit_plans(rows, ("planner", "event_id"))
     assert not table["is_identified"].any() and table["effect"].isna().all() and np.isnan(facts["r2"])
-    alone, _ = fit_plans(rows, ("agent_id",))
+    alone, _ = fit_plans(rows, ("planner",))
     assert alone["is_identified"].all() and np.allclose(alone["effect"], fit_plans(rows)[0]["effect"])
 
 
 def test_constant_and_collinear_factors_are_not_identified_and_the_others_are():
-    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3)
+    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3)
     rows["search_think_length"], rows["plan_actionability"] = 0.0, 2 * rows["comprehensiveness"] + 1
     table, facts = fit_plans(rows)
     lost = {"search_think_length", "plan_actionability", "comprehensiveness"}
@@ -183,18 +295,35 @@ def test_constant_and_collinear_factors_are_not_identified_and_the_others_are():
 
 
 def test_a_factor_that_is_the_agents_own_is_lost_to_agent_dummies():
-    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3, n_agents=3)
-    rows["n_tool_calls"] = rows["agent_id"].map({"a0": 1.0, "a1": 2.0, "a2": 5.0})
+    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3, n_planners=3)
+    rows["n_tool_calls"] = rows["planner"].map({"a0": 1.0, "a1": 2.0, "a2": 5.0})
     assert fit_plans(rows)[0]["is_identified"].all()
-    table, _ = fit_plans(rows, ("agent_id",))
+    table, _ = fit_plans(rows, ("planner",))
     assert table.loc[~table["is_identified"], "factor"].tolist() == ["n_tool_calls"]
 
 
 def test_too_few_rows_or_a_constant_score_identify_nothing():
-    rows = simulate_plans(np.random.default_rng(5), 7, TOLD, 0.3)
+    rows = make_rows(np.random.default_rng(5), 7, TOLD, 0.3)
     assert not fit_plans(rows)[0]["is_identified"].any()
-    rows = simulate_plans(np.random.default_rng(5), 30, TOLD, 0.3).assign(score=0.0)
+    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3).assign(score=0.0)
     assert not fit_plans(rows)[0]["is_identified"].any()
+
+
+def test_below_ten_clusters_there_is_an_effect_and_no_interval():
+    rows = make_rows(np.random.default_rng(5), 40, TOLD, 0.3)
+    rows["cluster"] = [f"s{at % 9}" for at in range(40)]
+    table, facts = fit_plans(rows)
+    assert facts["n_clusters"] == 9 and table["effect"].notna().all()
+    assert table[["se", "p", "low", "high"]].isna().all(axis=None) and table["stars"].eq("").all()
+
+
+def test_inflation_grows_as_factors_go_together_and_a_constant_has_none():
+    rng = np.random.default_rng(6)
+    rows = make_rows(rng, 400, {}, 1.0).assign(n_tool_calls=1.0)
+    rows["comprehensiveness"] = rows["source_reliability"] + 0.3 * rng.normal(size=400)
+    vif = measure_inflation(rows).set_index("factor")["vif"]
+    assert np.isnan(vif["n_tool_calls"]) and vif["manager_think_length"] < 1.1
+    assert vif["comprehensiveness"] == pytest.approx(1 + 1 / 0.09, rel=0.2)
 
 
 # --- planted truth ---------------------------------------------------------------------------------------------------
@@ -202,33 +331,59 @@ def test_too_few_rows_or_a_constant_score_identify_nothing():
 
 @pytest.mark.parametrize(
     ("n", "dummies", "world"),
-    [(200, (), {}), (100, ("agent_id", "event_id"), {"n_agents": 3, "agent_sd": 0.3, "event_sd": 0.5})],
+    [(200, (), {}), (100, ("planner", "event_id"), {"n_planners": 3, "planner_sd": 0.3, "event_sd": 0.5})],
 )
 def test_planted_effects_are_covered_as_often_as_said(n, dummies, world):
-    told = measure_power([n], TOLD, 0.3, np.random.default_rng(7), n_sims=120, dummies=dummies, **world)
-    told = told.set_index("effect")
-    assert told["coverage"].between(0.90, 0.99).all(), told
-    nothing = told.loc[0.0]  # four factors x 120 simulations: standard error 0.01
-    assert 0.92 <= nothing["coverage"] <= 0.98 and 0.02 <= nothing["power"] <= 0.08
-    assert (told.loc[[0.1, -0.1], "power"] > 0.9).all()
+    rng = np.random.default_rng(7)
+    told = pd.concat([fit_plans(make_rows(rng, n, TOLD, 0.3, **world), dummies)[0] for _ in range(120)])
+    truth = told["factor"].map(TOLD).fillna(0.0)
+    held = (told["low"] <= truth) & (truth <= told["high"])
+    assert held.groupby(told["factor"]).mean().between(0.89, 0.99).all()
+    assert 0.92 <= held.mean() <= 0.98, "720 intervals: standard error 0.01"
+    assert (told.loc[truth != 0, "p"] < 0.05).mean() > 0.9 and (told.loc[truth == 0, "p"] < 0.05).mean() < 0.08
 
 
-def test_errors_grow_when_events_move_all_their_rows_together():
+def test_errors_grow_when_a_source_moves_all_its_events_together():
     rng = np.random.default_rng(8)
-    rows = simulate_plans(rng, 60, {}, 0.05, n_agents=4, event_sd=1.0)
-    rows["n_tool_calls"] = rows.groupby("event_id")["n_tool_calls"].transform("first")  # the same for a whole event
+    rows = make_rows(rng, 60, {}, 0.05, n_planners=4)
+    source = rows["event_id"].str[1:].astype(int) % 12
+    rows = rows.assign(cluster=source, score=rows["score"] + rng.normal(size=12)[source])
+    rows["n_tool_calls"] = source.map(pd.Series(rng.normal(size=12)))  # the same for all of a source
     table = fit_plans(rows)[0].set_index("factor")
-    plain = smf.ols(
-        "score ~ " + " + ".join(FACTORS), rows.assign(n_tool_calls=stats.zscore(rows["n_tool_calls"], ddof=1))
+    by_event = fit_plans(rows.assign(cluster=rows["event_id"]))[0].set_index("factor")
+    assert table.loc["n_tool_calls", "se"] > 1.5 * by_event.loc["n_tool_calls", "se"]
+
+
+def make_base(n, rng):
+    """Return earlier scores of events, five events a source (synthetic)."""
+    events = {"event_id": [f"b{at}" for at in range(n)], "cluster": [f"s{at // 5}" for at in range(n)]}
+    return pd.DataFrame(events).assign(score=rng.integers(0, 2, n).astype(float))
+
+
+def test_simulated_power_is_that_of_studies_with_the_effect_in_them():
+    rng = np.random.default_rng(9)
+    rows, base = make_rows(rng, 30, {}, 1.0, n_planners=2), make_base(200, rng)
+    told = measure_power(rows, base, [60, 200], 0.1, 0.3, np.random.default_rng(1), n_sims=50).set_index(
+        ["n", "factor"]
     )
-    assert table.loc["n_tool_calls", "se"] > 1.5 * plain.fit().bse["n_tool_calls"]
+    assert (told.loc[200, "power"] > told.loc[60, "power"] + 0.1).all() and told["alarms"].mean() < 0.12
+    planted = []
+    for _ in range(50):
+        study = simulate_plans(rng, rows, base.head(60), 0.3)
+        x = study["comprehensiveness"]
+        study["score"] += 0.1 * (x - x.mean()) / x.std()
+        planted.append(fit_plans(study)[0].set_index("factor").loc["comprehensiveness", "p"] < 0.05)
+    assert told.loc[(60, "comprehensiveness"), "power"] == pytest.approx(np.mean(planted), abs=0.2)
 
 
-def test_more_events_see_more():
-    told = measure_power([20, 120], TOLD, 0.45, np.random.default_rng(9), n_sims=60)
-    power = told[told["effect"] == 0.1].set_index("n")["power"]
-    assert power[120] > power[20] + 0.2
-    assert told.groupby("n")["r2"].first()[20] > told.groupby("n")["r2"].first()[120], "few rows flatter R2"
+def test_factors_that_go_together_have_less_power_and_too_few_sources_none():
+    rng = np.random.default_rng(10)
+    rows, base = make_rows(rng, 40, {}, 1.0, n_planners=2), make_base(60, rng)
+    rows["comprehensiveness"] = rows["source_reliability"] + 0.2 * rng.normal(size=len(rows))
+    told = measure_power(rows, base, [40, 60], 0.1, 0.3, rng, n_sims=25).set_index(["n", "factor"])
+    seen = told.loc[60, "seen"]
+    assert seen["comprehensiveness"] > 2.5 * seen["manager_think_length"]
+    assert told.loc[40, ["power", "seen"]].isna().all(axis=None), "eight sources"
 
 
 def test_effects_that_are_not_identified_are_named_and_the_rest_drawn():
@@ -238,8 +393,7 @@ def test_effects_that_are_not_identified_are_named_and_the_rest_drawn():
     assert ax.get_xlabel().endswith("not identified: trust")
 
 
-def test_power_has_a_line_an_effect():
-    power = pd.DataFrame({"n": [100, 200] * 2, "effect": [0.0, 0.0, 0.1, 0.1], "power": [0.05, 0.05, 0.4, 0.7]})
-    ax = draw_power(power, Figure().add_subplot(), [100, 200])
-    assert ax.get_legend_handles_labels()[1] == ["effect 0", "effect 0.1"]
-    assert ax.lines[1].get_ydata().tolist() == [0.4, 0.7]
+def test_power_has_a_line_a_factor_and_none_for_one_without():
+    power = pd.DataFrame({"n": [100, 200] * 2, "factor": ["n_a_b", "n_a_b", "c", "c"], "power": [0.4, 0.7, None, None]})
+    ax = draw_power(power.astype({"power": float}), Figure().add_subplot())
+    assert ax.get_legend_handles_labels()[1] == ["a b"] and ax.lines[0].get_ydata().tolist() == [0.4, 0.7]

@@ -1,22 +1,25 @@
 """What plans and the work after them explain of the score: regressions (FutureX 4.5.2, Figure 13).
 
-Errors are clustered by event; whatever the rows cannot tell apart is left out and said to be unidentified. Rows with
-known effects are made up to see which sizes of effect so many events can show.
+Errors are clustered by what events share their luck with (their source); whatever the rows cannot tell apart is left
+out and said to be unidentified. How large an effect so many events could show is simulated from the predictors as they
+are observed: criteria of one judge go together, and independent ones would promise too much.
 """
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from scipy import linalg
+from scipy import linalg, stats
 
 from helpers import papers
-from helpers.agents.research import summarize_research
+from helpers.estimates.intervals import MIN_CLUSTERS
+from helpers.estimates.pairs import measure_seen
 from helpers.estimates.regression import build_dummies
 from helpers.futurex.planning.plans import RUBRICS
-from helpers.outcomes.scores import select_headline
 from helpers.plots import draw_intervals
 
-EFFORT = ["n_tool_calls", "search_think_length", "manager_think_length"]
+WORK = {"n_calls": "n_tool_calls", "n_query_tokens": "search_think_length", "n_plan_tokens": "manager_think_length"}
+"""Columns of trials, and the factors that they are: what the searcher and the planner wrote, in tokens."""
+
 FACTORS = (
     "n_tool_calls",
     "source_reliability",
@@ -27,63 +30,70 @@ FACTORS = (
 )
 """What the paper regresses the score on, in the order of Figure 13."""
 
-LEVELS = papers.get_constant("futurex", "planning_levels")
 STAR_LEVELS = papers.get_constant("futurex", "planning_stars")
 COLUMNS = "factor is_identified effect se p low high stars".split()
 
 
-def build_rows(plans, scores, traces, outcomes, events):
-    """Return a row a plan for the regression: `FACTORS`, agent_id, event_id, score (levels 1 and 2, missing as 0).
+def build_rows(trials, plans, judged, matrix, clusters):
+    """Return a row a plan for the regression: `FACTORS`, planner, event_id, cluster, score (a missing forecast as 0).
 
-    `plans`: plan_id, run_id, event_id, agent_id; `scores`: a judge's table plan x criterion; `outcomes`: the scores
-    table. Raises ValueError for a plan whose trace is no research.
+    `judged`: a judge's table plan x criterion; `matrix`: scores, event x planner; `clusters` maps an event to its own.
     """
-    steps = dict(tuple(traces.groupby(["run_id", "event_id"])))
-    effort = [summarize_research(steps[pair]) for pair in zip(plans["run_id"], plans["event_id"], strict=True)]
-    rows = pd.concat([plans.reset_index(drop=True), pd.DataFrame(effort, columns=EFFORT)], axis=1)
-    rows = rows.merge(scores[list(RUBRICS)], left_on="plan_id", right_index=True, how="left")
-    headline = select_headline(outcomes, events[events["level"].isin(LEVELS)])
-    score = headline[["run_id", "event_id", "score_imputed"]].rename(columns={"score_imputed": "score"})
-    return rows.merge(score, on=["run_id", "event_id"], how="inner")
+    work = trials.rename(columns={"arm": "planner"} | WORK)[["event_id", "planner", *WORK.values()]]
+    rows = plans[["plan_id", "planner", "event_id"]].merge(work, on=["event_id", "planner"], validate="one_to_one")
+    rows = rows.join(judged[list(RUBRICS)], on="plan_id")
+    score = matrix.stack().rename("score").rename_axis(["event_id", "planner"])
+    rows = rows.join(score, on=["event_id", "planner"])
+    rows["cluster"] = rows["event_id"].map(clusters)
+    return rows.astype(dict.fromkeys([*FACTORS, "score"], float))
 
 
 def fit_plans(rows, dummies=(), factors=FACTORS):
-    """Regress scores on z-scored factors, with dummies of agent_id and event_id on request (FutureX 4.5.2, Figure 13).
+    """Regress scores on z-scored factors, with dummies of planner and event_id on request (FutureX 4.5.2, Figure 13).
 
     Returns the factors' table and the fit's facts. Table: factor, is_identified, effect (score a standard deviation),
-    se clustered by event (CR1), p, low, high (t, G - 1 degrees of freedom), stars. Blank where a factor is not
-    identified: it is constant, others or the dummies add up to it, or no degree of freedom is left. Event dummies are
-    taken out by the events' means; nested in the clusters, they do not count in the errors' factor, and an event with
-    one row says nothing beside them. Facts: n, n_events, n_coefs (dummies included), r2, r2_chance (expected when
-    nothing matters: (coefficients - 1) / (n - 1)), r2_adjusted. Rows with a blank are left out.
+    se clustered by `cluster` (CR1), p, low, high (t, G - 1 degrees of freedom; blank below `MIN_CLUSTERS`), stars.
+    Blank where a factor is not identified: it is constant, others or the dummies add up to it, or no degree of freedom
+    is left. Event dummies are taken out by the events' means; nested in the clusters, they do not count in the errors'
+    factor, and an event with one row says nothing beside them. Facts: n, n_events, n_clusters, n_coefs (dummies
+    included), r2, r2_chance (expected when nothing matters: (coefficients - 1) / (n - 1)), r2_adjusted. Rows with a
+    blank are left out.
     """
     rows = rows.dropna(subset=[*factors, "score"])
     within = "event_id" in dummies
     if within:
         rows = rows[rows.groupby("event_id")["event_id"].transform("size") > 1]
     rows = rows.reset_index(drop=True)
-    x, y, event = rows[list(factors)], rows["score"], rows["event_id"]
-    x = ((x - x.mean()) / x.std().replace(0, np.nan)).fillna(0.0)
-    if "agent_id" in dummies and rows["agent_id"].nunique() > 1:
-        x = x.join(build_dummies(rows, ("agent_id",)))
+    x, y, event = scale(rows[list(factors)]), rows["score"], rows["event_id"]
+    if "planner" in dummies and rows["planner"].nunique() > 1:
+        x = x.join(build_dummies(rows, ("planner",)))
     if within:
         x, y = (part - part.groupby(event).transform("mean") for part in (x, y))
     else:
         x = x.assign(const=1.0)
     x, identified = keep_identified(x)
-    n, n_events = len(rows), event.nunique()
+    n, n_events, n_clusters = len(rows), event.nunique(), rows["cluster"].nunique()
     n_coefs = x.shape[1] + within * n_events
-    facts = {"n": n, "n_events": n_events, "n_coefs": n_coefs, "r2": np.nan, "r2_chance": np.nan, "r2_adjusted": np.nan}
+    facts = {"n": n, "n_events": n_events, "n_clusters": n_clusters, "n_coefs": n_coefs}
+    facts |= {"r2": np.nan, "r2_chance": np.nan, "r2_adjusted": np.nan}
     table = pd.DataFrame({"factor": factors, "is_identified": [name in identified for name in factors]})
-    if n <= n_coefs or n_events < 2 or rows["score"].nunique() < 2:
+    if n <= n_coefs or n_clusters < 2 or rows["score"].nunique() < 2:
         return table.assign(is_identified=False).reindex(columns=COLUMNS), facts
-    fit = sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(event)[0]}, use_t=True)
+    groups = pd.factorize(rows["cluster"])[0]
+    fit = sm.OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
     part = pd.DataFrame({"effect": fit.params, "se": fit.bse, "p": fit.pvalues})
     part[["low", "high"]] = fit.conf_int()
+    if n_clusters < MIN_CLUSTERS:
+        part[["se", "p", "low", "high"]] = np.nan
     part["stars"] = part["p"].map(mark_stars)
     r2, chance = 1 - fit.ssr / ((rows["score"] - rows["score"].mean()) ** 2).sum(), (n_coefs - 1) / (n - 1)
     facts |= {"r2": r2, "r2_chance": chance, "r2_adjusted": 1 - (1 - r2) / (1 - chance)}
     return table.join(part[part.index.isin(identified)], on="factor")[COLUMNS], facts
+
+
+def scale(table):
+    """Return a table's columns as z-scores, 0 where one does not vary."""
+    return ((table - table.mean()) / table.std().replace(0, np.nan)).fillna(0.0)
 
 
 def keep_identified(x):
@@ -112,34 +122,58 @@ def mark_stars(p):
     return "*" * sum(p < level for level in STAR_LEVELS)
 
 
-def simulate_plans(rng, n_events, effects, sd, *, n_agents=1, agent_sd=0.0, event_sd=0.0):
-    """Return made-up rows for `fit_plans` whose scores follow known effects: every agent on every event.
+def measure_inflation(rows, factors=FACTORS):
+    """Return each factor's mean, sd and variance inflation: 1 / (1 - R2) of it on the others (blank: not identified).
 
-    `effects`: by factor, a score a standard deviation; `sd`: of the noise beside the agents' and the events' own.
+    >>> rows = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [1.0, 3, 2, 4], "c": 1.0})
+    >>> measure_inflation(rows, ["a", "b", "c"])["vif"].round(3).tolist()  # their correlation is 0.8
+    [2.778, 2.778, nan]
     """
-    event, agent = (part.ravel() for part in np.indices((n_events, n_agents)))
-    x = rng.normal(size=(len(event), len(FACTORS)))
-    own = agent_sd * rng.normal(size=n_agents)[agent] + event_sd * rng.normal(size=n_events)[event]
-    score = 0.5 + x @ [effects.get(name, 0.0) for name in FACTORS] + own + sd * rng.normal(size=len(x))
-    rows = pd.DataFrame(x, columns=list(FACTORS))
-    return rows.assign(event_id=[f"e{i}" for i in event], agent_id=[f"a{i}" for i in agent], score=score)
+    x = rows[list(factors)].dropna()
+    known = [name for name in factors if name in keep_identified(scale(x).assign(const=1.0))[1]]
+    vif = np.diag(np.linalg.inv(np.atleast_2d(np.corrcoef(x[known].T)))) if known else []
+    table = pd.DataFrame({"mean": x.mean(), "sd": x.std()}).rename_axis("factor")
+    return table.assign(vif=pd.Series(vif, known, dtype=float)).reset_index()
 
 
-def measure_power(sizes, effects, sd, rng, n_sims=500, dummies=(), **world):
-    """Return how often made-up effects are seen, by number of events and size of effect; `world` as `simulate_plans`.
+def simulate_plans(rng, rows, base, sd, factors=FACTORS):
+    """Return a study in which no factor matters, with predictors as observed: rows for `fit_plans`.
 
-    `power`: share of coefficients with p < 0.05 (at effect 0: false alarms); `coverage`: share of 95% intervals that
-    hold the truth; `r2`: mean R2 of the fits. Columns n, effect, power, coverage, r2.
+    Every event of `base` (event_id, cluster, score: what an earlier run had there) gets the predictors of an event
+    drawn from `rows`, those of its planners together; its scores are that earlier one and noise of standard deviation
+    `sd` a plan. So luck is shared by event and source as it truly is, and so are the predictors' correlations.
+    """
+    known = rows.dropna(subset=list(factors))
+    blocks = [part for _, part in known.groupby("event_id")]
+    parts = [blocks[at] for at in rng.integers(len(blocks), size=len(base))]
+    drawn = pd.concat(parts, ignore_index=True)
+    sizes = [len(part) for part in parts]
+    drawn["event_id"], drawn["cluster"] = (np.repeat(base[name].to_numpy(), sizes) for name in ("event_id", "cluster"))
+    return drawn.assign(score=np.repeat(base["score"].to_numpy(), sizes) + sd * rng.normal(size=len(drawn)))
+
+
+def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTORS):
+    """Return, by number of events and factor, how often its `effect` (score a standard deviation) would be seen.
+
+    Studies of the first n events of `base` are simulated (`simulate_plans`). An effect added to a score moves its own
+    coefficient by as much and no error, so one fit serves all factors. Columns n, n_clusters, factor, power, alarms
+    (share with p < 0.05 where there is no effect), seen (the smallest effect found four times in five, by the mean
+    error). Factors that are not identified, and sizes with too few clusters for a test, have blanks.
     """
     parts = []
     for n in sizes:
-        for _ in range(n_sims):
-            table, facts = fit_plans(simulate_plans(rng, n, effects, sd, **world), dummies)
-            truth = table["factor"].map(effects).fillna(0.0)
-            held = (table["low"] <= truth) & (truth <= table["high"])
-            seen = table["p"] < 0.05
-            parts.append(pd.DataFrame({"n": n, "effect": truth, "power": seen, "coverage": held, "r2": facts["r2"]}))
-    return pd.concat(parts).groupby(["n", "effect"], as_index=False).mean()
+        tables = [
+            fit_plans(simulate_plans(rng, rows, base.head(n), sd, factors), (), factors)[0] for _ in range(n_sims)
+        ]
+        found = pd.concat(tables)
+        n_clusters = base.head(n)["cluster"].nunique()
+        critical = stats.t.ppf(0.975, max(n_clusters - 1, 1))
+        z = {"alarms": found["effect"].abs() / found["se"], "power": (found["effect"] + effect).abs() / found["se"]}
+        found = found.assign(**{name: (size > critical).where(size.notna()) for name, size in z.items()})
+        part = found.astype({"power": float, "alarms": float}).groupby("factor", sort=False)[["power", "alarms", "se"]]
+        part = part.mean().reset_index()
+        parts.append(part.assign(n=n, n_clusters=n_clusters, seen=measure_seen(part["se"], n_clusters)))
+    return pd.concat(parts, ignore_index=True)["n n_clusters factor power alarms seen".split()]
 
 
 def draw_plan_effects(effects, ax, colour):
@@ -157,13 +191,15 @@ def draw_plan_effects(effects, ax, colour):
     return ax
 
 
-def draw_power(power, ax, sizes):
-    """Draw how often effects are seen against the number of events (`measure_power`); dashed: 5% false alarms."""
-    for effect, part in power.groupby("effect"):
-        ax.plot(part["n"], part["power"], marker="o", label=f"effect {effect:g}")
+def draw_power(power, ax):
+    """Draw how often an effect of each factor would be seen against the number of events; dashed: 5% false alarms."""
+    known = power.dropna(subset="power")
+    for factor, part in known.groupby("factor", sort=False):
+        ax.plot(part["n"], part["power"], marker="o", label=factor.removeprefix("n_").replace("_", " "))
     ax.axhline(0.05, color="0.3", lw=1, ls="--")
     ax.set(xscale="log", ylim=(0, 1), xlabel="events", title="Power to see an effect (simulated)")
-    ax.set_xticks(sizes, sizes)
+    ax.set_xticks(sizes := sorted(power["n"].unique()), sizes)
     ax.minorticks_off()
-    ax.legend(loc="upper left")
+    if len(known):
+        ax.legend(loc="upper left", fontsize=8)
     return ax

@@ -102,6 +102,16 @@ def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
     return pd.DataFrame(rows, columns=columns).astype({"score": float})
 
 
+COUNTED = {
+    "comprehensiveness": ("n_risks", "n_dates"),
+    "source_reliability": ("n_sources",),
+    "plan_actionability": ("n_concrete",),
+}
+"""What of `count_features` a line of a plan is quoted for."""
+
+N_QUOTED = 12
+"""Longest excerpt of a plan in Table 5, in words."""
+
 MONTH = f"(?:{'|'.join(map(str.title, MONTHS))})"
 DATE = re.compile(rf"\b(?:\d{{4}}-\d\d-\d\d|\d{{1,2}} {MONTH}(?: \d{{4}})?|{MONTH} \d{{4}})\b")
 """The forms that the rule judge counts, fewer than `calendar.find_dates` reads: other forms would be another judge."""
@@ -144,6 +154,19 @@ def count_features(question, plan):
         "n_dates": len(set(DATE.findall(plan))),
         "n_early": len(EARLY.findall(plan)),
     }
+
+
+def quote_plan(question, plan, criterion):
+    """Return at most `N_QUOTED` words of the line of a plan that has most of what the rules count for a criterion.
+
+    >>> quote_plan("How high?", "1. Think of storms.\\n2. Ask ELWIS for 3 March 2016.", "source_reliability")
+    '2. Ask ELWIS for 3 March 2016.'
+    """
+    lines = [line.strip(" *#-") for line in plan.splitlines() if len(line.split()) > 3] or [plan]
+    counts = [count_features(question, line) for line in lines]
+    most = max(range(len(lines)), key=lambda at: sum(counts[at][name] for name in COUNTED[criterion]))
+    words = lines[most].replace("**", "").split()
+    return " ".join(words[:N_QUOTED]) + " ..." * (len(words) > N_QUOTED)
 
 
 def judge_by_rules(question, plan):

@@ -18,12 +18,14 @@ from helpers.agents.prompted import Client, Transcript, constrain_answer, constr
 from helpers.agents.prompts import fill_final_line, split_question
 from helpers.agents.tools import search_web
 from helpers.estimates.agreement import READINGS
+from helpers.estimates.pairs import score
 from helpers.futurex.planning.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult, open_study
 from helpers.models.recordings import Recordings
+from helpers.outcomes.scores import select_headline
 from helpers.prompts import read_prompt
-from helpers.store import hash_text, parse_json, parse_object
+from helpers.store import dump_json, hash_text, parse_json, parse_object
 
 RUN_ID = "09b_plan_effect"
 ARMS = ("none", "own", "good", "vague", "answer")
@@ -222,6 +224,16 @@ def keep_complete(trials, run_id=RUN_ID):
     if kept.empty:
         raise LookupError(f"no event has all its replies; `make study NOTEBOOK={run_id} MINUTES=60` records some")
     return kept
+
+
+def score_trials(trials, events, answers):
+    """Return the scores of trials (FutureX 3.4.3), a missing forecast as 0: a row an event, a column an arm."""
+    known = events[events["event_id"].isin(trials["event_id"])]
+    values = [None if value is None else dump_json(value) for value in trials["value"]]
+    given = trials.assign(value=values).rename(columns={"arm": "agent_id"})
+    scores = score(known, answers, given[["event_id", "agent_id", "value", "status"]])
+    scored = select_headline(scores, known)
+    return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(columns=None)
 
 
 def measure_work(trials):

@@ -4,11 +4,23 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 
 from helpers.limits import call_within
 
 START_S = 120
 """Seconds within which a server has to be up."""
+
+
+class Server(ThreadingHTTPServer):
+    """A server with a thread a request; that a client hangs up, as one that is killed does, is no news."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Tell of an error, unless it is a closed connection."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager

@@ -1,5 +1,9 @@
 """Faults of sites come in the stated share, the same for the same seed, and not at all when switched off."""
 
+import socket
+import struct
+import time
+
 import pandas as pd
 import pytest
 import requests
@@ -165,3 +169,14 @@ def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch,
     said = capsys.readouterr().err
     assert "clemson: no page can be made of its rows" in said and "bwi.replay" in said and "brent.replay" in said
     assert "Traceback" not in said
+
+
+def test_a_client_that_hangs_up_is_no_news(capfd):
+    server = build_server({})
+    with run_server(server), socket.create_connection(server.server_address) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.send(b"GET http://a.replay/ HTTP/1.1\r\n")
+        time.sleep(0.1)
+        client.close()
+        time.sleep(0.3)
+    assert capfd.readouterr().err == ""

@@ -20,14 +20,14 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.servers import run_server
+from helpers.servers import Server, run_server
 from helpers.world.news import list_pages, read_feeds
 from helpers.world.render import RENDERERS
 from helpers.world.sources import load_sources, read_rows
@@ -217,8 +217,7 @@ def build_server(sources, misbehaviour=Misbehaviour(), port=0, *, is_open=False,
 
     It has a `token` of its own, which `run_server` puts into its address, unless it is open to anybody.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", port), Handler)
     server.misbehaviour = misbehaviour
     server.token = "" if is_open else secrets.token_hex(16)
     server.sites = Sites(sources, misbehaviour, articles)

@@ -7,11 +7,10 @@ index that is renewed now and then. A page's age is counted by the replay clock,
 import contextlib
 import secrets
 import threading
-from http.server import ThreadingHTTPServer
 
 import requests
 
-from helpers.servers import run_server
+from helpers.servers import Server, run_server
 from helpers.world.archive import Handler, parse_moment
 
 KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary", "X-Robots-Tag")
@@ -69,8 +68,8 @@ def open_cache(upstream, ttl_hours):
     """
     if ttl_hours < 0:
         raise ValueError(f"a time to live of {ttl_hours} hours; 0 is the least")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Cacher)
-    server.daemon_threads, server.block_on_close = True, False
+    server = Server(("127.0.0.1", 0), Cacher)
+    server.block_on_close = False
     server.upstream, server.ttl_s, server.copies, server.lock = upstream, 3600 * ttl_hours, {}, threading.Lock()
     server.n_requests, server.n_kept, server.token = 0, 0, secrets.token_hex(16)
     with run_server(server) as address:

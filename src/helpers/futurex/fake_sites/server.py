@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import format_datetime
 from html import escape
-from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pandas as pd
 import requests
 
 from helpers.calendar import stamp_moment
-from helpers.servers import run_server
+from helpers.servers import Server, run_server
 from helpers.store import hash_text
 from helpers.world import archive
 from helpers.world.gateway import GatewayError, read_memento
@@ -110,8 +109,8 @@ def build_fake_server(host="127.0.0.1", port=0):
     """
     if not ipaddress.ip_address(host).is_loopback:
         raise ValueError(f"{host} is not loopback: planted pages are served at 127.0.0.1 only")
-    server = ThreadingHTTPServer((host, port), Handler)
-    server.daemon_threads, server.pages, server.asked = True, {}, []
+    server = Server((host, port), Handler)
+    server.pages, server.asked = {}, []
     return server
 
 

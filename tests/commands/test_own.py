@@ -12,8 +12,8 @@ import pytest
 
 from helpers.commands import own
 from helpers.commands.main import main as run_command
+from helpers.estimates.calibration import bin_chances, list_chances
 from helpers.estimates.pairs import score
-from helpers.formats.drawings import bin_chances, list_chances
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems
 from helpers.store import locate_output, write_under

@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers.commands.main import build_parser
 from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
+from helpers.estimates.calibration import bin_chances, list_chances
 from helpers.estimates.groups import tabulate_groups
 from helpers.estimates.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
 from helpers.estimates.missing import N_TRIALS, PERCENTS, simulate_std
@@ -22,12 +23,10 @@ from helpers.estimates.regression import FACTORS, fit_factors, select_rows, tabu
 from helpers.figures import STATUSES, save_figure, use_style, write_index
 from helpers.formats.drawings import (
     MOST_DRAWN,
-    bin_chances,
     draw_chances,
     draw_effects,
     draw_growth,
     draw_panels,
-    list_chances,
     shorten_names,
 )
 from helpers.formats.folder import read_folder

@@ -5,17 +5,11 @@ Names come from a user: they are drawn as they stand, short and on one line, and
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 
-from helpers.estimates.intervals import summarize_clustered
 from helpers.plots import COLOURS, lighten, measure_reach
-from helpers.store import parse_json
 
 MOST_DRAWN = 60
 """So many agents fit on a page; of more the best are drawn, and all stand in the tables."""
-
-N_BINS = 10
-"""Bins of a reliability diagram."""
 
 
 def shorten_names(names, most=32):
@@ -92,47 +86,6 @@ def draw_panels(table, names, *, title, most=6):
     fig.supxlabel("mean score", fontsize=9)
     fig.suptitle(title, fontsize=11, x=0.01, ha="left")
     return fig
-
-
-def list_chances(events, answers, predictions):
-    """Return every probability that was given to an option, a row each: agent_id, event_id, said, hit (0 or 1).
-
-    Of two options that exclude each other one counts, the first: the other says the same again.
-    """
-    truth = answers.set_index("event_id")["value"].rename("truth")
-    known = events.set_index("event_id")[["kind", "options"]].join(truth)
-    rows = []
-    for row in predictions.join(known, on="event_id").to_dict("records"):
-        told = parse_json(row["distribution"])
-        if row["kind"] not in ("single", "multi") or not told or row["truth"] is None:
-            continue
-        right = parse_json(row["truth"])
-        options = sorted(parse_json(row["options"]) or told)
-        counted = options[:1] if row["kind"] == "single" and len(options) == 2 else options
-        hits = set(right if isinstance(right, list) else [right])
-        about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
-        rows += [about | {"said": told.get(name, 0.0), "hit": float(name in hits)} for name in counted]
-    return pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
-
-
-def bin_chances(chances, clusters, n_bins=N_BINS):
-    """Return how often what was given a probability came true, by agent and bin: a row each.
-
-    Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95% by cluster; blank
-    below ten clusters), n, n_clusters. `chances` as of `list_chances`.
-    """
-    tables = []
-    bins = (chances["said"] * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)
-    for at, part in chances.groupby(bins):
-        part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
-        wide = part.pivot(index=["event_id", "row"], columns="agent_id", values="hit")
-        own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
-        table = summarize_clustered(wide, own).rename(columns={"mean": "share"}).rename_axis("agent_id").reset_index()
-        said = part.groupby("agent_id")["said"].mean()
-        tables.append(table.assign(bin=at / n_bins, said=table["agent_id"].map(said)))
-    table = pd.concat(tables, ignore_index=True).sort_values(["agent_id", "bin"], ignore_index=True)
-    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
-    return table[["agent_id", "bin", "said", "share", "low", "high", "n", "n_clusters"]]
 
 
 def draw_chances(brier, bins, *, title):

@@ -46,7 +46,7 @@ OWN_CONSTANTS = {
     "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
     "a unit of language": "SCALES",
-    "where arithmetic ends": "MOST",
+    "where arithmetic ends": "EVEN MAD_OF_ONE MOST NONE SAME SIGNS",
     "against a fault of Python's": "N_PARSES",
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
@@ -54,6 +54,9 @@ OWN_CONSTANTS = {
     "POOL_TOLERANCE SAME_SD SAME_SHARE START TOLERANCE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""
+
+COMMON = (0.001, 1e-10, 0.55, 0.75, 1.5)
+"""Values of a paper that stand in code for other reasons, too: bounds of rounding, BM25's usual constants, a shade."""
 
 
 def read_cells(path):
@@ -106,7 +109,7 @@ def list_values():
             if not all(type(number) in (int, float) for number in given):
                 continue
             for numbers in (tuple(given), tuple(60 * number for number in given if row.name.endswith("_minutes"))):
-                if len(numbers) > 2 or len(numbers) == 1 and is_rare(numbers[0]):
+                if len(numbers) > 2 or len(numbers) == 1 and is_rare(numbers[0]) and numbers[0] not in COMMON:
                     values[numbers] = f"{key} {row.name}"
     return values
 

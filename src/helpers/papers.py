@@ -26,7 +26,7 @@ FIELDS = {
 N_PARSES = 5
 """How often a source text is parsed before Python's own error is passed on."""
 
-NOT_BUILT = ("proof_of_time", "worldreasoner")
+NOT_BUILT = ("proof_of_time",)
 """Papers whose rooms are still to come: nothing reads their constants yet but the ledger of claims."""
 
 

@@ -138,13 +138,20 @@ def test_an_incomplete_entry_is_refused(tmp_path, old, match):
 
 def test_the_registry_says_where_each_file_is_from():
     files = public.load_registry()
-    assert len(files) == 22
+    assert len(files) == 29
     derived = {name for name, entry in files.items() if "address" not in entry}
     assert derived == {
         "forecastbench/leaderboard_baseline_history.csv",
         "forecastbench/market_price_history.csv",
         "futurex_past/futurex_past_2026_01_04.csv",
+        "leaks/ai_trader_retrievals.csv",
+        "news/current_events.tar.gz",
         "proof_of_time/awards.csv",
+        "worldreasoner/market_prices.csv",
+        "worldreasoner/model_cutoffs.csv",
+        "worldreasoner/questions_with_event_cards.json",
+        "worldreasoner/results_by_condition_model.csv",
+        "worldreasoner/turning_points_authors.csv",
     }
     addresses = [entry["address"] for entry in files.values() if "address" in entry]
     assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 18

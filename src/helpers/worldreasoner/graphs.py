@@ -1,0 +1,239 @@
+"""Graphs of hindsight and of forecasts: their form, when one is valid, and reading the authors' cards (B.1, B.3).
+
+A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields. networkx holds
+it where paths are counted.
+"""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import networkx as nx
+import pandas as pd
+
+from helpers.papers import get_constant
+
+MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
+MIN_NODES = get_constant("worldreasoner", "graph_min_nodes")
+MIN_ARTICLES = get_constant("worldreasoner", "graph_min_articles")
+MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
+MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
+
+TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
+RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
+DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
+REVIEWS = ("Pending", "Approved", "Rejected", "Revised")
+SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
+"""Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
+
+
+def _describe(required, optional=(), **fields):
+    names = {name: fields.get(name, {"type": "string"}) for name in (*required, *optional)}
+    return {"type": "object", "required": list(required), "properties": names, "additionalProperties": False}
+
+
+_IDS = {"type": "array", "items": {"type": "string"}}
+_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+_DATE = {"type": ["string", "null"]}
+SCHEMA = _describe(
+    ("question_id", "outcome_id", "nodes", "edges", "impacts"),
+    outcome_id=_DATE,
+    nodes={
+        "type": "array",
+        "items": _describe(
+            ("node_id", "title", "occurred_at", "source_ids"),
+            ("description", "type", "review"),
+            occurred_at=_DATE,
+            source_ids=_IDS,
+            type={"enum": TYPES},
+            review={"enum": REVIEWS},
+        ),
+    },
+    edges={
+        "type": "array",
+        "items": _describe(
+            ("cause", "effect", "relation", "strength", "confidence"),
+            ("reasoning", "source_ids"),
+            relation={"enum": RELATIONS},
+            strength={"type": "number", "minimum": -1, "maximum": 1},
+            confidence=_SHARE,
+            source_ids=_IDS,
+        ),
+    },
+    impacts={
+        "type": "array",
+        "items": _describe(
+            ("node_id", "direction", "magnitude", "confidence"),
+            ("reasoning",),
+            direction={"enum": DIRECTIONS},
+            magnitude=_SHARE,
+            confidence=_SHARE,
+        ),
+    },
+)
+"""The form of a graph (B.1): a schema as language models can be held to."""
+
+
+def check_form(graph):
+    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the schema's form, names a
+    node twice, or names one that is not there.
+
+    >>> check_form({"question_id": "q", "outcome_id": "o", "nodes": [], "edges": [], "impacts": []})
+    Traceback (most recent call last):
+        ...
+    ValueError: graph of q: the outcome 'o' is none of its nodes
+    """
+    problems = sorted(jsonschema.Draft202012Validator(SCHEMA).iter_errors(graph), key=lambda error: error.json_path)
+    if problems:
+        raise ValueError(f"a graph is not of the form: {problems[0].json_path[2:] or 'graph'}: {problems[0].message}")
+    ids, name = [node["node_id"] for node in graph["nodes"]], f"graph of {graph['question_id']}"
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"{name}: node {next(one for one in ids if ids.count(one) > 1)!r} is there twice")
+    named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
+    named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
+    named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
+    for what, node in named:
+        if node not in ids:
+            raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
+    return graph
+
+
+def read_graphs(path):
+    """Return the graphs of a JSON file, a list of them, each checked."""
+    return [check_form(graph) for graph in json.loads(Path(path).read_text(encoding="utf-8"))]
+
+
+def write_graphs(path, graphs):
+    """Write checked graphs as JSON; the same graphs give the same bytes."""
+    text = json.dumps([check_form(graph) for graph in graphs], indent=1, sort_keys=True, ensure_ascii=False)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def correct_edges(graph):
+    """Return a graph without the edges that are too weak or too unsure to count, and these (B.3: |s| and c).
+
+    >>> edge = {"cause": "a", "effect": "o", "relation": "Prevents", "strength": -0.3, "confidence": 0.6}
+    >>> kept, left = correct_edges({"edges": [edge, edge | {"strength": 0.29}, edge | {"confidence": 0.5}]})
+    >>> len(kept["edges"]), len(left)
+    (1, 2)
+    """
+    passed = [abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE for e in graph["edges"]]
+    kept, left = ([e for e, fits in zip(graph["edges"], passed, strict=True) if fits == side] for side in (True, False))
+    return graph | {"edges": kept}, left
+
+
+def join_edges(graph):
+    """Return a graph's nodes and edges as a networkx.DiGraph."""
+    joined = nx.DiGraph()
+    joined.add_nodes_from(node["node_id"] for node in graph["nodes"])
+    joined.add_edges_from((edge["cause"], edge["effect"]) for edge in graph["edges"])
+    return joined
+
+
+def measure_depth(joined, outcome_id):
+    """Return the edges of the longest path that ends in the outcome, 0 without an outcome; the graph has no circle.
+
+    >>> measure_depth(nx.DiGraph([("a", "b"), ("b", "o"), ("a", "o"), ("o", "z")]), "o")
+    2
+    """
+    if outcome_id not in joined:
+        return 0
+    return nx.dag_longest_path_length(joined.subgraph(nx.ancestors(joined, outcome_id) | {outcome_id}))
+
+
+def check_graph(graph):
+    """Return whether a graph may serve as a reference, and why not (B.3): a row of counts, reasons and is_valid.
+
+    Edges that fail the edge test are taken out before anything is counted (`correct_edges`). Reasons: circle (edges run
+    back to where they start), order (a cause is dated after its effect, or either is undated), depth, nodes, articles,
+    edges (too few).
+    """
+    graph, left = correct_edges(check_form(graph))
+    joined, days = join_edges(graph), date_nodes(graph)
+    has_circle = not nx.is_directed_acyclic_graph(joined)
+    row = {
+        "question_id": graph["question_id"],
+        "n_nodes": len(graph["nodes"]),
+        "n_articles": len({source for node in graph["nodes"] for source in node["source_ids"]}),
+        "n_edges": len(graph["edges"]),
+        "n_removed": len(left),
+        "depth": 0 if has_circle else measure_depth(joined, graph["outcome_id"]),
+    }
+    fails = {
+        "circle": has_circle,
+        "order": any(not days[edge["cause"]] <= days[edge["effect"]] for edge in graph["edges"]),
+        "depth": row["depth"] < MIN_DEPTH,
+        "nodes": row["n_nodes"] < MIN_NODES,
+        "articles": row["n_articles"] < MIN_ARTICLES,
+        "edges": row["n_edges"] < 1,
+    }
+    reasons = [name for name, is_so in fails.items() if is_so]
+    return row | {"reasons": " ".join(reasons), "is_valid": not reasons}
+
+
+def date_nodes(graph):
+    """Return the moment of each node as a number of days since 1970, NaN where undated."""
+    at = pd.to_datetime(
+        pd.Series({node["node_id"]: node["occurred_at"] for node in graph["nodes"]}, dtype=object),
+        utc=True,
+        format="mixed",
+    )
+    return ((at - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).astype(float)
+
+
+def tabulate_nodes(graphs):
+    """Return the nodes of graphs as a table, for matching and pressure: a row a node.
+
+    Columns question_id, node_id, text (title and description), day, is_outcome, sign, magnitude, confidence, impact
+    (magnitude times confidence; of several records the largest), blank without a record.
+    """
+    rows = []
+    for graph in graphs:
+        days, impacts = date_nodes(graph), {}
+        for record in sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"]):
+            impacts[record["node_id"]] = record
+        for node in graph["nodes"]:
+            about = impacts.get(node["node_id"])
+            row = {"question_id": graph["question_id"], "node_id": node["node_id"], "day": days[node["node_id"]]}
+            row |= {"text": f"{node['title']}. {node.get('description', '')}"}
+            row |= {"is_outcome": node["node_id"] == graph["outcome_id"]}
+            found = (SIGNS[about["direction"]], about["magnitude"], about["confidence"]) if about else (None,) * 3
+            rows.append(row | dict(zip(("sign", "magnitude", "confidence"), found, strict=True)))
+    columns = "question_id node_id text day is_outcome sign magnitude confidence".split()
+    table = pd.DataFrame(rows, columns=columns).astype({"sign": float, "magnitude": float, "confidence": float})
+    return table.assign(impact=table["magnitude"] * table["confidence"])
+
+
+# --- the authors' cards ----------------------------------------------------------------------------------------------
+
+
+def read_cards(questions):
+    """Return the authors' questions with event cards (questions_with_event_cards.json) as graphs of the same form.
+
+    Cards have no edges and no outcome node. An impact on the answer No is turned, so that all signs are towards Yes;
+    on an option of several it stays, and is towards that option.
+
+    >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
+    >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
+    >>> read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
+    'Negative'
+    """
+    return [check_form(_read_question(question)) for question in questions]
+
+
+def _read_question(question):
+    turned = {"Positive": "Negative", "Negative": "Positive"}
+    nodes, impacts = [], []
+    for card in question["events"]:
+        source = [card["source_url"]] if card.get("source_url") else []
+        node = {"node_id": card["id"], "title": card["title"], "occurred_at": card["date"] or None}
+        nodes.append(node | {"source_ids": source, "description": card.get("description") or ""})
+        nodes[-1]["review"] = card["status"].capitalize()
+        if card["impact"]:
+            record = card["impact"]
+            direction = record["direction"].capitalize()
+            if record["affects"].startswith("No - "):
+                direction = turned.get(direction, direction)
+            impact = {"node_id": card["id"], "direction": direction, "reasoning": record.get("reasoning") or ""}
+            impacts.append(impact | {name: record[name] for name in ("magnitude", "confidence")})
+    return {"question_id": question["id"], "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}

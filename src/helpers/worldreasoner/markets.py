@@ -1,0 +1,209 @@
+"""Hindsight against a prediction market: causal pressure, price moves, turning points, and skill beside the price.
+
+WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a number of days, with its fraction) and
+price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Yes.
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.estimates.agreement import correlate
+from helpers.estimates.intervals import summarize_clustered
+from helpers.papers import get_constant
+from helpers.worldreasoner.conditions import name_stage
+
+MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
+MIN_MOVE = get_constant("worldreasoner", "local_move_min")
+N_SEGMENT = get_constant("worldreasoner", "turning_point_points")
+GAP_HOURS = get_constant("worldreasoner", "turning_point_hours")
+CUT = get_constant("worldreasoner", "binary_cut")
+
+SAME = 1e-9
+"""Prices this near are the same."""
+MAD_OF_ONE = 0.6745
+"""Median distance from the median of a normal variable of standard deviation 1."""
+
+
+def measure_pressure(nodes):
+    """Return the causal pressure after each dated event with an impact: question_id, node_id, day, push, pressure.
+
+    A push is sign times magnitude times confidence; pressure is their sum so far, by date (Appendix D).
+
+    >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["b", "a"], "day": [2.0, 1.0], "sign": [-1, 1]})
+    >>> measure_pressure(nodes.assign(impact=[0.5, 0.2]))[["node_id", "pressure"]].values.tolist()
+    [['a', 0.2], ['b', -0.3]]
+    """
+    known = nodes[nodes["impact"].notna() & nodes["day"].notna()]
+    known = known.sort_values(["question_id", "day", "node_id"], kind="stable", ignore_index=True)
+    table = known[["question_id", "node_id", "day"]].assign(push=known["sign"] * known["impact"])
+    return table.assign(pressure=table.groupby("question_id")["push"].cumsum())
+
+
+def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
+    """Return the price's move around each dated event that pushes one way.
+
+    Columns question_id, node_id, day, sign, before, after, move, is_usable, agrees (the move has the event's sign). The
+    nearest prices within `days` before and after the event, its own moment included, make the move; it is usable
+    from `least` on (the authors' rule). Where no price is that near, before or after is blank.
+
+    >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["a"], "day": [5.0], "sign": [1], "impact": [0.5]})
+    >>> prices = pd.DataFrame({"question_id": "q", "day": [3.0, 4.0, 7.0], "price": [0.9, 0.40, 0.45]})
+    >>> measure_moves(nodes, prices)[["move", "is_usable", "agrees"]].round(2).values.tolist()
+    [[0.05, True, True]]
+    """
+    pushes = measure_pressure(nodes)
+    pushes = pushes[pushes["push"] != 0].assign(sign=lambda table: np.sign(table["push"]))
+    table = pushes[["question_id", "node_id", "day", "sign"]].astype({"day": float}).sort_values("day", kind="stable")
+    known = _order_prices(prices)
+    for side, name in (("backward", "before"), ("forward", "after")):
+        about = {"on": "day", "by": "question_id", "direction": side, "tolerance": float(days)}
+        table = pd.merge_asof(table, known.rename(columns={"price": name}), **about)
+    move = table["after"] - table["before"]
+    table = table.assign(move=move, is_usable=move.abs() >= least - SAME, agrees=np.sign(move) == table["sign"])
+    return table.sort_values(["question_id", "day", "node_id"], kind="stable", ignore_index=True)
+
+
+def _order_prices(prices):
+    return prices[["question_id", "day", "price"]].astype({"day": float}).sort_values("day", kind="stable")
+
+
+def compare_direction(nodes, prices):
+    """Return, by question with pressure and prices, whether the two end the same way and how they go together.
+
+    Columns question_id, n_events, pressure (at the end), change (of the price, last minus first), is_comparable
+    (neither is 0), agrees, correlation (Pearson's over the days with a price, pressure carried forward from 0; blank
+    where either does not vary or fewer than three days have a price).
+
+    >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["a"], "day": [2.0], "sign": [1], "impact": [0.5]})
+    >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0, 3.0], "price": [0.3, 0.4, 0.6]})
+    >>> compare_direction(nodes, prices)[["agrees", "correlation"]].round(3).values.tolist()
+    [[True, 0.756]]
+    """
+    pushes, rows = measure_pressure(nodes), []
+    own = dict(list(prices.sort_values("day", kind="stable").groupby("question_id")))
+    for question, part in pushes.groupby("question_id", sort=True):
+        if question not in own:
+            continue
+        known = own[question]
+        daily = known.assign(date=np.floor(known["day"])).groupby("date")["price"].last()
+        pressure = np.concatenate([[0.0], part["pressure"]])[
+            np.searchsorted(np.floor(part["day"].to_numpy()), daily.index.to_numpy(), side="right")
+        ]
+        change, end = known["price"].iloc[-1] - known["price"].iloc[0], part["pressure"].iloc[-1]
+        ok = abs(change) > SAME and abs(end) > SAME
+        row = {"question_id": question, "n_events": len(part), "pressure": end, "change": change, "is_comparable": ok}
+        row["agrees"] = bool(ok and np.sign(change) == np.sign(end))
+        row["correlation"] = float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# --- turning points, lead changes ------------------------------------------------------------------------------------
+
+
+def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
+    """Return the days at which the level of a price changes: change points by PELT, oldest first (G.3.1).
+
+    Segments have a mean each and `n_least` prices or more; a further one must earn log(n) times the noise's variance
+    (BIC), the noise being that of the price's steps (median distance). Of two within `gap_hours` the earlier stays.
+    Empty with too few prices, or where none moves. Needs the package ruptures.
+
+    >>> find_turning_points(np.arange(12.0), [0.2, 0.21] * 3 + [0.8, 0.81] * 3)
+    [6.0]
+    """
+    import ruptures  # here: there is no release for every Python that the kit runs on
+
+    values = np.asarray(prices, dtype=float)
+    if len(values) < 2 * n_least or np.ptp(values) <= SAME:
+        return []
+    steps = np.diff(values)
+    noise = np.median(np.abs(steps - np.median(steps))) / MAD_OF_ONE or steps.std()
+    cost = max(np.log(len(values)) * noise**2, SAME)
+    ends = ruptures.Pelt(model="l2", min_size=n_least, jump=1).fit(values[:, None]).predict(pen=cost)
+    found = []
+    for at in ends[:-1]:
+        if not found or days[at] - found[-1] >= gap_hours / 24:
+            found.append(float(days[at]))
+    return found
+
+
+def find_lead_changes(days, prices, cut=CUT):
+    """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes" or "No").
+
+    >>> find_lead_changes([1.0, 2.0, 3.0], [0.4, 0.5, 0.45])
+    [(2.0, 'Yes'), (3.0, 'No')]
+    """
+    above = np.asarray(prices) >= cut
+    return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
+
+
+def score_alignment(moves, pairs, submissions, turning_points=None, days=MOVE_DAYS):
+    """Return how much of what the market moved with each forecast's graph names: recall and precision (G.3.1).
+
+    A hindsight event is aligned when its move is usable and agrees; with `turning_points` (question_id -> days) it must
+    also lie within `days` of one. Recall: aligned events that the graph matches, of all aligned; precision: the same,
+    of the graph's events. `pairs` as of `matching.match_events` (those kept count), `submissions` has run_id,
+    question_id and n_nodes (of the graph; 0 is left out). Columns run_id, question_id, n_aligned, recall (blank
+    without aligned events), precision.
+    """
+    aligned = moves[moves["is_usable"] & moves["agrees"]]
+    if turning_points is not None:
+        near = [
+            any(abs(day - point) <= days + SAME for point in turning_points.get(question, ()))
+            for question, day in zip(aligned["question_id"], aligned["day"], strict=True)
+        ]
+        aligned = aligned[np.array(near, dtype=bool)]
+    kept = pairs[pairs["is_kept"].astype(bool)].rename(columns={"hindsight_id": "node_id"})
+    hits = kept.merge(aligned[["question_id", "node_id"]]).groupby(["run_id", "question_id"]).size().rename("n_hit")
+    table = submissions[submissions["n_nodes"] > 0]
+    table = table[table["question_id"].isin(moves["question_id"])]
+    table = table.merge(hits, how="left", left_on=["run_id", "question_id"], right_index=True).fillna({"n_hit": 0})
+    n_aligned = table["question_id"].map(aligned.groupby("question_id").size()).fillna(0)
+    table = table.assign(n_aligned=n_aligned.astype(int), recall=table["n_hit"] / n_aligned.where(n_aligned > 0))
+    return table.assign(precision=table["n_hit"] / table["n_nodes"]).drop(columns="n_hit").reset_index(drop=True)
+
+
+# --- skill beside the price ------------------------------------------------------------------------------------------
+
+
+def price_forecasts(forecasts, prices):
+    """Return forecasts with the market's price as it stood: the last one before the forecast's moment, blank without.
+
+    `forecasts` has question_id and day; columns price and price_day are added.
+
+    >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0], "price": [0.4, 0.9]})
+    >>> price_forecasts(pd.DataFrame({"question_id": ["q"], "day": [2.0]}), prices)["price"].tolist()
+    [0.4]
+    """
+    known = _order_prices(prices).assign(price_day=lambda table: table["day"])
+    ordered = forecasts.assign(row=np.arange(len(forecasts)), day=forecasts["day"].astype(float))
+    ordered = ordered.sort_values("day", kind="stable")
+    table = pd.merge_asof(ordered, known, on="day", by="question_id", allow_exact_matches=False)
+    return table.sort_values("row", ignore_index=True).drop(columns="row")
+
+
+def measure_skill(forecasts, prices, clusters=None):
+    """Return each agent's Brier score beside the market's at the same moment, by stage of the question's life.
+
+    `forecasts` has agent_id, question_id, day, p (of Yes), outcome (0 or 1), opens_at, resolves_at. The baseline that
+    matters is the price: `difference` is the market's Brier score minus the agent's, in pairs (above 0: the agent is
+    better), with its 95% interval by cluster (a question by default); `skill` 1 minus their quotient. Columns agent_id,
+    stage (all first), brier, market, difference, low, high, n, n_clusters, skill. Forecasts without an earlier price
+    are left out.
+    """
+    table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
+    ends = zip(table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True)
+    table = table.assign(stage=[name_stage(opens, closes, [day])[0] for opens, closes, day in ends])
+    table = table.assign(brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2)
+    table = table.assign(difference=table["market"] - table["brier"])
+    parts = [("all", table), *((name, part) for name, part in table.groupby("stage", sort=True))]
+    rows = []
+    for stage, part in parts:
+        wide = part.pivot_table("difference", "question_id", "agent_id", aggfunc="mean")
+        found = summarize_clustered(wide, clusters)[["mean", "low", "high", "n", "n_clusters"]]
+        means = part.groupby(["agent_id", "question_id"])[["brier", "market"]].mean().groupby(level=0).mean()
+        rows.append(found.rename(columns={"mean": "difference"}).join(means).rename_axis("agent_id").reset_index())
+        rows[-1].insert(1, "stage", stage)
+    table = pd.concat(rows, ignore_index=True)
+    table["skill"] = 1 - table["brier"] / table["market"].where(table["market"] > 0)
+    return table["agent_id stage brier market difference low high n n_clusters skill".split()]

@@ -1,0 +1,294 @@
+"""Which events of hindsight a forecast's graph names: text and date together, one to one (WorldReasoner F.3, B.4).
+
+Similarity is 0.6 BM25, turned round and scaled to [0, 1], and 0.4 token F1. Where the paper is silent the authors' code
+decides (data/papers/worldreasoner.toml says on what), and what the paper allows as well is a switch of `Rules`.
+All forecast events of a question are set against all its hindsight events at once, as matrices.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix, issparse
+
+from helpers.papers import get_constant
+
+WEIGHT_BM25 = get_constant("worldreasoner", "match_bm25_weight")
+WEIGHT_F1 = get_constant("worldreasoner", "match_f1_weight")
+THRESHOLD = get_constant("worldreasoner", "match_threshold")
+SEMANTIC_THRESHOLD = get_constant("worldreasoner", "semantic_threshold")
+DAYS = get_constant("worldreasoner", "match_days")
+K1, B = get_constant("worldreasoner", "bm25_k1"), get_constant("worldreasoner", "bm25_b")
+N_CANDIDATES = get_constant("worldreasoner", "bm25_candidates")
+MIN_LENGTH = get_constant("worldreasoner", "min_token_length")
+STOP_WORDS = frozenset(word.encode() for word in get_constant("worldreasoner", "stop_words"))
+N_KEYS = get_constant("worldreasoner", "n_key_events")
+MIN_IMPACT = get_constant("worldreasoner", "key_event_min_impact")
+
+LETTERS = bytes(at if chr(at) in "0123456789abcdefghijklmnopqrstuvwxyz" else ord(" ") for at in range(256))
+NONE = -1e9
+"""Similarity of a pair that may not match."""
+EVEN = 1e-12
+"""Similarities this near are the same: sums in another order differ by less."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How events are matched; the defaults are the printed rule as the authors' code reads it.
+
+    scale: "largest" (over the question's hindsight events) or "self" (BM25 of the hindsight event with itself).
+    is_multiset: token F1 counts repeated words. is_undated_free: an undated event matches at any date. days: None for
+    no date gate. n_candidates: None lets all pairs go on.
+    """
+
+    scale: str = "largest"
+    is_multiset: bool = False
+    is_undated_free: bool = False
+    days: float | None = DAYS
+    threshold: float = THRESHOLD
+    n_candidates: int | None = N_CANDIDATES
+
+
+PRINTED = Rules()
+
+
+def split_words(text):
+    """Return the words of a text that count: letters and digits in lower case, three or more, no stop words.
+
+    >>> split_words("The Fed's cut, for 2025: 25 bps")
+    ['fed', 'cut', '2025', 'bps']
+    """
+    words = text.lower().encode("ascii", "replace").translate(LETTERS).split()
+    return [word.decode() for word in words if len(word) >= MIN_LENGTH and word not in STOP_WORDS]
+
+
+def count_words(texts):
+    """Return how often each text has each word (texts x words), as a sparse matrix; words as of `split_words`.
+
+    >>> count_words(["rain, rain", "sun and rain"]).toarray().tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
+    lists = [text.lower().encode("ascii", "replace").translate(LETTERS).split() for text in texts]
+    sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    codes, words = pd.factorize(np.array([word for words in lists for word in words], dtype=object))
+    counts = np.array([len(word) >= MIN_LENGTH and word not in STOP_WORDS for word in words], dtype=bool)
+    places = np.cumsum(counts) - 1
+    is_kept = counts[codes] if len(codes) else np.zeros(0, dtype=bool)
+    rows = np.repeat(np.arange(len(lists)), sizes)[is_kept]
+    shape = (len(lists), int(counts.sum()))
+    return csr_matrix((np.ones(len(rows)), (rows, places[codes[is_kept]])), shape=shape)
+
+
+def match_events(hindsight, forecasts, rules=PRINTED, features=None):
+    """Return the pairs of forecast and hindsight events that match in text and date, the best first.
+
+    `hindsight` has question_id, node_id, text, day (a number of days; NaN where undated) and is_outcome: the outcome
+    counts as a document, and matches nothing. `forecasts` has run_id, question_id, node_id, text, day. `features` is a
+    pair with a row a hindsight and a forecast event: their `count_words`, where these are known already, or arrays of
+    meaning (embeddings); similarity is then the cosine, all pairs go on, and the threshold should be
+    `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap (days), is_kept:
+    chosen one to one, the most similar first, then by smaller gap and id. The others serve the existential bound.
+
+    >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "text": ["rates cut"], "day": 9.0, "is_outcome": 0})
+    >>> said = seen.assign(run_id="r", node_id="f", text="rates are cut", day=2.0)
+    >>> match_events(seen, said)[["similarity", "gap", "is_kept"]].round(2).values.tolist()  # 0.6 + 0.4 * 2 * 2 / 5
+    [[0.92, 7.0, True]]
+    """
+    if rules.scale not in ("largest", "self"):
+        raise ValueError(f"BM25 is scaled by the largest or by the self score, not by {rules.scale!r}")
+    forecasts, hindsight = (
+        part.reset_index(drop=True).sort_values(keys, kind="stable")
+        for part, keys in ((forecasts, ["question_id", "run_id"]), (hindsight, ["question_id"]))
+    )
+    if features is None:
+        counts = count_words([*hindsight["text"], *forecasts["text"]])
+        features = counts[: len(hindsight)], counts[len(hindsight) :]
+    else:
+        features = features[0][hindsight.index.to_numpy()], features[1][forecasts.index.to_numpy()]
+    runs, run_names = pd.factorize(forecasts["run_id"])
+    own = hindsight.groupby("question_id").indices  # places, not labels
+    found = []
+    for question, at in forecasts.groupby("question_id").indices.items():
+        if question not in own:
+            continue
+        other, groups = own[question], pd.factorize(runs[at])[0]
+        like = compare_texts(features[0][other], features[1][at], groups, rules)
+        like[:, hindsight["is_outcome"].to_numpy(dtype=bool)[other]] = NONE
+        gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
+        passed = (like >= rules.threshold - EVEN) & _pass_dates(gap, rules)
+        first, second = np.nonzero(passed)
+        found.append((at[first], other[second], like[passed], gap[passed]))
+    rows = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, int)] * 2 + [[], []]
+    table = pd.DataFrame({"similarity": rows[2], "gap": rows[3]}).assign(
+        run_id=run_names[runs[rows[0]]] if len(rows[0]) else [],
+        question_id=forecasts["question_id"].to_numpy()[rows[0]],
+        hindsight_id=hindsight["node_id"].to_numpy()[rows[1]],
+        forecast_id=forecasts["node_id"].to_numpy()[rows[0]],
+    )
+    return choose_pairs(table)
+
+
+def _pass_dates(gap, rules):
+    if rules.days is None:
+        return np.ones_like(gap, dtype=bool)
+    return np.where(np.isnan(gap), rules.is_undated_free, gap <= rules.days + EVEN)
+
+
+def compare_texts(hindsight, forecasts, groups, rules=PRINTED):
+    """Return the similarity of each forecast event (rows) with each hindsight event of a question (columns).
+
+    `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it is then; `groups`
+    is the run of each forecast event as a code from 0; events of a run stand together.
+    """
+    if not issparse(hindsight):
+        one, two = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts))
+        return two @ one.T
+    lengths = _measure_lengths(hindsight, forecasts)
+    known = np.unique(hindsight.indices)  # a word that hindsight does not use adds to nothing but a length
+    one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
+    f1 = _score_f1(one, two, lengths, rules.is_multiset)
+    one, two = (one > 0).astype(float), (two > 0).astype(float)
+    if rules.scale == "self":
+        bm25 = _score_by_self(one, two, lengths, groups)
+    else:
+        bm25 = two @ _weigh_words(one, lengths[0]).T
+        most = bm25.max(axis=1, keepdims=True, initial=0.0)
+        bm25 = np.divide(bm25, most, out=np.zeros_like(bm25), where=most > 0)
+    like = WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1
+    if rules.n_candidates is not None:
+        like[~_pick_candidates(one, two, lengths[1], groups, rules.n_candidates)] = NONE
+    return like
+
+
+def _measure_lengths(hindsight, forecasts):
+    """Numbers of different words, and of all words, of each event."""
+    parts = [
+        (np.diff(part.indptr).astype(float), np.asarray(part.sum(axis=1)).ravel()) for part in (hindsight, forecasts)
+    ]
+    return parts[0][0], parts[1][0], parts[0][1], parts[1][1]
+
+
+def _score_f1(one, two, lengths, is_multiset):
+    if is_multiset:
+        shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two])
+        total = lengths[3][:, None] + lengths[2]
+    else:
+        shared, total = (two > 0).astype(float) @ (one > 0).astype(float).T, lengths[1][:, None] + lengths[0]
+    return np.divide(2 * shared, total, out=np.zeros_like(shared), where=total > 0)
+
+
+def _find_idf(n_with, n):
+    return np.log1p((n - n_with + 0.5) / (n_with + 0.5))
+
+
+def _scale_length(lengths, mean):
+    """BM25's factor of a word that a document of this length has once."""
+    mean = np.where(mean > 0, mean, 1.0)
+    return (K1 + 1) / (1 + K1 * (1 - B + B * lengths / mean))
+
+
+def _weigh_words(docs, lengths):
+    """What a query's word adds to the BM25 score of each document (documents x words)."""
+    idf = _find_idf(docs.sum(axis=0), len(docs))
+    return docs * idf * _scale_length(lengths, lengths.mean())[:, None]
+
+
+def _sum_runs(values, groups):
+    """Sums of rows by run (runs stand together)."""
+    return np.add.reduceat(values, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
+
+
+def _pick_candidates(one, two, lengths, groups, n):
+    """Flag, of each run, the `n` forecast events with the best BM25 score on a hindsight event as the query."""
+    sizes = np.bincount(groups)
+    idf = _find_idf(_sum_runs(two, groups), sizes[:, None].astype(float))[groups]
+    scale = _scale_length(lengths, (_sum_runs(lengths, groups) / sizes)[groups])
+    score = (two * idf) @ one.T * scale[:, None]
+    if sizes.max() <= n:
+        return np.ones_like(score, dtype=bool)
+    places = np.arange(len(groups)) - np.concatenate([[0], np.cumsum(sizes)])[groups]
+    cube = np.full((len(sizes), sizes.max(), one.shape[0]), -1.0)
+    cube[groups, places] = score
+    order = np.argsort(-np.round(cube, 12), axis=1, kind="stable")  # of equal scores the first
+    picked = np.zeros_like(cube, dtype=bool)
+    np.put_along_axis(picked, order[:, :n], True, axis=1)
+    return picked[groups, places]
+
+
+def _score_by_self(one, two, lengths, groups):
+    """BM25 of each hindsight event as the query on a forecast event, over its score on itself; idf of both graphs."""
+    sizes = np.bincount(groups)
+    idf = _find_idf(_sum_runs(two, groups) + one.sum(axis=0), (sizes + len(one))[:, None].astype(float))
+    mean = (_sum_runs(lengths[1], groups) + lengths[0].sum()) / (sizes + len(one))
+    own = idf @ one.T * _scale_length(lengths[0], mean[:, None])  # runs x hindsight events
+    score = (two * idf[groups]) @ one.T * _scale_length(lengths[1], mean[groups])[:, None]
+    own = own[groups]
+    return np.clip(np.divide(score, own, out=np.zeros_like(score), where=own > 0), 0, 1)
+
+
+def choose_pairs(pairs):
+    """Return pairs with is_kept: in each run and question one to one, by similarity, then smaller gap, then ids.
+
+    >>> pairs = pd.DataFrame({"run_id": 0, "question_id": 0, "hindsight_id": [1, 1, 2], "forecast_id": [5, 6, 5]})
+    >>> choose_pairs(pairs.assign(similarity=[0.9, 0.6, 0.8], gap=0.0))["is_kept"].tolist()
+    [True, False, False]
+    """
+    keys, sides = ["run_id", "question_id"], ["hindsight_id", "forecast_id"]
+    table = pairs.assign(rank=-pairs["similarity"].astype(float).round(12))
+    table = table.sort_values(["rank", "gap", *sides, *keys], kind="stable", ignore_index=True)
+    codes = [table.groupby([*keys, side], sort=False).ngroup().to_numpy() for side in sides]
+    free, kept = [bytearray(b"\1" * len(table)) for _ in sides], np.zeros(len(table), dtype=bool)
+    for at, (first, second) in enumerate(zip(*(code.tolist() for code in codes), strict=True)):
+        if free[0][first] and free[1][second]:
+            free[0][first] = free[1][second] = 0
+            kept[at] = True
+    return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
+
+
+# --- key events ------------------------------------------------------------------------------------------------------
+
+
+def pick_key_events(hindsight, n=N_KEYS, min_impact=0.0):
+    """Return the key events of each question: those of largest impact, at most `n` (B.4); the outcome is none.
+
+    `hindsight` has question_id, node_id, impact (magnitude times confidence, NaN without a record), day, is_outcome. Of
+    equal impacts the earlier counts, then the id. The authors' code asks for an impact of `MIN_IMPACT`: a switch.
+
+    >>> table = pd.DataFrame({"node_id": list("abc"), "impact": [0.5, None, 0.5], "day": [2, 0, 1.0]})
+    >>> pick_key_events(table.assign(question_id="q", is_outcome=False), n=1)["node_id"].tolist()
+    ['c']
+    """
+    known = hindsight[(hindsight["impact"] >= min_impact) & ~hindsight["is_outcome"].astype(bool)]
+    known = known.assign(rank=-known["impact"].round(12))
+    order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable", na_position="last")
+    return order.groupby("question_id", sort=False).head(n).drop(columns="rank").reset_index(drop=True)
+
+
+def score_recall(keys, pairs, submissions):
+    """Return key-event recall of each submission: n_key, recall (one to one), bound (any match), has_graph.
+
+    `submissions` has run_id, question_id and has_graph. A question without key events is left out. Where no graph was
+    submitted, recall is blank: `average_recall` takes it as 0 and leaves it out.
+    """
+    n_key = keys.groupby("question_id").size().rename("n_key")
+    table = submissions.merge(n_key, left_on="question_id", right_index=True)
+    hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
+    by = ["run_id", "question_id"]
+    for name, rows in (("recall", hit[hit["is_kept"].astype(bool)]), ("bound", hit)):
+        found = rows.groupby(by)["hindsight_id"].nunique().rename(name)
+        table = table.merge(found, how="left", left_on=by, right_index=True)
+        table[name] = (table[name].fillna(0) / table["n_key"]).where(table["has_graph"].astype(bool))
+    return table.reset_index(drop=True)
+
+
+def average_recall(table):
+    """Return mean recall and bound with what has no graph left out, and as 0: a row a reading.
+
+    >>> table = pd.DataFrame({"recall": [0.4, None], "bound": [0.6, None]})
+    >>> average_recall(table)[["recall", "bound", "n"]].values.tolist()
+    [[0.4, 0.6, 1.0], [0.2, 0.3, 2.0]]
+    """
+    kept = table[table["recall"].notna()]
+    parts = {"left out": kept, "zero": table.fillna({"recall": 0.0, "bound": 0.0})}
+    rows = [(name, part["recall"].mean(), part["bound"].mean(), len(part)) for name, part in parts.items()]
+    return pd.DataFrame(rows, columns=["no graph", "recall", "bound", "n"])

@@ -1,0 +1,219 @@
+"""Outcome and evidence: accuracy by type, Brier and log scores, source precision (WorldReasoner Appendix F.1, F.2).
+
+A missing forecast is wrong for accuracy and left out of Brier and log score; every mean stands beside its n.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from helpers.estimates.intervals import summarize_clustered
+from helpers.outcomes import scores
+from helpers.papers import get_constant
+from helpers.store import parse_json
+
+CUT = get_constant("worldreasoner", "binary_cut")
+CLIP = get_constant("worldreasoner", "log_clip")
+CLIP_WIDE = get_constant("worldreasoner", "log_clip_wide")
+
+TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "date": "timeframe"}
+"""Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
+BINARY = ({"Yes", "No"},)
+CATEGORICAL = ("binary", "multiple choice")
+METRICS = ("accuracy", "brier", "log", "log_wide", "brier_full")
+
+
+def name_type(kind, options=None):
+    """Return the paper's type of an event: binary, multiple choice, quantity or timeframe; None for other kinds.
+
+    >>> name_type("single", {"A": "Yes", "B": "No"}), name_type("single", {"A": "x", "B": "y"}), name_type("date")
+    ('binary', 'multiple choice', 'timeframe')
+    """
+    if kind == "single":
+        return CATEGORICAL[0] if options and set(options.values()) in BINARY else CATEGORICAL[1]
+    return TYPES.get(kind)
+
+
+def read_probability(answer, confidence):
+    """Return P(Yes) of a stored answer and its confidence, and whether they contradict each other.
+
+    The hard prediction follows P(Yes): who answers Yes with 0.3 is read as a No, and flagged.
+
+    >>> read_probability("Yes", 0.8), read_probability("No", 0.75), read_probability("Yes", 0.3)
+    ((0.8, False), (0.25, False), (0.3, True))
+    """
+    if not 0 <= confidence <= 1:
+        raise ValueError(f"a confidence lies between 0 and 1, this one is {confidence}")
+    p = confidence if answer == "Yes" else 1 - confidence
+    return p, (p >= CUT) != (answer == "Yes")
+
+
+def score_brier(p, is_right):
+    """Return the Brier score of the probability given to what was chosen; of several options the reduced one (F.1).
+
+    Of a yes/no question it is (P(Yes) - outcome) squared, whichever was chosen.
+
+    >>> round(score_brier(0.8, True), 4), round(score_brier(0.8, False), 4)
+    (0.04, 0.64)
+    """
+    return (p - float(is_right)) ** 2
+
+
+def score_log(p, is_right, clip=CLIP):
+    """Return the natural log of the probability given to the outcome, held `clip` away from 0 and 1 (F.1).
+
+    >>> round(score_log(0.8, True), 3), round(score_log(0.8, False), 3), round(score_log(1.0, False, 0.001), 3)
+    (-0.223, -1.609, -6.908)
+    """
+    return math.log(min(max(p if is_right else 1 - p, clip), 1 - clip))
+
+
+def score_forecast(kind, value, answer, *, probability=None, distribution=None, options=None):
+    """Return the scores of one forecast: type, accuracy, brier, log, log_wide, brier_full, is_missing, is_flagged.
+
+    `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
+    is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
+    over options. Blank where a score is not defined. Raises ValueError for a kind without a type.
+
+    >>> yes_no = {"A": "Yes", "B": "No"}
+    >>> row = score_forecast("single", "A", "B", probability=0.3, options=yes_no)
+    >>> row["accuracy"], round(row["brier"], 2), row["is_flagged"]  # said Yes, but gave it 0.3: a No, and right
+    (1.0, 0.09, True)
+    >>> score_forecast("percent", 10.9, 10.0)["accuracy"], score_forecast("percent", None, 10.0)["accuracy"]
+    (1.0, 0.0)
+    """
+    name = name_type(kind, options)
+    if name is None:
+        raise ValueError(
+            f"WorldReasoner has no score for events of kind {kind!r}; there are single, {', '.join(TYPES)}"
+        )
+    row = {"type": name, "is_missing": scores.is_missing(value), "is_flagged": False}
+    row |= dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
+    if row["is_missing"]:
+        return row
+    if name not in CATEGORICAL:
+        rule = {"interval": scores.score_interval, "date": scores.score_date}.get(kind, scores.score_quantity)
+        return row | {"accuracy": rule(value, answer)}
+    return row | _score_choice(name, value, answer, probability, distribution, options)
+
+
+def _score_choice(name, value, answer, probability, distribution, options):
+    found = {}
+    if distribution:
+        found["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
+        value = max(sorted(distribution), key=distribution.get)
+        probability = distribution[value]
+    if name == "binary" and not scores.is_missing(probability):
+        yes, no = sorted(options, key=options.get, reverse=True)
+        p, found["is_flagged"] = read_probability(options[value], probability)
+        value, probability = (yes, p) if p >= CUT else (no, 1 - p)
+    right = value == answer
+    found["accuracy"] = float(right)
+    if scores.is_missing(probability):
+        return found
+    logs = {"log": score_log(probability, right), "log_wide": score_log(probability, right, CLIP_WIDE)}
+    return found | {"brier": score_brier(probability, right)} | logs
+
+
+def score_table(predictions, answers, events):
+    """Return the scores of predictions, a row each: run_id, event_id, sample, agent_id, and those of `score_forecast`.
+
+    Events without an answer, or of a kind that has no type, are left out.
+    """
+    known = events[["event_id", "kind", "options"]].merge(answers[["event_id", "value"]], on="event_id")
+    known = known.rename(columns={"value": "answer"})
+    joined, rows = predictions.merge(known[known["answer"].notna()], on="event_id"), []
+    for row in joined.to_dict("records"):
+        options = parse_json(row["options"])
+        if name_type(row["kind"], options):
+            cells = {name: _open(row.get(name)) for name in ("value", "answer", "probability", "distribution")}
+            key = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
+            rows.append(key | score_forecast(row["kind"], options=options, **cells))
+    return pd.DataFrame(rows)
+
+
+def _open(cell):
+    return parse_json(cell) if isinstance(cell, str) or scores.is_missing(cell) else cell
+
+
+def summarize_outcomes(table, clusters=None, by="agent_id"):
+    """Return means of scored forecasts by group and metric, with 95% intervals: a row a group and metric.
+
+    Columns: `by`, metric, mean, low, high, n, n_clusters. Repeats of an event are averaged first. `clusters` maps
+    events to what they share their luck with; below ten there is no interval. Metrics that nobody has are left out.
+
+    >>> table = pd.DataFrame({"agent_id": "a", "event_id": ["x", "y"], "accuracy": [1.0, 0.0], "brier": [0.04, None]})
+    >>> summarize_outcomes(table)[["metric", "mean", "n"]].values.tolist()
+    [['accuracy', 0.5, 2], ['brier', 0.04, 1]]
+    """
+    parts = []
+    for metric in [name for name in METRICS if name in table and table[name].notna().any()]:
+        wide = table.assign(value=table[metric].astype(float)).pivot_table("value", "event_id", by, aggfunc="mean")
+        found = summarize_clustered(wide, clusters).rename_axis(by).reset_index()
+        parts.append(found.assign(metric=metric)[[by, "metric", "mean", "low", "high", "n", "n_clusters"]])
+    return pd.concat(parts, ignore_index=True)
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+
+
+def measure_precision(chosen, reference):
+    """Return the share of the chosen sources that hindsight uses too; 0 when none was chosen (F.2). Repeats count once.
+
+    >>> measure_precision(["a", "b", "a"], {"a", "c"}), measure_precision([], {"a"})
+    (0.5, 0.0)
+    """
+    chosen = set(chosen)
+    return len(chosen & set(reference)) / len(chosen) if chosen else 0.0
+
+
+def score_sources(evidence, references):
+    """Return source precision of each forecast by what it cited and by what it opened: a row a forecast.
+
+    `evidence` has run_id, event_id, page_id, is_accessed and is_cited, `references` maps event_id to hindsight's
+    sources. The paper says cited in one place, cited or accessed in another, and its code takes what was accessed: so
+    there are both. Columns run_id, event_id, srcp_cited, srcp_accessed, n_cited, n_accessed.
+    """
+    rows = []
+    for (run, event), part in evidence.groupby(["run_id", "event_id"], sort=True):
+        row = {"run_id": run, "event_id": event}
+        for name in ("cited", "accessed"):
+            chosen = part.loc[part[f"is_{name}"].astype(bool), "page_id"]
+            row |= {f"srcp_{name}": measure_precision(chosen, references[event]), f"n_{name}": chosen.nunique()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# --- correctness and grounding ---------------------------------------------------------------------------------------
+
+
+def split_correct(table, columns=("recall", "srcp_cited")):
+    """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), and whether they make the whole.
+
+    Columns metric, right, wrong, gap, all, off, n, share (right).
+    `table` has accuracy (0 or 1) beside `columns`. `off` is how far the mean of all lies from share * right +
+    (1 - share) * wrong, with the share right among the rows that have the metric: 0, or the means rest on other rows.
+
+    >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0]})
+    >>> split_correct(table, ["recall"]).round(4).iloc[0, 1:5].tolist()
+    [0.3, 0.0, 0.3, 0.2]
+    """
+    rows = []
+    for name in columns:
+        known = table[table[name].notna()]
+        right = known["accuracy"] == 1
+        means = [known.loc[rows, name].mean() for rows in (right, ~right)]
+        share, whole = right.mean(), known[name].mean()
+        off = whole - mix_correct(share, *(0.0 if np.isnan(mean) else mean for mean in means))
+        rows.append((name, *means, means[0] - means[1], whole, off, len(known), share))
+    return pd.DataFrame(rows, columns="metric right wrong gap all off n share".split())
+
+
+def mix_correct(share, right, wrong):
+    """Return the mean of all from those of right and of wrong forecasts and the share right.
+
+    >>> round(mix_correct(0.644, 10.8, 8.0), 1)  # the published recall overall is 9.8
+    9.8
+    """
+    return share * right + (1 - share) * wrong

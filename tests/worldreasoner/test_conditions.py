@@ -1,0 +1,90 @@
+"""Conditions, points of a window, and the cutoff filter: edges on the day, and the paper's 525 pairs."""
+
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.worldreasoner.conditions import (
+    count_kept,
+    date_cutoffs,
+    filter_pairs,
+    list_conditions,
+    name_stage,
+    place_forecast,
+)
+
+
+def test_six_conditions_as_the_paper_lists_them():
+    table = list_conditions().set_index("condition")
+    assert table["retrieval"].tolist() == ["no", "no", "gateway", "gateway", "gateway", "open"]
+    assert table.index[table["has_graph"]].tolist() == [
+        *("Causal Simulation", "Search-Enabled Graph", "Near-Resolution", "Real-Time"),
+    ]
+    assert table.index[table["has_sources"]].tolist() == ["Search-Enabled", "Search-Enabled Graph", "Near-Resolution"]
+    assert table["as_of"].tolist() == ["midpoint"] * 4 + ["near resolution", "none"]
+    assert table["n_steps"].tolist() == [10, 25, 15, 25, 25, 25]
+
+
+@pytest.mark.parametrize(
+    ("horizon", "day"),
+    [
+        *[("Early", "2026-01-21"), ("Mid", "2026-02-20"), ("Late", "2026-03-22")],
+        *[("midpoint", "2026-02-20"), ("near resolution", "2026-04-10")],
+    ],
+)
+def test_the_points_of_a_window_of_a_hundred_days(horizon, day):
+    assert place_forecast("2026-01-01", "2026-04-11", horizon) == pd.Timestamp(day)
+
+
+def test_points_fall_on_whole_days_and_short_windows_have_few():
+    assert place_forecast("2026-01-01", "2026-01-09", "Early") == pd.Timestamp("2026-01-02")  # 1.6 days on
+    assert place_forecast("2026-01-01", "2026-01-08", "Late") == pd.Timestamp("2026-01-06"), "seven days are enough"
+    assert place_forecast("2026-01-01", "2026-01-07", "Late") is None
+    assert place_forecast("2026-01-01", "2026-01-07") == pd.Timestamp("2026-01-04")
+    assert place_forecast("2026-01-01", "2026-01-02", "near resolution") is None
+    with pytest.raises(LookupError, match="no horizon 'Soon'"):
+        place_forecast("2026-01-01", "2026-02-01", "Soon")
+
+
+def test_a_stage_ends_with_its_last_day():
+    days = ["2026-01-01", "2026-02-03", "2026-02-04", "2026-03-09", "2026-03-10", "2026-04-06", "2026-04-07"]
+    assert name_stage("2026-01-01", "2026-04-11", days) == ["Early"] * 2 + ["Mid"] * 2 + ["Late"] * 2 + ["Near"]
+
+
+def make_pairs(opens, cutoff, day="first"):
+    questions = pd.DataFrame({"question_id": range(len(opens)), "opens_at": opens})
+    return filter_pairs(questions, pd.DataFrame({"model": ["m"], "cutoff": [cutoff]}), day)
+
+
+def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_stays():
+    opens = ["2025-04-30", "2025-05-01", "2025-05-30", "2025-05-31"]
+    assert make_pairs(opens, "2025-05")["is_kept"].tolist() == [False, True, True, True]
+    assert make_pairs(opens, "2025-05", "last")["is_kept"].tolist() == [False, False, False, True]
+    assert make_pairs(opens, "2025-05-30")["is_kept"].tolist() == [False, False, True, True], "a given day stays"
+    assert make_pairs(opens, "2025-05-30", "last")["is_kept"].tolist() == [False, False, True, True]
+
+
+def test_a_model_without_a_cutoff_is_kept_and_says_so():
+    table = make_pairs(["2020-01-01"], None)
+    assert table[["is_kept", "is_filtered"]].values.tolist() == [[True, False]]
+    assert not count_kept(table)["is_filtered"].any()
+
+
+def test_what_cannot_be_filtered_is_told():
+    with pytest.raises(ValueError, match="question 1 has no start"):
+        make_pairs(["2025-01-01", None], "2025-05")
+    with pytest.raises(ValueError, match="first or the last day"):
+        date_cutoffs(["2025-05"], "middle")
+
+
+def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():
+    """120 synthetic starts: 2 before October 2023, 12 before January 2025, 52 before May 2025, 65 before 31 August."""
+    printed = papers.load_published("worldreasoner", "table7_caption_cutoffs")
+    opens = ["2023-09-30"] * 2 + ["2024-12-31"] * 10 + ["2025-04-30"] * 40 + ["2025-08-30"] * 13 + ["2025-12-01"] * 55
+    questions = pd.DataFrame({"question_id": range(120), "opens_at": opens})
+    days = printed["cutoff_year_month"].replace("2025-08", "2025-08-31")  # the day its maker names
+    models = pd.DataFrame({"model": printed["model"], "cutoff": days})
+    found = count_kept(filter_pairs(questions, models))
+    assert found["n_kept"].tolist() == printed["kept_pairs_of_120"].tolist()
+    assert found["n_excluded"].tolist() == printed["excluded_pairs"].tolist()
+    assert found["n_kept"].sum() == 108 + 108 + 68 + 68 + 118 + 55 == 525

@@ -1,0 +1,195 @@
+"""Graphs: the form, the thresholds with their reasons, self-correction, depth, and the authors' cards."""
+
+import copy
+import json
+import os
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from helpers.boards.files import MIRROR, locate_public
+from helpers.worldreasoner.graphs import (
+    check_form,
+    check_graph,
+    correct_edges,
+    date_nodes,
+    measure_depth,
+    read_cards,
+    read_graphs,
+    tabulate_nodes,
+    write_graphs,
+)
+
+needs_mirror = pytest.mark.skipif(
+    not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
+)
+
+
+def make_graph(n_nodes=10, n_articles=20, chain=3, **changes):
+    """A valid graph: a chain of `chain` edges into the outcome, other nodes beside it."""
+    ids = [f"n{at}" for at in range(n_nodes)]
+    sources = [f"s{at}" for at in range(n_articles)]
+    nodes = [
+        {
+            "node_id": name,
+            "title": f"Event {at}",
+            "occurred_at": f"2026-01-{at + 1:02}",
+            "source_ids": sources[at::n_nodes],
+        }
+        for at, name in enumerate(ids)
+    ]
+    edges = [
+        {"cause": one, "effect": two, "relation": "Causes", "strength": 0.5, "confidence": 0.8}
+        for one, two in zip(ids[:chain], ids[1 : chain + 1], strict=True)
+    ]
+    impacts = [{"node_id": "n0", "direction": "Positive", "magnitude": 0.5, "confidence": 0.8}]
+    graph = {"question_id": "q", "outcome_id": f"n{chain}", "nodes": nodes, "edges": edges, "impacts": impacts}
+    return graph | changes
+
+
+def test_a_graph_at_every_threshold_is_valid():
+    row = check_graph(make_graph())
+    assert row == {
+        **{"question_id": "q", "n_nodes": 10, "n_articles": 20, "n_edges": 3, "n_removed": 0, "depth": 3},
+        **{"reasons": "", "is_valid": True},
+    }
+
+
+@pytest.mark.parametrize(
+    ("graph", "reasons"),
+    [
+        (make_graph(n_nodes=9), "nodes"),
+        (make_graph(n_articles=19), "articles"),
+        (make_graph(chain=2), "depth"),
+        (make_graph(chain=0), "depth edges"),
+        (make_graph(outcome_id=None), "depth"),
+    ],
+)
+def test_what_falls_short_is_named(graph, reasons):
+    row = check_graph(graph)
+    assert (row["reasons"], row["is_valid"]) == (reasons, False)
+
+
+def test_articles_count_once_however_often_they_are_named():
+    graph = make_graph()
+    for node in graph["nodes"]:
+        node["source_ids"] = ["s1", "s2"]
+    assert check_graph(graph)["n_articles"] == 2
+
+
+def test_weak_and_unsure_edges_are_taken_out_before_anything_counts():
+    graph = make_graph(chain=4)
+    graph["edges"][0] |= {"strength": -0.3, "confidence": 0.6}  # at the thresholds; a negative strength is one
+    assert check_graph(graph)["n_edges"] == 4
+    graph["edges"][0] |= {"strength": -0.29}
+    graph["edges"][3] |= {"confidence": 0.59}
+    row = check_graph(graph)
+    assert (row["n_edges"], row["n_removed"], row["reasons"]) == (2, 2, "depth")
+    assert len(correct_edges(graph)[0]["nodes"]) == 10
+
+
+def test_a_circle_and_a_cause_after_its_effect_are_named():
+    graph = make_graph()
+    back = graph["edges"][0] | {"cause": "n3", "effect": "n1"}
+    row = check_graph(graph | {"edges": [*graph["edges"], back]})
+    assert row["reasons"] == "circle order depth" and row["depth"] == 0
+    weak = back | {"strength": 0.1}
+    assert check_graph(graph | {"edges": [*graph["edges"], weak]})["is_valid"], "a circle of edges that count"
+    same = copy.deepcopy(graph)
+    same["nodes"][1]["occurred_at"] = same["nodes"][0]["occurred_at"]
+    assert check_graph(same)["is_valid"], "on the same day is in order"
+    same["nodes"][1]["occurred_at"] = None
+    assert check_graph(same)["reasons"] == "order", "undated is not"
+
+
+def test_depth_is_the_longest_way_into_the_outcome():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        joined = nx.DiGraph()
+        joined.add_nodes_from(range(8))
+        joined.add_edges_from((a, b) for a in range(8) for b in range(a + 1, 8) if rng.random() < 0.3)
+        ways = [way for start in joined for way in nx.all_simple_paths(joined, start, 5) if start != 5]
+        assert measure_depth(joined, 5) == max((len(way) - 1 for way in ways), default=0)
+    assert measure_depth(nx.DiGraph(), "o") == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"colour": "red"}, "graph: Additional properties"),
+        ({"nodes": "none"}, r"nodes: 'none' is not of type"),
+        ({"outcome_id": "n99"}, "the outcome 'n99' is none of its nodes"),
+    ],
+)
+def test_what_is_not_of_the_form_is_told(change, said):
+    with pytest.raises(ValueError, match=said):
+        check_form(make_graph(**change))
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("edges", {"strength": 1.1}, r"edges\[0\].strength: 1.1 is greater"),
+        ("edges", {"relation": "Likes"}, r"edges\[0\].relation: 'Likes' is not one of"),
+        ("edges", {"cause": "n77"}, "an edge's cause 'n77'"),
+        ("impacts", {"node_id": "n77"}, "an impact's node 'n77'"),
+        ("impacts", {"magnitude": -0.1}, r"impacts\[0\].magnitude"),
+        ("nodes", {"node_id": "n1"}, "node 'n1' is there twice"),
+        ("nodes", {"type": "Rumour"}, r"nodes\[0\].type"),
+    ],
+)
+def test_a_wrong_part_is_named_with_its_place(part, change, said):
+    graph = make_graph()
+    graph[part][0] |= change
+    with pytest.raises(ValueError, match=said):
+        check_form(graph)
+
+
+def test_graphs_go_to_a_file_and_come_back(tmp_path):
+    graphs = [make_graph(), make_graph(question_id="p")]
+    write_graphs(tmp_path / "a.json", graphs)
+    assert read_graphs(tmp_path / "a.json") == graphs
+    write_graphs(tmp_path / "b.json", read_graphs(tmp_path / "a.json"))
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_dates_are_moments_in_days():
+    graph = make_graph(n_nodes=3, chain=2)
+    graph["nodes"][0]["occurred_at"] = "1970-01-02T12:00:00Z"
+    graph["nodes"][1]["occurred_at"] = "1970-01-03 08:00+08:00"
+    graph["nodes"][2]["occurred_at"] = None
+    assert date_nodes(graph).tolist()[:2] == [1.5, 2.0] and np.isnan(date_nodes(graph)["n2"])
+
+
+def test_of_several_impacts_the_largest_counts():
+    graph = make_graph()
+    graph["impacts"] += [{"node_id": "n0", "direction": "Negative", "magnitude": 0.9, "confidence": 0.5}]
+    graph["impacts"] += [{"node_id": "n1", "direction": "Mixed", "magnitude": 0.9, "confidence": 1.0}]
+    table = tabulate_nodes([graph]).set_index("node_id")
+    assert table.loc["n0", ["sign", "impact"]].tolist() == [-1.0, 0.45]
+    assert table.loc["n1", ["sign", "impact"]].tolist() == [0.0, 0.9], "mixed has no sign"
+    assert table["impact"].notna().sum() == 2 and table["is_outcome"].sum() == 1
+
+
+def test_an_impact_on_no_is_turned_towards_yes_and_one_on_an_option_is_not():
+    def read(affects, direction):
+        impact = {"direction": direction, "magnitude": 0.5, "confidence": 0.5, "affects": affects}
+        card = {"id": "e", "date": "2026-01-01", "title": "t", "source_url": "", "status": "pending", "impact": impact}
+        return read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
+
+    assert [read("No - Will it?", side) for side in ("positive", "negative", "neutral")] == [
+        *("Negative", "Positive", "Neutral"),
+    ]
+    assert read("Yes - Will it?", "positive") == read("Norway", "positive") == "Positive"
+
+
+@needs_mirror
+def test_the_authors_cards_are_read_in_the_same_form():
+    path = locate_public("worldreasoner/questions_with_event_cards.json")
+    graphs = read_cards(json.loads(path.read_text(encoding="utf-8")))
+    nodes = tabulate_nodes(graphs)
+    assert (len(graphs), len(nodes), int(nodes["impact"].notna().sum())) == (82, 1058, 483)
+    assert nodes["day"].isna().sum() == 4
+    checks = [check_graph(graph) for graph in graphs]
+    assert not any(row["is_valid"] for row in checks) and all("edges" in row["reasons"] for row in checks)

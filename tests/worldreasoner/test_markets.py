@@ -1,0 +1,172 @@
+"""Markets: pressure and moves by hand, the authors' questions with known answers, change points, skill."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.boards.files import MIRROR, locate_public
+from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
+from helpers.worldreasoner.markets import (
+    compare_direction,
+    find_lead_changes,
+    find_turning_points,
+    measure_moves,
+    measure_pressure,
+    measure_skill,
+    price_forecasts,
+    score_alignment,
+)
+
+
+def make_nodes(*rows):
+    """(day, sign, impact) of events n0, n1, ..."""
+    table = pd.DataFrame(rows, columns=["day", "sign", "impact"]).astype(float)
+    return table.assign(question_id="q", node_id=[f"n{at}" for at in range(len(rows))])
+
+
+def make_prices(*rows, question="q"):
+    return pd.DataFrame(rows, columns=["day", "price"]).astype(float).assign(question_id=question)
+
+
+def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
+    nodes = make_nodes((5, 1, 0.4), (1, -1, 0.1), (None, 1, 0.9), (3, 0, 0.7), (2, 1, None))
+    table = measure_pressure(nodes)
+    assert table["node_id"].tolist() == ["n1", "n3", "n0"]
+    assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("prices", "move", "usable"),
+    [
+        ([(9, 0.5), (11, 0.53)], 0.03, True),  # at the least move
+        ([(9, 0.5), (11, 0.529)], 0.029, False),
+        ([(7, 0.5), (13, 0.6)], 0.1, True),  # three days are near
+        ([(6.9, 0.5), (13, 0.6)], None, False),
+        ([(7, 0.5), (13.1, 0.6)], None, False),
+        ([(8, 0.2), (9, 0.5), (11, 0.6), (12, 0.9)], 0.1, True),  # the nearest ones
+        ([(9, 0.5), (10, 0.7), (11, 0.9)], 0.0, False),  # a price of that very moment is both
+        ([(9, 0.5)], None, False),
+    ],
+)
+def test_the_local_move_is_between_the_nearest_prices(prices, move, usable):
+    (row,) = measure_moves(make_nodes((10, 1, 0.5)), make_prices(*prices)).to_dict("records")
+    assert row["move"] == pytest.approx(move if move is not None else np.nan, nan_ok=True)
+    assert row["is_usable"] == usable
+
+
+def test_a_move_agrees_with_its_sign_and_what_has_none_is_left_out():
+    prices = make_prices((1, 0.5), (3, 0.4), (5, 0.6))
+    table = measure_moves(make_nodes((2, 1, 0.5), (4, 1, 0.5), (2, -1, 0.5), (4, 0, 0.5), (4, 1, 0.0)), prices)
+    assert dict(zip(table["node_id"], table["agrees"], strict=True)) == {"n0": False, "n1": True, "n2": True}
+    assert measure_moves(make_nodes((2, 1, 0.5)), prices.assign(question_id="p"))["before"].isna().all()
+
+
+def test_directions_are_compared_where_neither_is_0():
+    def compare(sign, last):
+        return compare_direction(make_nodes((2, sign, 0.5)), make_prices((1, 0.5), (2, 0.5), (3, last))).iloc[0]
+
+    assert compare(1, 0.7)["agrees"] and not compare(-1, 0.7)["agrees"] and compare(-1, 0.4)["agrees"]
+    assert not compare(1, 0.5)["is_comparable"] and not compare(0, 0.7)["is_comparable"]
+    assert np.isnan(compare(1, 0.5)["correlation"]) and np.isnan(compare(0, 0.7)["correlation"])
+    assert compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.5), question="p")).empty
+
+
+def test_pressure_counts_from_the_day_of_its_event_on():
+    prices = make_prices((1.2, 0.1), (1.8, 0.2), (2.1, 0.6), (3.0, 0.6))  # the last of a day is the day's
+    row = compare_direction(make_nodes((2.9, 1, 0.5)), prices).iloc[0]
+    assert row["correlation"] == pytest.approx(np.corrcoef([0, 0.5, 0.5], [0.2, 0.6, 0.6])[0, 1])
+    two = compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.1), (2, 0.6))).iloc[0]
+    assert np.isnan(two["correlation"]), "two days make no correlation"
+
+
+# --- turning points, alignment ---------------------------------------------------------------------------------------
+
+
+def test_planted_change_points_are_found_and_noise_is_not():
+    pytest.importorskip("ruptures", reason="no release of ruptures for this Python")
+    rng = np.random.default_rng(0)
+    levels = np.repeat([0.3, 0.6, 0.45], [30, 25, 40])
+    found = find_turning_points(np.arange(95.0), levels + rng.normal(0, 0.01, 95))
+    assert found == [30.0, 55.0]
+    still = [len(find_turning_points(np.arange(60.0), rng.normal(0.5, 0.02, 60))) for _ in range(20)]
+    assert np.mean(still) < 2
+    assert find_turning_points(np.arange(60.0), np.full(60, 0.5)) == []
+    assert find_turning_points(np.arange(9.0), np.arange(9.0)) == [], "too few for two segments"
+
+
+def test_of_two_change_points_within_six_hours_the_earlier_stays():
+    pytest.importorskip("ruptures", reason="no release of ruptures for this Python")
+    values = np.repeat([0.2, 0.5, 0.9], 8) + np.tile([0.0, 0.01], 12)
+    assert find_turning_points(np.arange(24) / 4, values) == [2.0, 4.0]
+    assert find_turning_points(np.arange(24) / 48, values) == [pytest.approx(8 / 48)]
+    assert len(find_turning_points(np.arange(24) / 32, values)) == 2, "six hours are enough"
+
+
+def test_the_lead_changes_where_the_price_crosses_one_half():
+    assert find_lead_changes([1, 2, 3, 4], [0.6, 0.7, 0.49, 0.5]) == [(3.0, "No"), (4.0, "Yes")]
+    assert find_lead_changes([1], [0.6]) == []
+
+
+def test_alignment_recall_and_precision_and_their_stricter_form():
+    nodes = make_nodes((2, 1, 0.5), (12, 1, 0.5), (22, -1, 0.5))
+    prices = make_prices((1, 0.3), (3, 0.5), (11, 0.5), (13, 0.6), (21, 0.6), (23, 0.9))  # the last goes against
+    moves = measure_moves(nodes, prices)
+    pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "hindsight_id": ["n0", "n2", "n1"], "is_kept": [1, 1, 0]})
+    runs = pd.DataFrame({"run_id": ["r", "s", "t"], "question_id": "q", "n_nodes": [4, 2, 0]})
+    table = score_alignment(moves, pairs, runs).set_index("run_id")
+    assert table.loc["r", ["n_aligned", "recall", "precision"]].tolist() == [2, 0.5, 0.25]
+    assert table.loc["s", ["recall", "precision"]].tolist() == [0.0, 0.0] and "t" not in table.index
+    near = score_alignment(moves, pairs, runs, {"q": [15.0]}).set_index("run_id")
+    assert near.loc["r", ["n_aligned", "recall"]].tolist() == [1, 0.0]
+    none = score_alignment(moves, pairs, runs, {}).set_index("run_id")
+    assert none.loc["r", "n_aligned"] == 0 and np.isnan(none.loc["r", "recall"]) and none.loc["r", "precision"] == 0.0
+
+
+# --- skill -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_price_is_the_last_one_before_the_forecast():
+    prices = make_prices((1, 0.4), (2, 0.9))
+    forecasts = pd.DataFrame({"question_id": ["q", "q", "q", "p"], "day": [2.0, 2.5, 1.0, 9.0]})
+    table = price_forecasts(forecasts, prices)
+    assert table["day"].tolist() == forecasts["day"].tolist()
+    assert table["price"].tolist() == pytest.approx([0.4, 0.9, np.nan, np.nan], nan_ok=True)
+
+
+def test_skill_is_beside_the_price_in_pairs_and_by_stage():
+    rng = np.random.default_rng(0)
+    n, start = 30, 20454  # 2026-01-01
+    truth, outcome = rng.uniform(0.1, 0.9, n), None
+    outcome = (rng.random(n) < truth).astype(float)
+    about = {"opens_at": "2026-01-01", "resolves_at": "2026-04-11", "outcome": outcome}
+    base = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)]} | about)
+    rows = [base.assign(agent_id=name, day=start + day, p=p) for day in (20, 80) for name, p in
+            (("oracle", outcome), ("half", 0.5), ("copies", truth))]  # fmt: skip
+    prices = pd.concat(
+        pd.DataFrame({"question_id": f"q{at}", "day": [start + 10.0, start + 70.0], "price": truth[at]})
+        for at in range(n)
+    )
+    table = measure_skill(pd.concat(rows), prices).set_index(["agent_id", "stage"])
+    assert table.loc[("oracle", "all"), ["brier", "skill"]].tolist() == [0.0, 1.0]
+    assert table.loc[("copies", "all"), ["difference", "skill"]].tolist() == pytest.approx([0.0, 0.0])
+    assert table.loc[("half", "Early"), "brier"] == pytest.approx(0.25) and table.loc[("half", "Late"), "n"] == n
+    assert table.loc[("half", "all"), "high"] < 0.1 and table.loc[("oracle", "all"), "low"] > 0
+    assert set(table.index.get_level_values("stage")) == {"all", "Early", "Late"}
+
+
+@pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to their folder")
+def test_the_authors_sixteen_yes_no_questions():
+    """By the authors' rule: local agreement 25 of 44, final direction 13 of 16."""
+    path = locate_public("worldreasoner/questions_with_event_cards.json")
+    questions = [row for row in json.loads(path.read_text(encoding="utf-8")) if row.get("outcome") in ("Yes", "No")]
+    prices = pd.read_csv(locate_public("worldreasoner/market_prices.csv"))
+    times = pd.to_datetime(prices["time_utc"], utc=True)
+    prices["day"] = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    nodes = tabulate_nodes(read_cards(questions))
+    moves, ends = measure_moves(nodes, prices), compare_direction(nodes, prices)
+    usable = moves[moves["is_usable"]]
+    assert (int(usable["agrees"].sum()), len(usable)) == (25, 44)
+    assert (int(ends["agrees"].sum()), int(ends["is_comparable"].sum()), len(ends)) == (13, 16, 16)

@@ -1,0 +1,160 @@
+"""Outcome and evidence scores: cases worked by hand for every type, missing forecasts, contradictions, empty lists."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.worldreasoner.scores import (
+    CLIP,
+    CLIP_WIDE,
+    measure_precision,
+    mix_correct,
+    name_type,
+    read_probability,
+    score_forecast,
+    score_log,
+    score_sources,
+    score_table,
+    split_correct,
+    summarize_outcomes,
+)
+
+YES_NO, THREE = {"A": "Yes", "B": "No"}, {"A": "x", "B": "y", "C": "z"}
+
+
+def score_binary(value, answer, probability, options=YES_NO):
+    return score_forecast("single", value, answer, probability=probability, options=options)
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "probability", "right", "brier", "flagged"),
+    [
+        ("A", "A", 0.8, 1, 0.04, False),  # P(Yes) 0.8, Yes
+        ("B", "A", 0.8, 0, 0.64, False),  # P(Yes) 0.2, Yes
+        ("B", "B", 0.7, 1, 0.09, False),
+        ("A", "B", 0.3, 1, 0.09, True),  # Yes with 0.3 is a No
+        ("B", "A", 0.3, 1, 0.09, True),  # No with 0.3 is a Yes
+        ("A", "A", 0.5, 1, 0.25, False),  # one half is Yes
+        ("B", "A", 0.5, 1, 0.25, True),  # also for who says No
+        ("B", "B", 0.5, 0, 0.25, True),
+    ],
+)
+def test_a_yes_no_forecast_follows_p_yes(value, answer, probability, right, brier, flagged):
+    row = score_binary(value, answer, probability)
+    assert (row["accuracy"], round(row["brier"], 9), row["is_flagged"]) == (right, brier, flagged)
+    assert row["log"] == pytest.approx(math.log(1 - math.sqrt(brier)))
+    turned = {"A": "B", "B": "A"}
+    other = score_binary(turned[value], turned[answer], probability, {"A": "No", "B": "Yes"})
+    assert other == pytest.approx(row, nan_ok=True), "which letter stands for Yes changes nothing"
+
+
+def test_several_options_have_the_reduced_brier_score():
+    right, wrong = (score_forecast("single", "A", a, probability=0.4, options=THREE) for a in "AB")
+    assert (right["type"], right["accuracy"], wrong["accuracy"]) == ("multiple choice", 1.0, 0.0)
+    assert right["brier"] == pytest.approx(0.36) and wrong["brier"] == pytest.approx(0.16)
+    assert right["log"] == pytest.approx(math.log(0.4)) and wrong["log"] == pytest.approx(math.log(0.6))
+
+
+def test_with_a_distribution_the_largest_is_the_choice_and_the_whole_brier_stands_beside():
+    row = score_forecast("single", "C", "A", distribution={"A": 0.5, "B": 0.3, "C": 0.2}, options=THREE)
+    assert row["accuracy"] == 1.0 and row["brier"] == pytest.approx(0.25)
+    assert row["brier_full"] == pytest.approx(0.25 + 0.09 + 0.04)
+    tied = score_forecast("single", "B", "B", distribution={"B": 0.4, "A": 0.4, "C": 0.2}, options=THREE)
+    assert tied["accuracy"] == 0.0, "of equal ones the first"
+
+
+def test_an_answer_without_a_probability_has_accuracy_alone():
+    row = score_forecast("single", "A", "A", options=YES_NO)
+    assert row["accuracy"] == 1.0 and all(math.isnan(row[name]) for name in ("brier", "log", "brier_full"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "answer", "right"),
+    [
+        ("number", 110.0, 100.0, 1),
+        ("number", 110.1, 100.0, 0),
+        ("percent", 0.0, 0.0, 1),
+        ("percent", 0.01, 0.0, 0),
+        ("interval", [90, 100], 100.0, 1),
+        ("interval", [90, 99], 100.0, 0),
+        ("date", "13 October 2016", "2016-10-13", 1),
+        ("date", "2016-10-14", "2016-10-13", 0),
+    ],
+)
+def test_quantities_intervals_and_dates(kind, value, answer, right):
+    row = score_forecast(kind, value, answer)
+    assert row["accuracy"] == right and math.isnan(row["brier"])
+    assert row["type"] == ("timeframe" if kind == "date" else "quantity")
+
+
+@pytest.mark.parametrize("kind", ["single", "number", "interval", "date"])
+def test_a_missing_forecast_is_wrong_and_has_no_probability_score(kind):
+    row = score_forecast(kind, None, "A", probability=0.9, options=YES_NO)
+    assert row["is_missing"] and row["accuracy"] == 0.0 and math.isnan(row["brier"]) and math.isnan(row["log"])
+
+
+def test_a_kind_without_a_type_and_a_wild_confidence_are_refused():
+    assert name_type("ranking") is None
+    with pytest.raises(ValueError, match="kind 'ranking'"):
+        score_forecast("ranking", ["a"], ["a"])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        read_probability("Yes", 1.2)
+
+
+def test_the_log_score_is_held_by_both_bounds():
+    assert (CLIP, CLIP_WIDE) == (1e-10, 1e-3)
+    assert score_log(1.0, False) == pytest.approx(math.log(1e-10))
+    assert score_log(1.0, False, CLIP_WIDE) == pytest.approx(math.log(1e-3))
+    row = score_binary("A", "B", 1.0)
+    assert row["log"] == pytest.approx(-23.02585) and row["log_wide"] == pytest.approx(-6.90776)
+
+
+def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
+    options = '{"A": "Yes", "B": "No"}'
+    events = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "kind": ["single", "single", "percent", "ranking"]})
+    events["options"] = [options, options, None, None]
+    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "value": ['"A"', '"B"', "10.0", '["x"]']})
+    rows = [("e1", 0, '"A"', 0.9), ("e1", 1, '"A"', 0.7), ("e2", 0, None, None), ("e3", 0, "10.5", None)]
+    predictions = pd.DataFrame(rows, columns=["event_id", "sample", "value", "probability"])
+    table = score_table(predictions.assign(run_id="r", agent_id="a", distribution=None), answers, events)
+    assert table["accuracy"].tolist() == [1.0, 1.0, 0.0, 1.0] and table["is_missing"].sum() == 1
+    found = summarize_outcomes(table).set_index("metric")
+    assert found.loc["accuracy", ["mean", "n"]].tolist() == pytest.approx([2 / 3, 3])
+    assert found.loc["brier", ["mean", "n"]].tolist() == pytest.approx([(0.01 + 0.09) / 2, 1]), "samples are averaged"
+    assert "brier_full" not in found.index
+
+
+# --- evidence, and the identity --------------------------------------------------------------------------------------
+
+
+def test_source_precision_of_what_was_cited_and_of_what_was_opened():
+    rows = [("r", "e", "p1", True, True), ("r", "e", "p2", True, False), ("r", "e", "p3", False, True)]
+    rows += [("r", "f", "p1", True, False)]
+    evidence = pd.DataFrame(rows, columns=["run_id", "event_id", "page_id", "is_accessed", "is_cited"])
+    table = score_sources(evidence, {"e": {"p1"}, "f": {"p1"}}).set_index("event_id")
+    assert table.loc["e", ["srcp_cited", "srcp_accessed"]].tolist() == [0.5, 0.5]
+    assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0]
+    assert measure_precision([], set()) == 0.0 == measure_precision(["a"], set())
+
+
+def test_the_published_means_of_right_and_wrong_forecasts_make_the_published_whole():
+    table = papers.load_published("worldreasoner", "intext_results")
+    known = table.set_index(["condition_or_row", "subset", "metric"])["value"]
+    graph = {name: float(known["Search-Enabled Graph", *name]) for name in known["Search-Enabled Graph"].index[:4]}
+    share, whole = graph["all (weighted)", "Acc"] / 100, graph["all (weighted)", "KER"]
+    mixed = mix_correct(share, graph["correct", "KER"], graph["incorrect", "KER"])
+    assert abs(mixed - whole) <= 0.05
+
+
+def test_right_and_wrong_make_the_whole_whatever_is_blank():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"accuracy": rng.integers(0, 2, 50).astype(float), "recall": rng.random(50)})
+    table.loc[::7, "recall"] = np.nan
+    found = split_correct(table, ["recall"]).iloc[0]
+    assert abs(found["off"]) < 1e-12 and found["n"] == table["recall"].notna().sum()
+    assert found["gap"] == pytest.approx(found["right"] - found["wrong"])
+    one = split_correct(table[table["accuracy"] == 1], ["recall"]).iloc[0]
+    assert np.isnan(one["wrong"]) and abs(one["off"]) < 1e-12

@@ -84,12 +84,14 @@ def find_dates(text):
     >>> [date[:3] for date in find_dates("From 2016-10-05 to October 9th, 2016, later than in Sept. 2015 or on 3 May")]
     [(2016, 10, 5), (2016, 10, 9), (2015, 9, None), (None, 5, 3)]
     """
-    found = []
+    found, taken = [], bytearray(len(text))
     for match in (match for form in DATES for match in form.finditer(text)):
-        if all(match.end() <= other.start or other.end <= match.start() for other in found):
+        start, end = match.span()
+        if not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
             part = {"year": None, "day": None} | match.groupdict()
             year, day = (part[name] and int(part[name]) for name in ("year", "day"))
-            found.append(NamedDate(year, number_month(part["month"]), day, *match.span()))
+            found.append(NamedDate(year, number_month(part["month"]), day, start, end))
     return sorted(found, key=lambda date: date.start)
 
 

@@ -1,7 +1,9 @@
 """Curation: decoys are rejected for the right reason, judges are held against planted truth, proposals are checked."""
 
 import json
+import time
 import tomllib
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -39,6 +41,7 @@ from helpers.futurex.curation.questions import (
 from helpers.models.judges import Verdict
 from helpers.questions.filters import judge_harmful, screen_event
 from helpers.store import ROOT
+from helpers.world.gateway import Page
 
 MOMENTS = [f"2016-10-{day}T00:00:00+08:00" for day in (10, 17, 24, 31)]
 PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]
@@ -129,6 +132,32 @@ def test_a_page_that_is_away_is_rejected_and_never_visited_ones_raise(sources):
         judge_page("http://nowhere.replay/", [])
     with pytest.raises(ValueError, match="kind 'dull' is unknown"):
         Decoy("dull", sources["tweet_counts"], np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("text", "content_type"),
+    [
+        ("", "text/html"),
+        (f"<p {' '.join(f'a{n}' for n in range(9000))}>9 October 2016: 3", "text/html"),
+        ("<table><tr><td>" * 90 + "9 October 2016: 3", "text/html"),
+        ("x " * 1_100_000, "application/json"),
+    ],
+    ids=["empty", "attributes", "deep", "large"],
+)
+def test_a_page_beyond_what_is_read_shows_nothing(text, content_type):
+    page = Page("p1", "http://a.replay/", MOMENTS[0], content_type, text)
+    visits = visit(SimpleNamespace(fetch=lambda *_: page), page.url, MOMENTS[:2])
+    assert [visit[1:] for visit in visits] == [(page.url, "", frozenset(), "")] * 2
+    assert judge_page(page.url, visits) == ("no_figures", "no dated figures")
+
+
+@pytest.mark.parametrize(
+    "text", ["2016-10-12 1 " * 40_000, "2016-10-12 " + "9," * 40_000 + "x"], ids=["dates", "commas"]
+)
+def test_a_long_page_of_dates_and_digits_is_read_in_its_length(text):
+    started = time.process_time()
+    find_figures(text)
+    assert time.process_time() - started < 1
 
 
 def test_a_model_sees_the_address_and_never_the_truth(candidates):

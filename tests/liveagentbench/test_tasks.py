@@ -12,12 +12,12 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from lxml import html
 from PIL import Image
 
 from helpers.figures import use_style
 from helpers.liveagentbench import files as taskset_files
 from helpers.liveagentbench import scores as study
-from helpers.liveagentbench import solvers
 from helpers.liveagentbench import tasks as taskset
 from helpers.liveagentbench.asks import compute_answer
 from helpers.liveagentbench.files import JUNK, WRITERS, build_files, share_rows
@@ -29,7 +29,7 @@ from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, li
 from helpers.liveagentbench.truths import list_truths
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
-from helpers.world.gateway import Gateway, GatewayError
+from helpers.world.gateway import Gateway, GatewayError, Page
 
 READER = Kit("reader", ("text_file", "browser"), 12)
 
@@ -257,7 +257,7 @@ def test_every_source_is_two_menus_away_and_three_where_it_lies_deep(sources):
     for root, depth in ((PORTAL, 2), (taskset.PORTALS["deep"], 3)):
         level, steps = {root}, 0
         while level & set(menus):
-            links = {link for page in level for link in solvers.html.fromstring(menus[page]).xpath("//a/@href")}
+            links = {link for page in level for link in html.fromstring(menus[page]).xpath("//a/@href")}
             level, steps = links, steps + 1
         assert steps == depth and level == {source.address for source in sources.values()}
 
@@ -304,6 +304,29 @@ def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path):
         assert run["status"] == "failed" and "cannot be read" in run["reason"]
         with pytest.raises(Unread):
             extract_text("What?", [path])
+
+
+HOSTILE = {
+    "attributes": f"<p class='menu' {' '.join(f'a{n}' for n in range(9000))}>",
+    "deep": "<table class='menu'><tr><td>" * 90,
+    "large": "<p class='menu'>" + "x " * 1_200_000,
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "empty"])
+def test_a_hostile_page_is_a_task_that_did_not_execute(name):
+    event = {"capabilities": ["browser"], "prompt": "What?", "as_of": taskset.AS_OF}
+    page = Page("p1", PORTAL, taskset.AS_OF, "text/html", HOSTILE.get(name, ""))
+    run = solve_task(READER, event, [PORTAL], lambda address, as_of: page)
+    assert run["status"] == "failed" and "the menu cannot be read" in run["reason"]
+    with pytest.raises(Unread, match="the html cannot be read"):
+        read_table(page.text.encode(), "html")
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"a": ["xy"]}', '{"a": ["' + "x" * 2_000_001 + '"]}'])
+def test_an_endpoint_that_is_none_cannot_be_read(text):
+    with pytest.raises(Unread, match="the json cannot be read"):
+        read_table(text.encode(), "json")
 
 
 def test_a_lacking_capability_is_no_failure_to_execute():

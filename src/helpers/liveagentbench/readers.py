@@ -1,6 +1,5 @@
 """What a solver can read: files, pages and pictures become rows of date, name, heading and value."""
 
-import json
 import re
 from functools import lru_cache
 from io import BytesIO, StringIO
@@ -8,19 +7,21 @@ from statistics import median
 
 import numpy as np
 import pandas as pd
-from lxml import html
+from lxml import etree
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
 from helpers.calendar import find_dates
 from helpers.liveagentbench.pictures import Unrecorded, find_words
+from helpers.world.markup import parse_html, parse_json, read_text
 
 COLUMNS = ["occurred_at", "entity", "heading", "text"]
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 LABEL = re.compile(r"(\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?)\s*(.*)")
 """A label of a mark or frame: a date or time, then a name."""
-FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, PyPdfError)
-"""What readers raise for a file that is not what its name says."""
+FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, AttributeError)
+FAULTS += (PyPdfError, etree.ParserError)
+"""What readers raise for a file that is not what its name says, or beyond the limits of `world.markup`."""
 
 
 class Unread(Exception):
@@ -78,19 +79,19 @@ def read_html(body):
     """Return the lines of cells of a page's first table, else of its ranked lists, each with the date above it."""
     if b"\x00" in body:
         raise ValueError("no text")
-    page = html.fromstring(body.decode())
-    lines = [[cell.text_content() for cell in row] for row in page.xpath("(//table)[1]//tr")]
+    page = parse_html(body.decode())
+    lines = [[read_text(cell) for cell in row] for row in page.xpath("(//table)[1]//tr")]
     for section in page.xpath("//section[.//time]"):
         time = read_dates(section.xpath("string(.//time)"))
         for item in section.xpath(".//li"):
-            cells = [part.text_content() for part in item.xpath("./span")]
+            cells = [read_text(part) for part in item.xpath("./span")]
             lines += [[*time, *cells]] if len(cells) == 2 and time else []
     return [["Date", "Name", "Value"], *lines] if lines and not page.xpath("//table") else lines
 
 
 def read_json(body):
     """Return the records of an endpoint as lines of cells."""
-    records = next(value for value in json.loads(body).values() if isinstance(value, list))
+    records = next(value for value in parse_json(body.decode()).values() if isinstance(value, list))
     return [list(records[0]), *([str(cell) for cell in record.values()] for record in records)]
 
 

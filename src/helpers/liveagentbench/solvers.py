@@ -9,12 +9,13 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 import pandas as pd
-from lxml import html
+from lxml import etree
 
 from helpers.liveagentbench.readers import Unread, read_table
 from helpers.liveagentbench.rules import answer_question
 from helpers.store import parse_json
 from helpers.world.gateway import GatewayError
+from helpers.world.markup import parse_html, read_text
 
 
 class Kit(NamedTuple):
@@ -109,11 +110,13 @@ def search_pages(kit, event, start, rows, fetch):
 def rank_links(address, text, question):
     """Return a menu's links as [(rank, address)], most like the question first; a deeper link keeps its parent's place.
 
-    The rank is minus the number of the link's words, of four letters or more, that stand in the question.
+    The rank is minus the number of the link's words, of four letters or more, that stand in the question. Raises Unread
+    for a page that is broken or beyond the limits of `world.markup`.
     """
     asked = set(re.findall(r"\w{4,}", question.casefold()))
-    links = [(a.get("href"), a.text_content()) for a in html.fromstring(text).iter("a")]
-    ranked = [
-        (-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), urljoin(address, href)) for href, label in links
-    ]
+    try:
+        links = [(urljoin(address, a.get("href")), read_text(a)) for a in parse_html(text).iter("a")]
+    except (ValueError, etree.ParserError) as error:
+        raise Unread(f"{address}: the menu cannot be read ({error})") from None
+    ranked = [(-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), link) for link, label in links]
     return sorted(ranked, key=lambda link: link[0])

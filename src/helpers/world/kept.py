@@ -5,9 +5,8 @@ by the page_ids in its traces. Notebooks keep none: the replay web shows their p
 """
 
 import contextlib
-import os
 import re
-import tempfile
+import secrets
 from html import unescape
 from pathlib import Path
 
@@ -55,13 +54,13 @@ def write_once(path, text):
     """
     if path.exists():
         return
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".partial", delete=False) as beside:
-            beside.write(text.encode())
-        os.replace(beside.name, path)
+        beside.write_bytes(text.encode())
+        beside.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError, NameError):
-            os.unlink(beside.name)
+        with contextlib.suppress(OSError):  # it was never begun
+            beside.unlink()
         said = f"a page cannot be kept under {FOLDER} ({error.strerror}); make room on the disk and run it again"
         raise RuntimeError(said) from None
 

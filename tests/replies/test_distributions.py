@@ -111,6 +111,38 @@ def test_stated_quantiles_are_read(text, quantiles):
     assert read_quantiles(text) == quantiles
 
 
+@pytest.mark.parametrize(
+    ("text", "unit", "quantiles"),
+    [
+        ("90% interval: 12% to 15%", "%", {"0.05": 12, "0.95": 15}),
+        ("90% interval: 12 to 15%.", "%", {"0.05": 12, "0.95": 15}),
+        ("90% interval: 12% to 15%", "points", {"0.05": 12, "0.95": 15}),
+        ("10th percentile: 12%", "barrels", {}),
+        ("90% interval is 3 thousand to 4.5 thousand barrels.", "barrels", {"0.05": 3000, "0.95": 4500}),
+        ("90% interval: 3 million to 4 million barrels", "thousand barrels", {"0.05": 3000, "0.95": 4000}),
+        ("90% interval: 3 to 4 million barrels", "barrels", {}),
+        ("90% interval: 3k to 4k", "", {"0.05": 3000, "0.95": 4000}),
+        ("80% interval: 1.2MM to 1.5MM", "", {}),
+        ("80% interval: 2 crore to 3 crore", "", {"0.1": 2e7, "0.9": 3e7}),
+        ("90% interval (in thousands): 3 to 4", "", {}),
+        ("90% interval (in °F): 50 to 60", "°C", {}),
+        ("90% interval: 10 to 15 °C", "°C", {"0.05": 10, "0.95": 15}),
+        ("90% interval: 50 to 60 °F", "°C", {}),
+        ("90% interval: 1 200 to 1 450", "", {}),
+        ("90% interval: 5 to 1 450", "", {}),
+        ("90% interval: 1e3 to 2e3", "", {}),
+        ("10th percentile is 3.5 and the 90th percentile is 7 because it rains", "", {"0.1": 3.5, "0.9": 7}),
+        ("50th percentile: 4\n95th percentile: 9\nFinal answer: 4", "", {"0.5": 4, "0.95": 9}),
+        ("50th percentile: 4 dozen", "", {}),
+    ],
+)
+def test_a_quantile_is_read_whole_in_the_events_unit_or_not_at_all(text, unit, quantiles):
+    assert read_quantiles(text, unit) == quantiles
+    content = text + "\nFinal answer: 5"
+    kind = "percent" if unit == "%" else "number"
+    assert weigh_reply({"content": content}, kind, {}, 5.0, unit).get("distribution", {}) == quantiles
+
+
 def test_a_number_has_the_ends_of_its_90_percent_interval():
     weighed = weigh("number", 1300.0, None, {}, "90% interval: 1200 to 1450. Final answer: 1300")
     assert weighed == {"distribution": {"0.05": 1200, "0.95": 1450}, "interval_low": 1200, "interval_high": 1450}

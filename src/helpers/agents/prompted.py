@@ -135,7 +135,7 @@ def read_reply(event, reply):
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
         return read | {"value": None, "status": status, "reason": reason or "no answer"}
-    return read | {"value": value} | weigh_reply(reply, kind, options, value)
+    return read | {"value": value} | weigh_reply(reply, kind, options, value, event.get("unit"))
 
 
 def keep_values(event, row):

@@ -158,7 +158,7 @@ def _tidy(text):
 
 def _read_stated(text, unit):
     """Return (Decimal, the percent sign after it, the scale's exponent of ten) of the one number that a text states."""
-    _check_unit(text, unit)
+    check_unit(text, unit)
     text = _tidy(text)
     label = re.match(r"[^0-9:=]*[^\W\d_][^0-9:=]*[:=](.*)", text, re.S)
     label = label or re.match(r".*[^\W\d_].*[:=]\s*(?=[-+.0-9])(?!.*[:=])(.*)", text[:200], re.S)
@@ -178,7 +178,7 @@ def _read_stated(text, unit):
     return value, sign, exponent
 
 
-def _check_unit(text, unit):
+def check_unit(text, unit):
     """Raise Unreadable for a measure that is not of the event's unit, where that is known."""
     wanted = {name for name, words in MEASURES.items() if words.search(unit)} | ({"%"} if "point" in unit else set())
     named = {name for name, words in MEASURES.items() if words.search(text)} if unit else set()

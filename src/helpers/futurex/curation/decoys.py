@@ -24,6 +24,8 @@ DECOYS = REASONS[1:]
 class Decoy:
     """A synthetic page with one fault, made from a source's rows; stands in an archive server beside real sites."""
 
+    headers = {}
+
     def __init__(self, kind, source, rng):
         if kind not in DECOYS:
             raise ValueError(f"decoy kind {kind!r} is unknown; it must be one of {', '.join(DECOYS)}")

@@ -5,14 +5,16 @@ from functools import partial
 
 import pandas as pd
 import pytest
+from builders import make_past_row
 
 from helpers.agents.arms import SEED
-from helpers.agents.functions import ask_function, load_function
+from helpers.agents.functions import ask_function, load_function, make_agent
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.agents.registry import load_entries
+from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
 from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
+from helpers.formats.futurex import build_events, screen_rows
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
 from helpers.store import parse_json, read_table, write_table
@@ -38,6 +40,38 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(arguments)
     assert not (tmp_path / LEDGER).exists()
+
+
+def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
+    rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
+    tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
+    monkeypatch.setattr("helpers.boards.past.build_past", lambda: tables)
+    (tmp_path / "mine.jsonl").write_text(
+        '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
+    )
+    monkeypatch.setattr("helpers.commands.run.list_articles", lambda window: [tmp_path])
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    mine = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "x:y"}
+    monkeypatch.setattr("helpers.commands.run.load_entries", lambda wanted=(): load_entries() | {"mine": mine})
+    agent = make_agent(find_harbour, category="scripted")
+    monkeypatch.setattr("helpers.commands.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
+    main(["--window", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
+    shown = capsys.readouterr().out
+    assert "12 events of window P" in shown
+    assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
+    assert " arima " not in shown
+    runs = read_runs(tmp_path / "out" / LEDGER, "runs").set_index("agent_id")
+    assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
+    replies = read_runs(tmp_path / "out" / LEDGER, "replies")
+    assert set(replies["status"]) == {"ok"} and len(replies) == 5 * 12
+    traces = read_runs(tmp_path / "out" / LEDGER, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
+    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's series, .* window P have none"):
+        main(["--window", "P", "--agent", "arima"])
+
+
+def find_harbour(event, world):
+    return "A" if world.search("harbour", n=1) else "B"
 
 
 def test_the_baselines_run_beside_the_agents_asked_for():

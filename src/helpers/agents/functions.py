@@ -72,9 +72,12 @@ class View:
     def read_history(self):
         """Return the past of what the event asks about, in its measure: dates x entities, the newest last.
 
-        Raises GatewayError or ExtractionError when the source's page cannot be had or read.
+        Raises GatewayError or ExtractionError when the source's page cannot be had or read, ValueError for an event of
+        no series.
         """
         variables = parse_json(self._event["variables"])
+        if variables is None:
+            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
         source_id = variables.get("about", self._event["source_id"])
         with LOCK:
             history, page_id = read_history(self._crawler, source_id, self.as_of, variables)

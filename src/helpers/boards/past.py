@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from helpers.agents.past import load_past_agents
 from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
 from helpers.formats.futurex import build_events, read_past, screen_rows
@@ -41,3 +42,24 @@ def list_articles(window):
     Raises FileNotFoundError that says what to do when the file is not there.
     """
     return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []
+
+
+def choose_baselines(window, entries, agents, names):
+    """Return (entries, agents) of the registry with the baselines that a window's events allow.
+
+    Public questions have no series: what reads one is left out, and `agents.past` stands in its place. Raises
+    ValueError when one of `names` is left out.
+    """
+    if window not in PUBLIC_WINDOWS:
+        return entries, agents
+    events, answers, _ = build_past()
+    own = load_past_agents(events, answers)
+    unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
+    for name in sorted(unfit & set(names)):
+        raise ValueError(
+            f"{name} reads a source's series, and the questions of window {window} have none; its baselines are "
+            f"{', '.join(own)}"
+        )
+    kept = {name: entry for name, entry in entries.items() if name not in unfit}
+    made = {name: {"category": "baseline", "method": name} for name in own}
+    return kept | made, {name: agent for name, agent in agents.items() if name not in unfit} | own

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.ledger import LEDGER, open_ledger, read_runs
+from helpers.boards.past import read_window
 from helpers.commands.main import build_parser
 from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
 from helpers.estimates.intervals import find_clusters, summarize_clustered
@@ -303,7 +304,7 @@ def gather(names, window):
     beside = [(run, read_predictions([run])) for run in add_baselines(runs, window)]
     beside = [(run, rows) for run, rows in beside if shared <= set(rows["event_id"])]
     predictions = pd.concat([predictions, *(rows for _, rows in beside)], ignore_index=True)
-    events = read_table("events", window)
+    events = read_window("events", window)
     chosen = [table[table["event_id"].isin(shared)] for table in (predictions, events)]
     return runs, [run for run, _ in beside], *chosen, notes
 
@@ -312,7 +313,7 @@ def compare(names, window, out):
     """Compare runs, write the tables and the figure under a folder; returns (what was found, the text to print)."""
     runs, baselines, predictions, events, notes = gather(names, window)
     window, days = runs[0].window, events["as_of"].str[:10]
-    scores = score_predictions(predictions, read_table("answers", window), events)
+    scores = score_predictions(predictions, read_window("answers", window), events)
     pairs = compare_runs(scores, events, [run.label for run in runs])
     board = rank_agents(scores, events, runs + baselines)
     n = select_headline(scores, events)["event_id"].nunique()

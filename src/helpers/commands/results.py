@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.ledger import open_ledger, read_runs
+from helpers.boards.past import read_window
 from helpers.estimates.groups import tabulate_groups
 from helpers.estimates.intervals import MIN_CLUSTERS, find_clusters
 from helpers.estimates.pairs import compare_pairs
 from helpers.formats.sheets import escape_cells
 from helpers.futurex.levels import bound_overall
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
-from helpers.store import locate_output, parse_json, read_table
+from helpers.store import locate_output, parse_json
 
 N_REASONS = 3
 """Reasons for missing predictions that are shown of an agent, the most frequent first."""
@@ -304,7 +305,7 @@ def show_results(path, run_ids, events, window, baselines, seed):
     replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=["run_id", "event_id", "sample"])
     costs, problem = measure_costs(replies, predictions), None
     try:
-        scores = score_predictions(predictions, read_table("answers", window), events)
+        scores = score_predictions(predictions, read_window("answers", window), events)
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
         shown = summarize_agents(table, leads).join(costs)
         notes = [note for note in table["note"].unique() if note]
@@ -313,7 +314,7 @@ def show_results(path, run_ids, events, window, baselines, seed):
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"
         table, leads = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"]), pd.DataFrame()
-    n_window = len(read_table("events", window))
+    n_window = len(read_window("events", window))
     told = {"events": events, "window": window, "n_window": n_window, "seed": seed, "problem": problem}
     for run in read_runs(path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]

@@ -30,13 +30,14 @@ from helpers.agents.runs import DEADLINE_S, describe_run, run_agents, sample_eve
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
-from helpers.calendar import list_days
+from helpers.boards.past import choose_baselines, list_articles, read_window
+from helpers.calendar import PUBLIC_WINDOWS, list_days
 from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
 from helpers.commands.results import show_results
 from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
-from helpers.store import locate_output, read_table
+from helpers.store import locate_output
 from helpers.world.crawl import open_world
 from helpers.world.news import describe_articles, read_feeds
 from helpers.world.sources import load_sources
@@ -274,20 +275,21 @@ def run(
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
-    `press` are folders of dated articles that the agents asked for may search beside the sources.
+    `press` are folders of dated articles that the agents asked for may search beside what the window publishes.
     """
-    entries, agents = load_entries(wanted=names), load_agents(wanted=names)
+    list_days(window)  # raises ValueError for an unknown window
+    entries, agents = choose_baselines(window, load_entries(wanted=names), load_agents(wanted=names), names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
+    press = [*list_articles(window), *press]
     condition = announce_articles(press)
     baselines = {
         name: agent | (condition if agent["category"] != "baseline" else {})
         for name, agent in chosen.items()
         if name in agents
     }
-    list_days(window)  # raises ValueError for an unknown window
-    whole = read_table("events", window)
+    whole = read_window("events", window)
     events = whole if limit is None else sample_events(whole, limit, seed)
-    local = not set(events["source_id"]) <= set(load_sources())
+    local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = {"again": (*ACCIDENTS, *["timeout"] * is_retry), "samples": range(n_samples)}
@@ -331,7 +333,7 @@ def read_arguments(arguments):
     is_again = "--retry" in (arguments or ())
     parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
-    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
+    parser.add_argument("--window", default="A", help="A, C1, C2 or P, FutureX's past questions (default A)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
@@ -355,7 +357,7 @@ def main(arguments=None):
     before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
     try:
         return run(
-            given.agent or ["last_value"],
+            given.agent or ["base_rate" if given.window in PUBLIC_WINDOWS else "last_value"],
             given.window,
             None if given.limit is None else parse_positive("LIMIT", given.limit),
             workers=parse_positive("--workers", given.workers, example=2),

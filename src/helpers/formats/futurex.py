@@ -23,8 +23,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import AgglomerativeClustering
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from helpers.calendar import ZONE, blank_dates, stamp_moment
 from helpers.papers import get_constant
@@ -213,6 +211,9 @@ def cluster_questions(rows):
     Weeks of one series, several questions on one match, prize or price: by the average cosine likeness of their words,
     weighted by rarity, dates and digits left out.
     """
+    from sklearn.cluster import AgglomerativeClustering  # here: it takes a second to import
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     texts = [re.sub(r"\d+", " ", blank_dates(text)) for text in rows["event"]]
     names = [f"futurex-{row_id}" for row_id in rows["id"]]
     if len(names) < 2:

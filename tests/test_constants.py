@@ -51,7 +51,7 @@ OWN_CONSTANTS = {
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
     "the kit's own judgement": "EXPONENTS HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS "
-    "POOL_TOLERANCE SAME_SD SAME_SHARE START TOLERANCE",
+    "POOL_TOLERANCE SAME_SDS SAME_SHARE START TOLERANCE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""
 

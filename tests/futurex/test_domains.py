@@ -155,6 +155,36 @@ def test_the_observations_are_judged_where_models_are_there():
     assert told["GPT models minus the other models in Crypto"] == "disagrees"
 
 
+def plant_domains(rng, sd, noise, n_sources=48, n_each=8):
+    """Rows of four baselines whose strengths differ by domain with this SD, in four domains; synthetic."""
+    source = np.repeat(np.arange(n_sources), n_each)
+    strength = rng.normal(size=(4, 4))
+    strength -= strength.mean(axis=0) + strength.mean(axis=1, keepdims=True) - strength.mean()
+    values = 0.5 + sd / strength.std() * strength[:, source % 4] + noise * rng.normal(size=(4, len(source)))
+    ids = [f"e{at:03d}" for at in range(len(source))]
+    head = {"event_id": ids * 4, "agent_id": np.repeat(list("abcd"), len(ids)), "score": values.ravel()}
+    group = np.array(["Crypto", "Politics", "Sports", "Technology"])[source % 4]
+    known = {"group": np.tile(group, 4), "cluster": [f"s{at}" for at in source] * 4, "levels": "1-2"}
+    return pd.DataFrame(head | known)
+
+
+@pytest.mark.parametrize(
+    ("sd", "noise", "truth", "by_bound"),
+    [
+        (0.2, 0.1, "agrees", {"agrees"}),
+        (0.0, 0.02, "disagrees", {"disagrees"}),
+        (0.0, 0.4, "cannot tell", {"disagrees", "cannot tell"}),
+        (0.04, 0.1, "cannot tell", {"agrees", "disagrees"}),
+    ],
+)
+def test_the_interaction_has_one_verdict_where_all_our_bounds_give_it(sd, noise, truth, by_bound):
+    rows = plant_domains(np.random.default_rng(1), sd, noise)
+    category = make_categories(**dict.fromkeys("abcd", "baseline"))
+    judged = domains.judge_observations(rows, category, make_rng(), n_boot=300)
+    assert judged["verdict"].iloc[1] == truth
+    assert set(domains.judge_evenness(judged).iloc[1, 1:]) == by_bound
+
+
 def test_without_models_nothing_is_claimed():
     rows = make_rows(make_models())
     category = make_categories(**dict.fromkeys(rows["agent_id"].unique(), "baseline"))

@@ -375,6 +375,7 @@ def make_events():
     plain = [
         {
             "event_id": n,
+            "scenario": "one",
             "scenario_group": g,
             "capabilities": json.dumps(c),
             "variant": "plain",
@@ -422,8 +423,33 @@ def test_group_means_are_unweighted_and_the_gap_is_given_both_ways():
 def test_twins_are_held_against_their_own_task_where_it_can_be_attempted():
     runs = [("s", "a", "ok", "5"), ("s", "a-unreadable", "failed", None), ("t", "a", "lacking", None)]
     scored = study.score_runs(make_runs([*runs, ("t", "a-unreadable", "lacking", None)]), ANSWERS)
-    pairs = study.compare_pairs(scored, make_events(), np.random.default_rng(1), 50)
+    pairs = study.compare_pairs(scored, make_events())
     assert pairs[["agent", "n", "plain", "twin", "effect", "failed"]].to_numpy().tolist() == [["s", 1, 1, 0, -1, 1]]
+
+
+def plant_twins(rng, loss, n_scenarios=14, luck=0.0):
+    """Four tasks a scenario and their twins; a twin loses what its task had right with this chance, or (`luck`) as all
+    of its scenario do; synthetic."""
+    scenario = np.repeat(np.arange(n_scenarios), 4)
+    plain = (rng.random(len(scenario)) < 0.8).astype(float)
+    lost = np.where(rng.random(n_scenarios) < luck, 1.0, 0.0)[scenario] + (rng.random(len(scenario)) < loss)
+    tasks = [f"t{at}" for at in range(len(scenario))]
+    ids = {"event_id": tasks + [f"{name}-deep" for name in tasks], "pair_id": tasks * 2}
+    events = pd.DataFrame(
+        ids | {"scenario": [*scenario] * 2, "variant": ["plain"] * len(tasks) + ["deep"] * len(tasks)}
+    )
+    scores = np.concatenate([plain, plain * (lost == 0)])
+    return pd.DataFrame({"agent": "s", "event_id": ids["event_id"], "score": scores, "status": "ok"}), events
+
+
+def test_a_twins_interval_is_by_scenario_and_covers_though_a_scenario_is_lost_as_a_whole():
+    rng, covered = np.random.default_rng(3), []
+    for _ in range(200):
+        row = study.compare_pairs(*plant_twins(rng, 0.0, 24, luck=0.3)).iloc[0]
+        covered.append(row["low"] <= -0.8 * 0.3 <= row["high"])
+    assert 0.9 <= np.mean(covered) <= 0.99 and (row["n"], row["n_scenarios"]) == (96, 24)
+    few = study.compare_pairs(*plant_twins(rng, 0.5, 9)).iloc[0]
+    assert np.isnan(few["low"]) and few["n_scenarios"] == 9
 
 
 def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing(tmp_path):

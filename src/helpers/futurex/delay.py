@@ -18,7 +18,6 @@ from helpers.estimates.intervals import (
     find_clusters,
     flip_signs,
     judge_test,
-    resample_means,
     summarize_clustered,
     take_interval,
 )
@@ -87,56 +86,45 @@ def share_judged(events, answers, delays=DELAYS):
     return shares.assign(share=shares["n_judged"] / len(events))
 
 
-def draw_days(scores, events, rng, n_boot):
-    """Return (matrices, means, draws) of headline scores: a matrix events x agents for each start day, the day's means
-    (days x agents), and draws of its events (n_boot x days x agents)."""
+def split_days(scores, events):
+    """Return the headline scores of each start day: a matrix events x agents a day, in the order of the days."""
     rows = select_headline(scores, events)
     agents, day = sorted(rows["agent_id"].unique()), events.set_index("event_id")["as_of"].str[:10]
-    matrices = [build_matrix(part, agents) for _, part in rows.groupby(rows["event_id"].map(day))]
-    draws = [resample_means(matrix, rng, n_boot) for matrix in matrices]
-    return matrices, np.stack([matrix.mean().to_numpy() for matrix in matrices]), np.stack(draws, axis=1)
+    return [build_matrix(part, agents) for _, part in rows.groupby(rows["event_id"].map(day))]
 
 
-def measure_agents(scores, events, rng, n_boot=1000):
+def measure_agents(scores, events):
     """Return by agent: mean over all events with interval by source (and by event), its daily scatter, and the noise.
 
     `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
     standard error of one day's mean (root mean square over days), from its events' scatter.
     """
-    matrices, means, draws = draw_days(scores, events, rng, n_boot)
-    pooled = pd.concat(matrices)
-    sizes = np.array([len(matrix) for matrix in matrices], dtype=float)
-    overall = np.einsum("bda,d->ba", np.nan_to_num(draws), sizes / sizes.sum())
-    table = pd.DataFrame({"agent_id": pooled.columns, "mean": pooled.mean().to_numpy()})
-    found = summarize_clustered(pooled, find_clusters(events)[0])
-    table[["low", "high"]] = found[["low", "high"]].to_numpy()
-    table[["low_by_event", "high_by_event"]] = [take_interval(column) for column in overall.T]
-    table["n"] = pooled.notna().sum().to_numpy()
-    table["se"] = (pooled.std(ddof=1) / np.sqrt(pooled.notna().sum())).to_numpy()
+    matrices = split_days(scores, events)
+    pooled, means = pd.concat(matrices), np.stack([matrix.mean().to_numpy() for matrix in matrices])
+    found, plain = (summarize_clustered(pooled, by) for by in (find_clusters(events)[0], None))
+    table = found[["mean", "low", "high", "n"]].rename_axis("agent_id").reset_index()
+    table[["low_by_event", "high_by_event", "se"]] = plain[["low", "high", "se"]].to_numpy()
     table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
     squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices]
     return table.assign(se_day=np.sqrt(np.nanmean(squares, axis=0)))
 
 
-def measure_stability(scores, events, rng, n_boot=1000):
-    """Return how stable the agents' order is: a dictionary with two mean Kendall taus, each with interval.
+def measure_stability(scores, events, rng, n_splits=1000):
+    """Return how stable the agents' order is: a dictionary with two mean Kendall taus.
 
-    tau_days: between every two start days; its interval draws each day's events anew, and is turned round the estimate
-    (basic bootstrap), since a draw adds noise and so lowers tau. tau_halves: between random
-    halves of all events (`n_boot` splits, each day split in two); its interval is that of the splits. Blank with fewer
-    than two days or agents.
+    tau_days: between every two start days. It has no interval: each day is in many of its pairs, and draws of a day's
+    events add noise, which lowers tau (turned round the estimate they still missed it at three days). tau_halves:
+    between random halves of all events (each day split in two); `tau_halves_low` and `_high` hold 95% of the splits,
+    which is no interval for other events. Blank with fewer than two days or agents.
     """
-    matrices, means, draws = draw_days(scores, events, rng, n_boot)
+    matrices = split_days(scores, events)
+    means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
     pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
     seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
-    drawn = compare_orders(draws[:, pairs[:, 0]], draws[:, pairs[:, 1]])
-    halves = [compare_orders(*split_means(matrices, rng)) for _ in range(n_boot)]
-    tau = float(np.nanmean(seen)) if len(pairs) and means.shape[1] > 1 else np.nan
-    low, high = take_interval(np.nanmean(drawn, axis=1)) if np.isfinite(tau) else (np.nan, np.nan)
-    low, high = np.clip([2 * tau - high, 2 * tau - low], -1, 1)
-    table = {"tau_days": tau, "tau_days_low": low, "tau_days_high": high}
+    halves = np.array([compare_orders(*split_means(matrices, rng)) for _ in range(n_splits)])
+    table = {"tau_days": np.nanmean(seen) if len(pairs) and means.shape[1] > 1 else np.nan}
     table["tau_halves"] = np.nanmean(halves)
-    table["tau_halves_low"], table["tau_halves_high"] = take_interval(np.array(halves))
+    table["tau_halves_low"], table["tau_halves_high"] = take_interval(halves)
     return {name: float(value) for name, value in table.items()}
 
 
@@ -277,7 +265,7 @@ def draw_availability(available, judged, axes, chosen=HORIZON_DAYS):
 def draw_stability(agents, noise, stable, axes):
     """Draw on three Axes, by delay: each agent's mean, the scatter of its daily mean, Kendall's tau of the order.
 
-    An interval is drawn whole: tau's axis runs from -1 to 1.
+    What the splits span is drawn whole: tau's axis runs from -1 to 1.
     """
     places = np.arange(len(noise))
     line = {"value": "mean", "low": "low", "high": "high", "fmt": "o-", "ms": 4, "lw": 1}
@@ -288,9 +276,10 @@ def draw_stability(agents, noise, stable, axes):
     axes[1].plot(places, noise["se_day"], "k-", label="expected by chance")
     axes[1].set(title="SD of an agent's daily mean", ylim=(0, None))
     axes[1].legend(loc="lower right")
-    for shift, name, label in ((-0.07, "tau_days", "between days"), (0.07, "tau_halves", "between halves")):
-        look = {"value": name, "low": f"{name}_low", "high": f"{name}_high", "fmt": "o", "capsize": 3, "label": label}
-        draw_reaches(stable.iloc[: len(places)], axes[2], places + shift, color=COLOURS[int(shift > 0)], **look)
+    axes[2].plot(places - 0.07, stable["tau_days"].iloc[: len(places)], "o", color=COLOURS[0], label="between days")
+    look = {"value": "tau_halves", "low": "tau_halves_low", "high": "tau_halves_high", "fmt": "o", "capsize": 3}
+    look |= {"label": "between halves (95% of splits)", "color": COLOURS[1]}
+    draw_reaches(stable.iloc[: len(places)], axes[2], places + 0.07, **look)
     axes[2].axhline(0, color="0.4", lw=1)
     axes[2].set(title="Kendall's tau of the agents' order", ylim=(-1.05, 1.05))
     axes[2].legend(loc="lower left")

@@ -29,8 +29,9 @@ from helpers.plots import COLOURS, draw_points, name_rows
 
 RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""
-SAME_SD = 0.05
-"""Agents whose interaction with the domain is surely smaller are equally strong everywhere (our own bound)."""
+SAME_SDS = (0.025, 0.05, 0.1)
+"""Bounds of our own: agents whose interaction with the domain is surely smaller are equally strong everywhere. None is
+the right one, so a verdict must be the same by each."""
 INFORMED = ("Culture & Media", "Technology")
 NAMED = {
     "GPT models": (("gpt",), ("Crypto", "Technology")),
@@ -174,9 +175,9 @@ def judge_observations(rows, category, rng, n_boot=2000):
     """Return the paper's four observations on domains as statements: estimate, interval, p, n, agents, verdict.
 
     Needs `rows` with `group` (the paper's eight domains). Tests and intervals are by source, p_holm is over the table.
-    Verdicts: agrees, disagrees, cannot tell; that agents are equally strong everywhere (disagrees) is said when the
-    interval of their interaction lies below `SAME_SD`. Where agents of a category that an observation speaks of are
-    absent it is `cannot tell`, and `agents` says how many there are.
+    Verdicts: agrees, disagrees, cannot tell; that agents are equally strong everywhere (disagrees) is said where the
+    interval of their interaction lies below a bound. Where the verdict changes with the bound (`judge_evenness`) it is
+    `cannot tell`; so it is where agents of a category that an observation speaks of are absent: `agents` says how many.
     """
     models = category[~category.isin(["baseline", "human", "scripted"])].index
     base = category[category == "base_model"].index
@@ -191,8 +192,23 @@ def judge_observations(rows, category, rng, n_boot=2000):
     table = pd.DataFrame(parts, columns=columns)
     table["p_holm"] = correct_holm(table["p"])
     verdicts = [AGREES[judge_test(*row)] for row in table[["estimate", "p_holm"]].itertuples(index=False)]
-    is_even = table["statement"].str.startswith("interaction") & (table["high"] < SAME_SD)
-    return table.assign(verdict=np.where(is_even, "disagrees", verdicts))
+    table, by_bound = table.assign(verdict=verdicts), judge_evenness(table).drop(columns="statement")
+    is_same = by_bound.nunique(axis=1) == 1
+    table.loc[by_bound.index, "verdict"] = by_bound.iloc[:, 0].where(is_same, "cannot tell")
+    return table
+
+
+def judge_evenness(judged, bounds=SAME_SDS):
+    """Return what each bound alone says of the interactions in `judge_observations`'s table: a column a bound.
+
+    >>> row = {"statement": "interaction: x", "estimate": 0.02, "p_holm": 0.2, "high": 0.04}
+    >>> judge_evenness(pd.DataFrame([row])).iloc[0].tolist()
+    ['interaction: x', 'cannot tell', 'disagrees', 'disagrees']
+    """
+    rows = judged[judged["statement"].str.startswith("interaction")]
+    tested = [AGREES[judge_test(*row)] for row in rows[["estimate", "p_holm"]].itertuples(index=False)]
+    said = {f"below {bound}": np.where(rows["high"] < bound, "disagrees", tested) for bound in bounds}
+    return rows[["statement"]].assign(**said)
 
 
 def _judge_strengths(rows, models, baselines, rng, n_boot):

@@ -12,7 +12,7 @@ import pandas as pd
 import seaborn as sns
 
 from helpers import store
-from helpers.estimates.intervals import compare_paired, measure_share
+from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import open_event, solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
@@ -158,11 +158,13 @@ def compare_groups(shares, groups):
     return {low: first, high: second} | {f"gap_{name}": value for name, value in over.items()}
 
 
-def compare_pairs(scored, events, rng, n_boot=2000):
-    """Return what each kind of twin does, by agent: agent, variant, n, plain, twin, effect, low, high, failed (5.3).
+def compare_pairs(scored, events):
+    """Return what each kind of twin does, by agent: agent, variant, n, n_scenarios, plain, twin, effect, low, high, p,
+    failed (5.3).
 
-    Pairs are those whose task the agent has the capabilities for; `effect` is the mean of twin less task with its
-    bootstrap interval over pairs, `failed` the number of twins that did not execute.
+    Pairs are those whose task the agent has the capabilities for; `effect` is the mean of twin less task, its interval
+    and p by scenario (`intervals.summarize_clustered`), since the tasks of a scenario share rows, files and wording.
+    No interval below ten scenarios, or where all pairs differ alike. `failed` counts twins that did not execute.
     """
     pairs = events.loc[events["variant"] != "plain", ["event_id", "variant", "pair_id"]]
     columns = ["agent", "event_id", "score", "status"]
@@ -170,13 +172,17 @@ def compare_pairs(scored, events, rng, n_boot=2000):
     table = table.merge(
         scored[columns[:3]], left_on=["agent", "pair_id"], right_on=["agent", "event_id"], suffixes=("", "_plain")
     )
-    table = table[table["status"] != "lacking"]
-    rows = []
+    table = table[table["status"] != "lacking"].dropna(subset=["score", "score_plain"])
+    scenario, rows = events.set_index("event_id")["scenario"], []
     for (agent, variant), part in table.groupby(["agent", "variant"], sort=False):
-        pair = compare_paired(part["score_plain"], part["score"], rng, n_boot)
-        row = {"agent": agent, "variant": variant, "n": pair["n"]}
-        row |= {"plain": part["score_plain"].mean(), "twin": part["score"].mean(), "effect": pair["difference"]}
-        rows.append(row | {"low": pair["low"], "high": pair["high"], "failed": int(part["status"].eq("failed").sum())})
+        effects = (part["score"] - part["score_plain"]).set_axis(part["pair_id"])
+        found = summarize_clustered(effects.to_frame("effect"), scenario).loc["effect"]
+        row = {"agent": agent, "variant": variant, "n": len(part), "n_scenarios": int(found["n_clusters"])}
+        row |= {"plain": part["score_plain"].mean(), "twin": part["score"].mean(), "effect": found["mean"]}
+        ends = {
+            end: min(1.0, max(-1.0, found[end])) if found[end] == found[end] else math.nan for end in ("low", "high")
+        }
+        rows.append(row | ends | {"p": found["p"], "failed": int(part["status"].eq("failed").sum())})
     return pd.DataFrame(rows)
 
 

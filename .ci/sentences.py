@@ -50,7 +50,7 @@ NAMES = {
     r"\b1\.5(?=B| billion)|(?<!\w)Grok-4|\b[A-Z]+[a-z]*\d[\w.]*|ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
     "zero": r"(?:(?<=from )|(?<=out )|(?<=holds )|(?<=above )|(?<=around )|(?<=down to )|(?<=near )|(?<=clear of )|"
     r"(?<=it is )|(?<= as )|(?<=makes )|(?<=has )|(?<=score, ))0(?![.\d])",
-    "formula": r"\(1 - |^\| \d+ \||\| 0\d \||Pass@1",
+    "formula": r"\(1 - |^#+ \d\d\w?\b|^\| \d+ \||\| 0\d \||Pass@1",
     "rule": r"\b9[05]%(?= )|\b5% and 95%|(?i:\bbelow (?:its )?(?:ten|0\.05)\b|p < 0\.\d+|above 0\.4\b|"
     r"\bp below 0\.\d+)|\[0, 1\]|between 0 and 1\b|between 0 and 100\b|\b0\.1, 0\.2, 0\.3 and 0\.4\b",
 }

@@ -1,0 +1,166 @@
+"""What the public news brings and what it may give away: coverage, hindsight, real retrievals, window P's questions.
+
+No table here holds a text: pages, lines and questions stand as addresses, numbers and ids.
+"""
+
+from datetime import date
+from urllib.parse import urlsplit
+
+import pandas as pd
+
+from helpers.estimates.intervals import measure_share, summarize_clustered
+from helpers.plots import COLOURS, draw_intervals, name_rows
+from helpers.store import ROOT, parse_json
+from helpers.world.leaks import audit_pages, find_answers, find_hindsight, list_siblings, tell_answer
+
+LABELS = ROOT / "data/labels/news_hindsight.csv"
+"""Lines in which the rule finds hindsight, read by a language model: does it tell of a later day? Ids, no text."""
+
+DATED = ("earlier", "unsure", "later", "undated")
+"""What a publication date is against a moment, the best first."""
+
+
+def list_lines(feed):
+    """Return a row for each line of a feed of current events: page, line, day, year, topic, hint ("" without any)."""
+    rows = []
+    for article in feed.articles:
+        day, _, topic = article.path.partition("/")
+        for line, text in enumerate(article.paragraphs):
+            hints = find_hindsight(text, date.fromisoformat(day))
+            rows.append((article.path, line, day, int(day[:4]), topic, hints[0] if hints else ""))
+    return pd.DataFrame(rows, columns=["page", "line", "day", "year", "topic", "hint"])
+
+
+def count_years(feed, lines):
+    """Return a feed's days, pages, topics, lines and refused files by year, and in all."""
+    counts = {"days": ("day", "nunique"), "pages": ("page", "nunique"), "topics": ("topic", "nunique")}
+    table = lines.groupby("year").agg(**counts, lines=("line", "size"))
+    refused = pd.Series([int(name[:4]) for name, _ in feed.refused], dtype=int).value_counts()
+    table = table.join(refused.rename("refused"), how="outer").fillna(0).astype(int)
+    table.loc["all"] = [*table[["days", "pages"]].sum(), lines["topic"].nunique(), len(lines), len(feed.refused)]
+    return table
+
+
+def summarize_hindsight(lines):
+    """Return the share of lines in which the rule finds hindsight by year, and of all: n, hits, share, low, high.
+
+    Lines of a day share their luck: the interval is by day (`summarize_clustered`).
+    """
+    rows = []
+    for name, part in [*lines.groupby("year"), ("all", lines)]:
+        found = summarize_clustered(part[["hint"]].ne("").astype(float), part["day"]).loc["hint"]
+        rows.append((str(name), len(part), int(part["hint"].ne("").sum()), found["mean"], found["low"], found["high"]))
+    return pd.DataFrame(rows, columns=["year", "n", "hits", "share", "low", "high"])
+
+
+def weigh_labels(lines, labels):
+    """Return the shares of labelled hits that surely tell of a later day ("yes"), and that may ("yes" or "open").
+
+    Columns reading, n, share, low, high. Raises ValueError for a label of a line in which the rule finds nothing.
+    """
+    known = labels.merge(lines[lines["hint"].ne("")], on=["page", "line", "hint"])
+    if len(known) < len(labels):
+        raise ValueError(
+            f"{LABELS.name}: {len(labels) - len(known)} labels are of lines in which the rule finds nothing"
+        )
+    readings = {"surely later": ("yes",), "perhaps later": ("yes", "open")}
+    return pd.DataFrame(
+        [{"reading": name} | measure_share(labels["label"].isin(words)) for name, words in readings.items()]
+    )
+
+
+def list_visible(world, address, moments):
+    """Return what a feed's front page lists as of each moment, through the gateway: as_of, n_pages, newest, age_days.
+
+    `newest` is the last day that has a page, `age_days` how long before the moment's day it lies.
+    """
+    rows = []
+    for as_of in moments:
+        listed = parse_json(world.gateway.fetch(address, as_of).text)["articles"]
+        newest = max(urlsplit(url).path.split("/")[1] for url in listed)
+        age = pd.Timestamp(as_of[:10]) - pd.Timestamp(newest)
+        rows.append((as_of[:10], len(listed), newest, age.days))
+    return pd.DataFrame(rows, columns=["as_of", "n_pages", "newest", "age_days"])
+
+
+def audit_retrievals(rows):
+    """Return retrievals with their `flag` (one of DATED), as of 00:00 UTC+8 of their trading day, and host.
+
+    `rows` has agent, trading_day, published, later_than_day and url.
+    """
+    rows = rows.assign(page_id=rows.index.astype(str), published_at=rows["published"])
+    parts = [audit_pages(f"{day}T00:00:00+08:00", part) for day, part in rows.groupby("trading_day")]
+    flags = pd.concat(parts).set_index("page_id")["flag"]
+    rows["flag"] = rows["page_id"].map(flags).fillna(DATED[0])
+    return rows.assign(host=[urlsplit(url).hostname for url in rows["url"]]).drop(columns=["page_id", "published_at"])
+
+
+def summarize_flags(rows):
+    """Return the share of retrievals by flag with its interval by host: pages of a site are dated alike, or not at all.
+
+    Columns flag, n, share, low, high, n_hosts.
+    """
+    shown = pd.DataFrame({flag: rows["flag"].eq(flag) for flag in DATED}).astype(float)
+    shown["flagged"] = rows["flag"].ne(DATED[0]).astype(float)
+    found = summarize_clustered(shown, rows["host"])
+    found = found.assign(n=shown.sum().astype(int)).rename(columns={"mean": "share", "n_clusters": "n_hosts"})
+    return found[["n", "share", "low", "high", "n_hosts"]].rename_axis("flag").reset_index()
+
+
+def audit_window(events, answers, world, n_hits):
+    """Return (a row an event, a row an answer found) of what searches with the questions find as of their moments.
+
+    Of an event: event_id, cluster_id, as_of, n_pages, n_news, is_told (a text can tell its answer), n_answers and the
+    flags that the auditor, which does not see the answer, gives its pages. Of an answer found: event_id, cluster_id,
+    as_of, page_id, page_day, days_before.
+    """
+    texts = dict(zip(answers["event_id"], answers["value"], strict=True))
+    texts = {event["event_id"]: tell_answer(event, texts[event["event_id"]]) for event in events.to_dict("records")}
+    rows, found = [], []
+    for event in events.sort_values(["as_of", "event_id"]).to_dict("records"):
+        hits = world.search(event["prompt"], event["as_of"], n_hits)
+        pages = pd.DataFrame([vars(hit) for hit in hits], columns=["page_id", "url", "published_at", "text"])
+        told = find_answers(pages, event["prompt"], texts[event["event_id"]])["page_id"].unique()
+        flags = audit_pages(event["as_of"], pages, list_siblings(event, events, texts, by=["cluster_id"]))
+        about = {name: event[name] for name in ("event_id", "cluster_id", "as_of")}
+        counts = flags.groupby("flag")["page_id"].nunique().to_dict()
+        is_told, n_news = bool(texts[event["event_id"]]), int(pages["page_id"].str.startswith("n").sum())
+        rows.append(
+            about | {"n_pages": len(pages), "n_news": n_news, "is_told": is_told, "n_answers": len(told)} | counts
+        )
+        days = pages.set_index("page_id")["published_at"].str[:10]
+        found += [about | {"page_id": page_id, "page_day": days[page_id]} for page_id in told]
+    table = pd.DataFrame(rows).fillna(0)
+    found = pd.DataFrame(found, columns=["event_id", "cluster_id", "as_of", "page_id", "page_day"])
+    before = pd.to_datetime(found["as_of"].str[:10]) - pd.to_datetime(found["page_day"])
+    return table, found.assign(days_before=before.dt.days)
+
+
+def draw_news(visible, hindsight, flags, axes):
+    """Draw the newest page's age by start day, hindsight by year, real retrievals by flag; returns the numbers.
+
+    `visible` maps windows to tables of `list_visible`, `flags` is what `summarize_flags` returns.
+    """
+    for place, (window, table) in enumerate(visible.items()):
+        days = pd.to_datetime(table["as_of"])
+        look = {"color": COLOURS[place], "lw": 5 - 3 * place, "label": f"window {window}, from {table['as_of'].min()}"}
+        axes[0].step((days - days.min()).dt.days, table["age_days"], where="post", **look)
+    axes[0].set(xlabel="days since the window's first start day", ylabel="days", title="Age of the newest page")
+    axes[0].set_ylim(bottom=0)
+    axes[0].legend(loc="upper left", fontsize=8)
+    shown = hindsight.assign(label=name_rows(hindsight["year"], hindsight["n"]))
+    draw_intervals(shown, axes[1], label="label", value="share", low="low", high="high", digits=3)
+    axes[1].set(title="Lines worded in hindsight, by the rule", xlabel="share of lines, 95% by day", xlim=(0, 0.025))
+    axes[1].locator_params(axis="x", nbins=5)
+    shown = flags.assign(label=name_rows(flags["flag"], flags["n"]))
+    draw_intervals(shown, axes[2], label="label", value="share", low="low", high="high", colour=COLOURS[3])
+    n = flags.loc[flags["flag"].isin(DATED), "n"].sum()
+    axes[2].set(title="Pages that trading agents retrieved", xlabel=f"share of {n}, 95% by host", xlim=(0, 1.1))
+    parts = [
+        table.rename(columns={"as_of": "label", "age_days": "value"}).assign(panel="age", series=window)
+        for window, table in visible.items()
+    ]
+    parts.append(hindsight.rename(columns={"year": "label", "share": "value"}).assign(panel="hindsight"))
+    parts.append(flags.rename(columns={"flag": "label", "share": "value"}).assign(panel="retrievals"))
+    columns = ["panel", "series", "label", "value", "low", "high", "n", "n_pages", "newest"]
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns)

@@ -1,0 +1,98 @@
+"""What the public news brings and may give away, on synthetic feeds and pages; the labels hold on the real one."""
+
+import os
+
+import pandas as pd
+import pytest
+
+from helpers.boards import news
+from helpers.boards.files import MIRROR, locate_public
+from helpers.servers import run_server
+from helpers.world.archive import build_server
+from helpers.world.crawl import Crawler
+from helpers.world.gateway import Gateway
+from helpers.world.news import Feed, read_feed, write_article
+from helpers.world.search import Hit
+
+AS_OF = "2016-10-10T00:00:00+08:00"
+DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
+ARTICLES = tuple(write_article(day, "Uncategorized", lines) for day, lines in DAYS.items())
+FEED = Feed("press", "Press", ARTICLES, (("2018-01-01.yaml", "over 30 kB"),))
+
+
+def test_lines_are_counted_by_year_with_what_was_refused_and_found():
+    lines = news.list_lines(FEED)
+    assert lines["hint"].tolist() == ["", "later", "", ""]
+    counts = news.count_years(FEED, lines)
+    assert counts.loc["all"].tolist() == [3, 3, 1, 4, 1] and counts.loc[2018].tolist() == [0, 0, 0, 0, 1]
+    hindsight = news.summarize_hindsight(lines).set_index("year")
+    assert hindsight["hits"].to_dict() == {"2016": 1, "2017": 0, "all": 1} and hindsight.loc["all", "share"] == 0.25
+
+
+def test_labels_are_of_lines_in_which_the_rule_finds_hindsight():
+    lines = news.list_lines(FEED)
+    label = {"page": "2016-10-06/uncategorized", "line": 1, "hint": "later", "label": "open"}
+    weighed = news.weigh_labels(lines, pd.DataFrame([label])).set_index("reading")["share"]
+    assert weighed.to_dict() == {"surely later": 0, "perhaps later": 1}
+    with pytest.raises(ValueError, match="1 labels are of lines in which the rule finds nothing"):
+        news.weigh_labels(lines, pd.DataFrame([label, label | {"line": 0}]))
+
+
+def test_the_front_page_tells_how_old_the_newest_news_is(tmp_path):
+    (tmp_path / "press").mkdir()
+    rows = [f'{{"id": "{day}", "title": "T", "text": "x", "published": "{day}"}}' for day in DAYS]
+    (tmp_path / "press/all.jsonl").write_text("\n".join(rows))
+    with run_server(build_server({}, articles=[tmp_path / "press"])) as proxy:
+        world = Crawler({}, Gateway(proxy), feeds=["http://press.replay/"])
+        table = news.list_visible(world, "http://press.replay/", [AS_OF, "2016-10-09T00:00:00+08:00"])
+    assert table[["n_pages", "newest", "age_days"]].values.tolist() == [[2, "2016-10-08", 2], [1, "2016-10-06", 3]]
+
+
+def test_retrievals_are_flagged_and_summed_by_host():
+    days = ["2025-10-01", "2025-10-09", "undated", "2025-09-01"]
+    rows = pd.DataFrame({"published": days, "trading_day": "2025-10-01", "url": "http://a.org/x", "agent": "a"})
+    rows = news.audit_retrievals(rows)
+    assert rows["flag"].tolist() == ["unsure", "later", "undated", "earlier"] and set(rows["host"]) == {"a.org"}
+    flags = news.summarize_flags(rows).set_index("flag")
+    assert flags["n"].to_dict() == {"earlier": 1, "unsure": 1, "later": 1, "undated": 1, "flagged": 3}
+    assert flags["low"].isna().all(), "one host cannot tell an interval"
+
+
+class Shelf:
+    """A world whose search finds the same pages for any question."""
+
+    def __init__(self, *texts):
+        at = "2016-10-08T12:00:00+08:00"
+        self.hits = [Hit(f"n{n}", f"http://press.replay/{n}", "T", at, text) for n, text in enumerate(texts)]
+
+    def search(self, query, as_of, n):
+        return self.hits[:n]
+
+
+def test_answers_and_siblings_in_what_a_search_finds_are_listed_by_ids_alone():
+    options = '{"A": "Oslo", "B": "Rome"}'
+    event = {"event_id": "e1", "cluster_id": "c", "as_of": AS_OF, "resolves_at": "2016-10-12T00:00:00+08:00"}
+    event |= {"prompt": "Which harbour wins the ferry prize?", "kind": "single", "options": options}
+    yes = event | {"event_id": "e2", "prompt": "Rain?", "options": '{"A": "Yes", "B": "No"}'}
+    events = pd.DataFrame([event, event | {"event_id": "e3"}, yes])
+    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "value": ['"A"', '"A"', '"B"']})
+    shelf = Shelf("Harbour ferry prize: Oslo wins, and later Rome.", "Nothing.", "Beyond what is asked for.")
+    table, found = news.audit_window(events, answers, shelf, 2)
+    table = table.set_index("event_id")
+    assert table["n_answers"].to_dict() == {"e1": 1, "e2": 0, "e3": 1} and table["is_told"].tolist() == [
+        True,
+        False,
+        True,
+    ]
+    assert table["sibling"].to_dict() == {"e1": 1, "e2": 1, "e3": 1} and table["n_news"].eq(2).all()
+    assert found[["event_id", "page_id", "days_before"]].values.tolist() == [["e1", "n0", 2], ["e3", "n0", 2]]
+    assert "Oslo" not in table.to_csv() + found.to_csv()
+
+
+@pytest.mark.skipif(
+    not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
+)
+def test_the_labels_hold_on_the_public_feed():
+    lines, labels = news.list_lines(read_feed(locate_public("news/current_events.tar.gz"))), pd.read_csv(news.LABELS)
+    assert news.weigh_labels(lines, labels)["n"].tolist() == [60, 60]
+    assert set(labels["label"]) == {"yes", "open", "no"} and set(labels["label_by"]) == {"language model"}

@@ -151,7 +151,7 @@ def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_rev
     assert all(sorted(order) == sorted(RUBRICS) for order in shown)
     for at in range(0, 18, 9):  # the first event's two plans: nine calls each
         assert shown[at] == shown[at + 2] == shown[at + 6] and shown[at + 3] == shown[at][::-1]
-    assert len({tuple(order) for order in shown[::3]}) > 1, "not one order for all plans"
+    assert len({tuple(shown[at]) for at in (0, 9, 18, 21)}) > 1, "not one order for all plans"
     assert all(text.count(plan) == 1 for text, plan in zip(calls[:9], [plans["plan"][0]] * 9, strict=True))
 
 

@@ -134,6 +134,7 @@ def test_the_rules_judge_every_plan_in_the_form_of_the_other_judges():
 def write_labels(folder, rows):
     """Write a reader's labels where the kit looks for them."""
     (folder / "data/planning").mkdir(parents=True, exist_ok=True)
+    choose_sheet(make_plans("a", 'b\n"c"')).to_csv(folder / "data/planning/plans.csv", index=False)
     table = pd.DataFrame(rows, columns=["plan_id", "criterion", "score", "label_by"])
     table.to_csv(folder / "data/planning/labels.csv", index=False)
 
@@ -157,11 +158,11 @@ def test_a_sheet_has_plans_without_their_planners_in_an_order_of_its_own():
 
 def test_labels_are_read_with_who_read_and_none_are_no_fault(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    empty, nobody = read_labels("data/planning/absent.csv")
-    assert empty.empty and list(empty.columns) == list(RUBRICS) and nobody == "nobody"
     write_labels(tmp_path, [("p1", name, 7, "language model") for name in RUBRICS])
-    labels, reader = read_labels()
+    labels, reader = read_labels(make_plans("a", 'b\n"c"'))
     assert labels.loc["p1"].tolist() == [7.0] * 3 and reader == "language model"
+    other, nobody = read_labels(make_plans("a", "another planner's text"))
+    assert other.empty and list(other.columns) == list(RUBRICS) and nobody == "nobody"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_a_wrong_label_is_told_with_its_row_and_column(row, problem, tmp_path, m
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     write_labels(tmp_path, [row])
     with pytest.raises(Problems, match=re.escape(problem)):
-        read_labels()
+        read_labels(make_plans("a"))
 
 
 def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():

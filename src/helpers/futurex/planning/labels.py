@@ -13,7 +13,7 @@ from helpers.formats.sheets import read_sheet
 from helpers.futurex.planning.plans import PLAN_SCORES, RUBRICS
 from helpers.store import locate_input
 
-LABELS = "data/planning/labels.csv"
+SHEET, LABELS = "data/planning/plans.csv", "data/planning/labels.csv"
 NEEDS = ("plan_id", "criterion", "score", "label_by")
 READERS = ("person", "program", "language model")
 N_LABELLED = 30
@@ -25,19 +25,25 @@ def choose_sheet(plans, n=N_LABELLED):
     return plans.head(n).sort_values("plan_id")[["plan_id", "question", "plan"]].reset_index(drop=True)
 
 
-def read_labels(name=LABELS):
-    """Return a reader's labels as a table plan x criterion, and who read; an empty table where there is no file yet.
+def read_labels(plans):
+    """Return a reader's labels of these very plans, a table plan x criterion, and who read; empty where there are none.
 
-    Raises Problems, naming row and column, for a score that is no whole number from 0 to 10, a criterion or a reader
-    that is not known, and a pair of plan and criterion that stands twice.
+    A label counts where the plan stands in the sheet that was read as it stands in `plans`: another planner's, under
+    the same name, was not read. Raises Problems, naming row and column, for a score that is no whole number from 0 to
+    10, a criterion or a reader that is not known, and a pair of plan and criterion that stands twice.
     """
+    none = pd.DataFrame(columns=list(RUBRICS), index=pd.Index([], name="plan_id"), dtype=float)
     try:
-        path = locate_input(name)
+        path, read = locate_input(LABELS), pd.read_csv(locate_input(SHEET), keep_default_na=False)
     except FileNotFoundError:
-        return pd.DataFrame(columns=list(RUBRICS), index=pd.Index([], name="plan_id"), dtype=float), "nobody"
+        return none, "nobody"
     low, high = PLAN_SCORES
     words = {"criterion": tuple(RUBRICS), "score": tuple(map(str, range(low, high + 1))), "label_by": READERS}
     table = read_sheet(path, NEEDS, filled=NEEDS, key=["plan_id", "criterion"], words=words)
+    same = read.merge(plans, on=["plan_id", "plan"])["plan_id"]
+    table = table[table["plan_id"].isin(same)]
+    if table.empty:
+        return none, "nobody"
     wide = table.astype({"score": float}).pivot(index="plan_id", columns="criterion", values="score")
     return wide.reindex(columns=list(RUBRICS)), ", ".join(sorted(table["label_by"].unique()))
 

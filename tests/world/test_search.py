@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import serve
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from helpers.agents.workers import run_in_threads
 from helpers.world import gateway, search
@@ -120,6 +121,19 @@ def test_in_the_replay_web_every_hit_is_earlier_and_of_another_page(world):
                 page = crawler.gateway.pages[hit.page_id]
                 assert (page["url"], page["published_at"]) == (hit.url, hit.published_at), "each is on record"
     assert "oil-brent" in crawler.search("Brent crude oil spot price", AS_OF, 1)[0].url
+
+
+@pytest.mark.parametrize("as_of", [AS_OF, LATER])
+def test_weights_are_those_of_the_library_over_all_words_to_the_last_bit(world, as_of):
+    hits, ages, weighed = world().index._index(as_of)
+    counts = count_words([f"{hit.title} {hit.title} {hit.text}" for hit in hits])
+    whole = TfidfTransformer(sublinear_tf=True)
+    matrix = whole.fit_transform(counts)
+    for query in ("rain in Boston", "zzzz EUR zzzz, zyzzyva and 2016-10-09", "price price of crude oil", "zzzz", ""):
+        wanted = matrix @ whole.transform(count_words([query])).toarray().ravel()
+        found = weigh_passages(weighed, ages, query)
+        assert (found == wanted / (1 + search.AGEING * np.asarray(ages))).all()
+        assert (found > 0).any() == (query not in ("zzzz", ""))
 
 
 # --- what is found ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import vstack
+from scipy.sparse import csr_matrix, vstack
 
 from helpers.world.gateway import GatewayError
 from helpers.world.markup import parse_json
@@ -241,18 +241,32 @@ def count_words(texts):
 
 
 def weigh_words(counts):
-    """Return (weights, matrix): TF-IDF of word counts, a word counting by the logarithm of how often it stands."""
+    """Return (words, weights, matrix) of word counts: the words (hashes, ascending), their weights, TF-IDF.
+
+    A word counts by the logarithm of how often it stands. Words that stand nowhere have no column.
+    """
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    weights = TfidfTransformer(sublinear_tf=True)
-    return weights, weights.fit_transform(counts)
+    words, places = np.unique(np.append(counts.indices, 0), return_inverse=True)  # a matrix must have a column
+    matrix = csr_matrix((counts.data, places[:-1], counts.indptr), (counts.shape[0], len(words)))
+    transformer = TfidfTransformer(sublinear_tf=True)
+    matrix = transformer.fit_transform(matrix)
+    return words, transformer.idf_, matrix
 
 
 def weigh_passages(weighed, ages, query):
     """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones follow."""
     if weighed is None:
         return np.zeros(len(ages))
-    weights, matrix = weighed
-    wanted = weights.transform(count_words([query])).toarray().ravel()  # a sparse product would turn the matrix first
-    similarity = matrix @ wanted
-    return similarity / (1 + AGEING * np.asarray(ages))
+    from sklearn.preprocessing import normalize
+
+    words, weights, matrix = weighed
+    asked = count_words([query])
+    is_known = np.isin(asked.indices, words)
+    places = np.searchsorted(words, asked.indices[is_known])
+    rarity = np.full(len(is_known), 1 + np.log(1 + matrix.shape[0]))  # the weight of a word that no passage holds
+    rarity[is_known] = weights[places]
+    asked.data = (1 + np.log(asked.data)) * rarity
+    wanted = np.zeros(len(words))
+    wanted[places] = normalize(asked).data[is_known]
+    return matrix @ wanted / (1 + AGEING * np.asarray(ages))

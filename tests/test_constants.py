@@ -50,6 +50,7 @@ OWN_CONSTANTS = {
     "against a fault of Python's": "N_PARSES",
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
+    "what counts as an event in a series": "LARGE N_LAGS N_RECORD",
     "the kit's own judgement": "EXPONENTS HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS "
     "POOL_TOLERANCE SAME_SDS SAME_SHARE START TOLERANCE",
 }

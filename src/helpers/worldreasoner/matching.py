@@ -245,6 +245,25 @@ def choose_pairs(pairs):
     return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
 
 
+def flag_foreknown(pairs, hindsight, forecasts):
+    """Return the pairs whose hindsight event lay ahead of the forecast, with is_foreknown: said to the word and day.
+
+    `forecasts` has run_id, question_id and as_of (a day). Who could not know the event guesses its day and its words;
+    who copies later evidence has both.
+
+    >>> pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "hindsight_id": ["h"], "similarity": 1.0, "gap": 0.0})
+    >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "day": [9.0]})
+    >>> said = pd.DataFrame({"run_id": ["r"], "question_id": "q", "as_of": 5.0})
+    >>> flag_foreknown(pairs, seen, said)["is_foreknown"].tolist()
+    [True]
+    """
+    as_of = forecasts[["run_id", "question_id", "as_of"]].drop_duplicates()
+    days = hindsight[["question_id", "node_id", "day"]].rename(columns={"node_id": "hindsight_id"})
+    table = pairs.merge(as_of, on=["run_id", "question_id"]).merge(days, on=["question_id", "hindsight_id"])
+    table = table[table["day"] >= table["as_of"]].reset_index(drop=True)
+    return table.assign(is_foreknown=(table["similarity"] > 1 - EVEN) & (table["gap"] < 1))
+
+
 # --- key events ------------------------------------------------------------------------------------------------------
 
 

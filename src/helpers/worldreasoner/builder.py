@@ -1,0 +1,153 @@
+"""Graphs built by rule from dated values: events are changes of series, causal edges need a lagged test across series.
+
+Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
+tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import signal, stats
+from statsmodels.tsa.tsatools import lagmat
+
+from helpers.estimates.intervals import correct_holm
+from helpers.estimates.pairs import ALPHA
+
+N_LAGS = 3
+"""Days by which a cause may come before its effect."""
+N_RECORD = 60
+"""Days that a record must stand above."""
+LARGE = 3.0
+"""A change of so many standard deviations has the magnitude 1."""
+
+
+def find_changes(values, thresholds=None):
+    """Return the dated changes of daily series: day, series, rule (crossing, record, turning), size, sign.
+
+    `values` has a column a series and a day a row. A crossing passes one of a series' `thresholds`; a record lies
+    beyond the 60 days before, and is the first of its run; a turning point is a local extreme that stands out by three
+    standard deviations of the daily changes (it shows only afterwards: an event of hindsight, never of a forecast).
+    `size` is the day's change in such deviations.
+
+    >>> values = pd.DataFrame({"a": [1.0, 2, 1, 2, 8]}, pd.date_range("2026-01-01", periods=5))
+    >>> find_changes(values, {"a": [5]})[["rule", "sign"]].values.tolist()
+    [['crossing', 1.0]]
+    """
+    rows = []
+    for name in values:
+        series = values[name].dropna()
+        steps, spread = series.diff(), series.diff().std()
+        found = {"crossing": set(), "record": set(), "turning": set()}
+        for cut in (thresholds or {}).get(name, ()):
+            above = (series >= cut).to_numpy()
+            found["crossing"] |= set(np.flatnonzero(above[1:] != above[:-1]) + 1)
+        before = series.shift().rolling(N_RECORD)
+        is_record = ((series > before.max()) | (series < before.min())).to_numpy()
+        found["record"] |= set(np.flatnonzero(is_record[1:] & ~is_record[:-1]) + 1)
+        for side in (series, -series):
+            found["turning"] |= set(signal.find_peaks(side, prominence=LARGE * spread)[0].tolist())
+        for rule, places in found.items():
+            rows += [(series.index[at], name, rule, steps.iloc[at] / spread) for at in sorted(places) if at]
+    table = pd.DataFrame(rows, columns=["day", "series", "rule", "size"]).assign(sign=lambda t: np.sign(t["size"]))
+    return table.sort_values(["day", "series", "rule"], kind="stable", ignore_index=True)
+
+
+def judge_lags(values, pairs, n_lags=N_LAGS):
+    """Return whether a series' changes help to foretell another's: cause, effect, p, p_holm, strength, is_causal.
+
+    For each of `pairs`, named beforehand: an F test that the cause's last `n_lags` daily changes add to the effect's
+    own (Granger 1969), on differences. `strength` is the root of the share of variance they explain of what is left,
+    with the sign of their sum. Holm over all pairs. Raises ValueError for a pair of one series.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 200))
+    >>> values = pd.DataFrame({"x": x.cumsum(), "y": (np.roll(x, 1) + noise).cumsum()})
+    >>> judge_lags(values, [("x", "y"), ("y", "x")])["is_causal"].tolist()
+    [True, False]
+    """
+    rows = []
+    for cause, effect in pairs:
+        if cause == effect:
+            raise ValueError(f"{cause} cannot be tested as its own cause; name pairs of different series")
+        steps = values[[cause, effect]].diff().dropna().to_numpy()
+        lags = [lagmat(steps[:, side], n_lags)[n_lags:] for side in (0, 1)]
+        own = np.column_stack([np.ones(len(lags[1])), lags[1]])
+        left, whole, params = _fit_twice(own, lags[0], steps[n_lags:, 1])
+        n_free = len(own) - own.shape[1] - n_lags
+        p = stats.f.sf((left - whole) / n_lags / (whole / n_free), n_lags, n_free)
+        strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params.sum())
+        rows.append((cause, effect, float(p), float(strength)))
+    table = pd.DataFrame(rows, columns=["cause", "effect", "p", "strength"])
+    table.insert(3, "p_holm", correct_holm(table["p"]))
+    return table.assign(is_causal=table["p_holm"] < ALPHA)
+
+
+def _fit_twice(own, more, outcome):
+    """Squares left by least squares without and with more columns, and the weights of these."""
+    found, params = [], None
+    for design in (own, np.column_stack([own, more])):
+        params = np.linalg.lstsq(design, outcome, rcond=None)[0]
+        found.append(float(((outcome - design @ params) ** 2).sum()))
+    return *found, params[own.shape[1] :]
+
+
+def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_LAGS):
+    """Return a graph (`graphs.SCHEMA`) of the changes of series, their edges, and their impacts on an outcome.
+
+    `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
+    joins a change to those of another series one to `n_lags` days later, if their pair was tested: Causes (Inhibits,
+    where its strength is negative) if the test says so and the directions fit, else Correlates; strength is the test's,
+    confidence 1 - p. The outcome correlates with the last change of its own series. An impact is that of a change in
+    the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
+    day before.
+    """
+    known = tests.set_index(["cause", "effect"]).to_dict("index")
+    known[outcome["series"], outcome["series"]] = {"strength": 1.0, "p_holm": 0.0, "is_causal": True}
+    changes = find_changes(values[values.index < outcome["day"]], thresholds)
+    changes = changes[changes["day"] >= outcome["opens_at"]].to_dict("records")
+    ids = [f"{question_id}_{at}" for at in range(len(changes))]
+    end = _write_node(f"{question_id}_outcome", outcome["title"], "", outcome["day"], []) | {"type": "Outcome"}
+    edges, impacts, last = [], [], None
+    for node_id, change in zip(ids, changes, strict=True):
+        test = known.get((change["series"], outcome["series"]), {"is_causal": False})
+        if test["is_causal"]:
+            impacts.append(_write_impact(node_id, change, test))
+        for other_id, other in zip(ids, changes, strict=True):
+            gap = (other["day"] - change["day"]).days
+            if (
+                1 <= gap <= n_lags
+                and other["series"] != change["series"]
+                and (change["series"], other["series"]) in known
+            ):
+                edges.append(_write_edge(node_id, other_id, known[change["series"], other["series"]], change, other))
+        last = node_id if change["series"] == outcome["series"] else last
+    if last:
+        about = {"relation": "Correlates", "strength": 1.0, "confidence": 1.0}
+        edges.append({"cause": last, "effect": end["node_id"]} | about)
+    nodes = [_describe_change(node_id, change) for node_id, change in zip(ids, changes, strict=True)]
+    parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
+    return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
+
+
+def _describe_change(node_id, change):
+    moved, name, day = "rises" if change["sign"] > 0 else "falls", change["series"], change["day"]
+    text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
+    sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
+    return _write_node(node_id, f"{name} {moved}: {change['rule']}", text, day, sources)
+
+
+def _write_node(node_id, title, text, day, source_ids):
+    about = {"occurred_at": str(day.date()), "source_ids": source_ids, "type": "Indicator"}
+    return {"node_id": node_id, "title": title, "description": text} | about
+
+
+def _write_impact(node_id, change, test):
+    side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
+    size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
+    return {"node_id": node_id, "direction": side, "magnitude": size, "confidence": 1 - test["p_holm"]}
+
+
+def _write_edge(cause, effect, test, change, other):
+    fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
+    relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
+    about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
+    return {"cause": cause, "effect": effect} | about

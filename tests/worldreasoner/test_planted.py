@@ -1,0 +1,77 @@
+"""A synthetic world with planted causes: what the measures must find in it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.worldreasoner.conditions import filter_pairs
+from helpers.worldreasoner.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.matching import flag_foreknown, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.planted import CHAIN, draw_memory, draw_question, forecast_events
+
+HORIZONS = ("Early", "Mid", "Late")
+
+
+@pytest.fixture(scope="module")
+def world():
+    rng = np.random.default_rng(1)
+    questions = [draw_question(f"q{at}", rng) for at in range(8)]
+    nodes = tabulate_nodes([question["graph"] for question in questions])
+    said = [
+        forecast_events(question, nodes[nodes["question_id"] == question["question_id"]], horizon, agent, rng)
+        for question in questions
+        for agent in ("honest", "copies")
+        for horizon in HORIZONS
+    ]
+    return questions, nodes, pd.concat(said)
+
+
+def test_the_planted_causes_are_found_and_what_pushes_nothing_is_not(world):
+    tests = pd.concat(question["tests"] for question in world[0])
+    place = {name: at for at, name in enumerate(CHAIN)}
+    ahead = tests["effect"].map(place) - tests["cause"].map(place)
+    assert tests.loc[ahead == 1, "is_causal"].all()
+    assert tests.loc[~(ahead >= 1), "is_causal"].mean() < 0.05
+
+
+def test_causal_edges_run_along_the_chain(world):
+    for question in world[0]:
+        graph = check_form(question["graph"])
+        titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
+        causal = [edge for edge in graph["edges"] if edge["relation"] == "Causes"]
+        names = [[titles[edge[end]] for end in ("cause", "effect")] for edge in causal]
+        ways = {tuple(title.split(" rises")[0].split(" falls")[0] for title in pair) for pair in names}
+        place = {name: at for at, name in enumerate(CHAIN)}
+        assert causal and sum(place.get(one, 9) >= place.get(two, -1) for one, two in ways) <= 1
+
+
+def test_recall_rises_as_evidence_is_revealed(world):
+    _, nodes, said = world
+    pairs = match_events(nodes, said)
+    runs = said[["run_id", "question_id"]].drop_duplicates().assign(has_graph=True)
+    recall = score_recall(pick_key_events(nodes), pairs, runs).groupby("run_id")["recall"].mean()
+    early, mid, late = (recall[f"honest {horizon}"] for horizon in HORIZONS)
+    assert early + 0.15 < mid < late and late > 0.7
+    assert recall["copies Early"] > early + 0.3, "who sees what comes after has it early"
+
+
+def test_the_agent_that_copies_later_evidence_is_caught_and_the_honest_one_is_not(world):
+    _, nodes, said = world
+    pairs = match_events(nodes, said)
+    flags = flag_foreknown(pairs[pairs["is_kept"]], nodes, said)
+    share = flags["is_foreknown"].groupby(flags["run_id"].str.split().str[0]).agg(["mean", "size"])
+    assert share.loc["copies", "mean"] > 0.9
+    assert share.loc["honest", "mean"] < 0.05 and share.loc["honest", "size"] > 20
+    assert (flags["day"] >= flags["as_of"]).all()
+
+
+def test_contaminated_pairs_are_found():
+    table = draw_memory(np.random.default_rng(2))
+    questions = table.drop_duplicates("question_id")[["question_id", "opens_at"]]
+    models = table.drop_duplicates("model")[["model", "cutoff"]]
+    pairs = table.merge(filter_pairs(questions, models), on=["model", "question_id"])
+    right = pairs.groupby(["model", "is_kept"])["is_right"].mean()
+    for model in ("recalls to 2025-01", "recalls to 2025-08"):
+        assert right[model, False] > 0.8 and right[model, True] < 0.65
+    unknown = pairs[pairs["model"] == "says no cutoff"]
+    assert unknown["is_kept"].all() and not unknown["is_filtered"].any()

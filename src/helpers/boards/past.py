@@ -44,6 +44,16 @@ def list_articles(window):
     return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []
 
 
+def name_arm(arm_id):
+    """Return how the agent of a public window's arm is called beside others.
+
+    >>> name_arm("qwen_search_prompt-P"), name_arm("qwen_search_prompt-P-another")
+    ('qwen_search_prompt', 'qwen_search_prompt, another')
+    """
+    agent, *more = arm_id.split("-P")
+    return ", ".join([agent, *(part.strip("-") for part in more if part)])
+
+
 def choose_baselines(window, entries, agents, names):
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 

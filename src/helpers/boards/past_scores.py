@@ -1,0 +1,302 @@
+"""What window P shows: what the order of options tells, scores above chance by form, what the news says beforehand."""
+
+import re
+from math import comb
+
+import pandas as pd
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from helpers.agents.past import read_form
+from helpers.estimates.intervals import correct_holm, summarize_clustered
+from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.plots import draw_points
+from helpers.store import dump_json, parse_json
+from helpers.world.leaks import audit_pages, find_answers, list_siblings, tell_answer
+
+FORMS = {
+    ("single", "yes_no"): "yes or no",
+    ("single", "binary_named"): "one of two names",
+    ("single", "multiple_choice"): "one of several",
+    ("multi", "multiple_choice"): "several right",
+}
+"""Kind and the set's own question type -> what a form is called here."""
+
+MOST_NAMES = 0.5
+"""A passage is about a question when it holds more than this share of its names."""
+
+
+def label_forms(events):
+    """Return the form of each event by event_id; a type that the set did not have before keeps its own name."""
+    labels = [
+        FORMS.get((row["kind"], read_form(row)), f"{row['kind']} {read_form(row)}") for row in events.to_dict("records")
+    ]
+    return pd.Series(labels, index=events["event_id"])
+
+
+def open_answers(answers):
+    """Return each event's right letters as a set, by event_id."""
+    values = {row.event_id: parse_json(row.value) for row in answers.dropna(subset=["value"]).itertuples()}
+    return {event_id: {value} if isinstance(value, str) else set(value) for event_id, value in values.items()}
+
+
+# --- chance ----------------------------------------------------------------------------------------------------------
+
+
+def expect_guess(kind, n_options, n_right):
+    """Return what the agent `random` earns on average: one option, or each by a coin and one where none came up (F1).
+
+    >>> expect_guess("single", 4, 1), expect_guess("multi", 2, 1)
+    (0.25, 0.5416666666666666)
+    """
+    if kind == "single":
+        return 1 / n_options
+    total = 0.0
+    for hits in range(n_right + 1):
+        for misses in range(n_options - n_right + 1):
+            weight = comb(n_right, hits) * comb(n_options - n_right, misses) / 2**n_options
+            total += weight * (2 * hits / (hits + misses + n_right))
+    return total + n_right / n_options * 2 / (1 + n_right) / 2**n_options
+
+
+def list_guesses(events, answers):
+    """Return `expect_guess` of each event that has an answer, by event_id."""
+    right = open_answers(answers)
+    rows = events[events["event_id"].isin(right)].to_dict("records")
+    return pd.Series(
+        {
+            row["event_id"]: expect_guess(row["kind"], len(parse_json(row["options"])), len(right[row["event_id"]]))
+            for row in rows
+        }
+    )
+
+
+def tabulate_forms(scores, events, answers):
+    """Return each agent's mean score by form, and above chance: a row an agent and form ("all" the first).
+
+    Columns: form, agent_id, mean, low, high, chance, above, above_low, above_high, p, p_holm, n, n_clusters; intervals
+    95% by cluster, p that of no gain on the exact mean of guessing at the same events, p_holm over the whole table,
+    by which the verdict is.
+    """
+    rows = select_headline(scores, events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    guesses, clusters = list_guesses(events, answers), events.set_index("event_id")["cluster_id"]
+    forms, parts = label_forms(events), []
+    for form in ["all", *[form for form in FORMS.values() if (forms == form).any()]]:
+        part = matrix if form == "all" else matrix[forms.reindex(matrix.index) == form]
+        found = summarize_clustered(part, clusters)
+        above = summarize_clustered(part.sub(guesses.reindex(part.index), axis=0), clusters)
+        table = found[["mean", "low", "high"]].assign(chance=found["mean"] - above["mean"], above=above["mean"])
+        table = table.assign(above_low=above["low"], above_high=above["high"], p=above["p"])
+        table = table.assign(n=found["n"], n_clusters=found["n_clusters"], form=form).rename_axis("agent_id")
+        parts.append(table.reset_index())
+    table = pd.concat(parts, ignore_index=True).query("n > 0")
+    table = table.rename(columns={"above": "difference"}).assign(p_holm=correct_holm(table["p"]))
+    return name_verdicts(table, "above", "below").rename(columns={"difference": "above"}).reset_index(drop=True)
+
+
+# --- the order of the options in the file ----------------------------------------------------------------------------
+
+
+def take_given(events):
+    """Return predictions of the option that the file has first, where one of several is right: a probe, no forecast."""
+    rows = []
+    for event in events[events["event_id"].map(label_forms(events)) == "one of several"].to_dict("records"):
+        letters, order = list(parse_json(event["options"])), parse_json(event["metadata"])["order"]
+        value = dump_json(letters[order.index(0)])
+        rows.append({"event_id": event["event_id"], "agent_id": "first in the file", "value": value})
+    return pd.DataFrame(rows)
+
+
+def measure_order(events, answers):
+    """Return how often the right options stand first: form, n, seen, expected, gain, low, high, p, n_clusters.
+
+    For one of several: that the first is right; for several right ones: that they are the first ones and no other.
+    `expected` is what any order would give, `gain` the mean difference an event, its interval by cluster.
+    """
+    forms, right, rows = label_forms(events), open_answers(answers), []
+    for event in events[events["event_id"].map(forms).isin(["one of several", "several right"])].to_dict("records"):
+        letters, order = list(parse_json(event["options"])), parse_json(event["metadata"])["order"]
+        places = sorted(order[letters.index(letter)] for letter in right[event["event_id"]])
+        chance = 1 / comb(len(letters), len(places))
+        rows.append((event["event_id"], forms[event["event_id"]], float(places == list(range(len(places)))), chance))
+    table = pd.DataFrame(rows, columns=["event_id", "form", "seen", "expected"]).set_index("event_id")
+    clusters, parts = events.set_index("event_id")["cluster_id"], []
+    for form, part in table.groupby("form", sort=False):
+        found = summarize_clustered((part["seen"] - part["expected"]).to_frame("gain"), clusters).iloc[0]
+        sums = {"form": form, "n": len(part), "seen": part["seen"].sum(), "expected": part["expected"].sum()}
+        parts.append(sums | {"gain": found["mean"]} | found[["low", "high", "p", "n_clusters"]].to_dict())
+    return pd.DataFrame(parts)
+
+
+# --- the news --------------------------------------------------------------------------------------------------------
+
+
+def list_names(question):
+    """Return the names in a question: its words with a capital, of three letters or more, but for common words.
+
+    >>> sorted(list_names("Will James Talarico win the Texas primary?"))
+    ['James', 'Talarico', 'Texas']
+    """
+    words = re.findall(r"[^\W\d_]{3,}", question)
+    return {word for word in words if word[0].isupper() and word.casefold() not in {*ENGLISH_STOP_WORDS, "did", "does"}}
+
+
+def measure_touch(question, texts):
+    """Return the largest share of a question's names that one of some passages holds; 0 where it names nothing.
+
+    >>> passages = ["Hungary votes.", "It rained."]
+    >>> measure_touch("Who wins in Hungary?", passages), measure_touch("Will Orban win in Hungary?", passages)
+    (1.0, 0.5)
+    """
+    names = list_names(question.partition("\n")[0])
+    held = [len(names & set(re.findall(r"[^\W\d_]{3,}", text))) for text in texts]
+    return max(held, default=0) / len(names) if names else 0.0
+
+
+def label_touch(events, passages):
+    """Return by event_id how far its passages touch its question: "most names", "some names" or "no name"."""
+    texts = passages.groupby("event_id")["text"].agg(list)
+    shares = [measure_touch(row.prompt, texts.get(row.event_id, [])) for row in events.itertuples()]
+    labels = ["most names" if share > MOST_NAMES else "some names" if share else "no name" for share in shares]
+    return pd.Series(labels, index=events["event_id"])
+
+
+def search_news(events, world, n):
+    """Return the passages that a search for each event's question finds as of its start: a row a passage, best first.
+
+    Columns: event_id, place (from 1), page_id, url, published_at, text. The texts are for this process only.
+    """
+    rows = [
+        (event["event_id"], place, hit.page_id, hit.url, hit.published_at, hit.text)
+        for event in events.sort_values("as_of").to_dict("records")
+        for place, hit in enumerate(world.search(event["prompt"], event["as_of"], n), 1)
+    ]
+    return pd.DataFrame(rows, columns="event_id place page_id url published_at text".split())
+
+
+def audit_news(events, answers, passages):
+    """Return what the auditor finds in each event's passages, and whether one states the answer: a row an event.
+
+    Columns: event_id, n_passages, a count of passages for each flag found, is_tellable (the answer is no plain yes or
+    no), is_told, told_by (page_ids).
+    """
+    values = answers.set_index("event_id")["value"]
+    texts = {event["event_id"]: tell_answer(event, values[event["event_id"]]) for event in events.to_dict("records")}
+    rows = []
+    for event in events.to_dict("records"):
+        pages = passages[passages["event_id"] == event["event_id"]]
+        siblings = list_siblings(event, events, texts, by=("cluster_id",))
+        flags = audit_pages(event["as_of"], pages, siblings).groupby("flag")["page_id"].nunique().to_dict()
+        told = find_answers(pages, event["prompt"], texts[event["event_id"]])
+        facts = {"is_tellable": bool(texts[event["event_id"]]), "is_told": len(told) > 0}
+        told_by = ", ".join(sorted(set(told["page_id"])))
+        rows.append({"event_id": event["event_id"], "n_passages": len(pages)} | flags | facts | {"told_by": told_by})
+    table = pd.DataFrame(rows)
+    return table.fillna(dict.fromkeys(set(table) - {"event_id", "told_by"}, 0))
+
+
+NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
+"""One model with the news that a search finds, without, and with what a search for another question finds."""
+
+
+def compare_news(matrix, clusters, touch):
+    """Return what news adds, by event in pairs: a row a comparison, the negative controls among them.
+
+    `matrix` has scores by event (rows) and agent (columns, `NEWS_AGENTS`), `touch` each event's label (`label_touch`).
+    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), seen, verdict.
+    Comparisons of agents that are not there are left out; the table may be empty.
+    """
+    lines = [("search", "none", "all")] + [
+        ("search", "none", label) for label in ("most names", "some names", "no name")
+    ]
+    lines += [("another", "none", "all"), ("search", "another", "all")]
+    parts = []
+    for first, second, label in lines:
+        pair = [NEWS_AGENTS[first], NEWS_AGENTS[second]]
+        part = matrix.reindex(columns=pair)[touch.reindex(matrix.index).eq(label) | (label == "all")]
+        if len(part.dropna()):
+            row = compare_pairs(part, clusters).iloc[0].drop(["agent_a", "agent_b", "p_holm"])
+            parts.append({"comparison": f"{first} - {second}", "events": label} | row.to_dict())
+    table = pd.DataFrame(parts, columns="comparison events n n_clusters difference low high p seen".split())
+    return name_verdicts(table.assign(p_holm=correct_holm(table["p"])), "more", "less")
+
+
+def name_verdicts(table, above, below):
+    """Return a table of differences with the column verdict by p_holm: `above`, `below` or "cannot tell".
+
+    >>> table = pd.DataFrame({"difference": [0.1, -0.1, 0.1], "p_holm": [0.01, 0.01, 0.2]})
+    >>> name_verdicts(table, "more", "less")["verdict"].tolist()
+    ['more', 'less', 'cannot tell']
+    """
+    words = {"a is better": above, "b is better": below, "cannot tell": "cannot tell"}
+    return table.assign(verdict=[words[judge_pair(row, "p_holm")] for row in table.to_dict("records")])
+
+
+# --- the set, and the figure -----------------------------------------------------------------------------------------
+
+
+def describe_forms(events, answers):
+    """Return a row a form: n, n_clusters, level, options (median, least, most), share of options that are right, and of
+    yes and no how often yes was."""
+    right = open_answers(answers)
+    table = events.assign(form=events["event_id"].map(label_forms(events)), options=events["options"].map(parse_json))
+    table["n_options"] = table["options"].map(len)
+    table["share_right"] = table["event_id"].map(right).map(len) / table["n_options"]
+    table["share_first"] = [float("A" in right[event_id]) for event_id in table["event_id"]]
+    grouped = table.groupby("form")
+    found = grouped["n_options"].agg(n="size", median="median", least="min", most="max")
+    found.insert(1, "n_clusters", grouped["cluster_id"].nunique())
+    found["levels"] = grouped["level"].agg(lambda levels: ", ".join(map(str, sorted(set(levels)))))
+    found["share_right"] = grouped["share_right"].mean()
+    found["share_yes"] = grouped["share_first"].mean().where(found.index == "yes or no")
+    return found.reindex([form for form in FORMS.values() if form in found.index]).reset_index()
+
+
+def list_facts(events, answers, touch, audit):
+    """Return what may be told of each event: its id, form, counts, dates, cluster, letters, findings; no word of it."""
+    kept = events[["event_id", "kind", "level", "opens_at", "as_of", "resolves_at", "cluster_id"]].copy()
+    kept["form"] = events["event_id"].map(label_forms(events)).to_numpy()
+    kept["n_options"] = events["options"].map(parse_json).map(len)
+    kept["order"] = [dump_json(parse_json(cell)["order"]) for cell in events["metadata"]]
+    kept["answer"] = events["event_id"].map(answers.set_index("event_id")["value"]).to_numpy()
+    kept["touch"] = events["event_id"].map(touch).to_numpy()
+    return kept.merge(audit.drop(columns="told_by"), on="event_id", how="left")
+
+
+def count_rewordings(rows, later):
+    """Return what later versions of a set changed in the rows that they word anew: the column, and how many rows."""
+    both = later.merge(rows, on="id", suffixes=("", "_first"))
+    names = ("event", "options", "answer", "end_time", "choice_type", "question_type")
+    changed = {name: both.loc[both[name] != both[f"{name}_first"], "id"].nunique() for name in names}
+    return (
+        pd.Series(changed | {"rows in all": rows["id"].nunique()}, name="rows changed")
+        .rename_axis("column")
+        .reset_index()
+    )
+
+
+def draw_past(table, added, axes):
+    """Draw scores above guessing by form (left) and what news adds (right, blank before it is recorded)."""
+    left = table.assign(is_few=table["p"].isna())
+    draw_points(
+        left,
+        axes[0],
+        label="form",
+        value="above",
+        low="above_low",
+        high="above_high",
+        series="agent_id",
+        is_thin="is_few",
+    )
+    axes[0].set(
+        title=f"Above guessing, {int(table['n'].max())} questions asked of all", xlabel="score less that of guessing"
+    )
+    if added.empty:
+        axes[1].set_axis_off()
+        return
+    lines = added.assign(
+        line=added["comparison"] + ", " + added["events"] + " (" + added["n"].astype(int).astype(str) + ")"
+    )
+    draw_points(lines, axes[1], label="line", value="difference", low="low", high="high")
+    axes[1].set(title="What the news adds to one model", xlabel="difference of scores, in pairs")

@@ -1,0 +1,159 @@
+"""What notebook 53 computes: guessing, the order of options, forms above chance, touched questions, told answers."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import make_past_row
+
+from helpers.boards import past_scores
+from helpers.estimates.pairs import fill_predictions
+from helpers.formats.futurex import build_events, screen_rows
+from helpers.outcomes.scores import score_multi, score_predictions
+from helpers.store import dump_json, parse_json
+
+NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
+
+
+def build(*rows):
+    return build_events(screen_rows(pd.DataFrame(rows))[0])
+
+
+def name_regatta(n):
+    """A question that shares no word with another, so that each is a cluster of its own."""
+    return f"{'abcdefghijklmnopqrstuvwxyz'[n % 26] * 3}{'klmnopq'[n // 26] * 4}"
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Forty questions with four options, the first always right; twenty with several right, the first two."""
+    rows = [make_past_row(n, event=name_regatta(n), options=NAMES, answer="A") for n in range(40)]
+    several = {"options": list("uvwxyz"), "choice_type": "multi", "answer": "A, B"}
+    return build(*rows, *(make_past_row(100 + n, event=name_regatta(50 + n), **several) for n in range(20)))
+
+
+def predict(events, agent, choose):
+    """Return an agent's predictions: `choose(event)` gives the value."""
+    rows = [
+        {"event_id": e["event_id"], "agent_id": agent, "value": dump_json(choose(e))} for e in events.to_dict("records")
+    ]
+    return fill_predictions(pd.DataFrame(rows))
+
+
+# --- chance, order, forms --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_options", "n_right"), [(2, 1), (5, 2), (6, 6), (9, 1)])
+def test_the_exact_mean_of_guessing_is_that_of_many_guesses(n_options, n_right):
+    rng, letters, right = np.random.default_rng(3), list("abcdefghi")[:n_options], list("abcdefghi")[:n_right]
+    drawn = [[letter for letter in letters if rng.random() < 0.5] or [rng.choice(letters)] for _ in range(6000)]
+    mean = np.mean([score_multi(named, right) for named in drawn])
+    assert past_scores.expect_guess("multi", n_options, n_right) == pytest.approx(mean, abs=0.015)
+
+
+def test_right_options_that_stand_first_are_seen_and_a_drawn_order_is_not(tables):
+    events, answers = tables
+    order = past_scores.measure_order(events, answers).set_index("form")
+    assert order["seen"].tolist() == [40, 20] and np.isclose(order["expected"], [10, 20 / 15]).all()
+    assert np.isclose(order["gain"], [0.75, 1 - 1 / 15]).all()
+    rng = np.random.default_rng(4)
+    rows = [make_past_row(n, event=name_regatta(n), options=NAMES, answer=rng.choice(list("ABCD"))) for n in range(160)]
+    drawn = past_scores.measure_order(*build(*rows)).iloc[0]
+    assert drawn["low"] < 0 < drawn["high"]
+
+
+def test_a_probe_of_the_order_is_right_where_the_file_has_the_right_one_first(tables):
+    events, answers = tables
+    scores = score_predictions(fill_predictions(past_scores.take_given(events)), answers, events)
+    assert len(scores) == 40 and set(scores["score"]) == {1.0}
+
+
+def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
+    events, answers = tables
+    right = answers.set_index("event_id")["value"].map(parse_json)
+    predictions = [predict(events, "oracle", lambda event: right[event["event_id"]])]
+    predictions.append(predict(events, "wrong", lambda event: "Z" if event["kind"] == "single" else ["Z"]))
+    predictions.append(predict(events[:12], "few", lambda event: right[event["event_id"]]))
+    scores = score_predictions(pd.concat(predictions, ignore_index=True), answers, events)
+    table = past_scores.tabulate_forms(scores, events, answers).set_index(["form", "agent_id"])
+    guess = past_scores.expect_guess("multi", 6, 2)
+    assert table.loc[("one of several", "oracle"), "above"] == pytest.approx(0.75)
+    assert table.loc[("several right", "wrong"), "above"] == pytest.approx(-guess)
+    whole = table.loc[("all", "oracle")]
+    assert whole["chance"] == pytest.approx((40 * 0.25 + 20 * guess) / 60) and whole["n"] == 60
+    assert (whole["verdict"], table.loc[("all", "wrong"), "verdict"]) == ("above", "below")
+    assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
+
+
+def test_forms_are_counted(tables):
+    forms = past_scores.describe_forms(*tables).set_index("form")
+    assert forms["n"].to_dict() == {"one of several": 40, "several right": 20}
+    assert forms["share_right"].round(3).tolist() == [0.25, 0.333] and forms["levels"].tolist() == ["2", "2"]
+    yes = build(*[make_past_row(n, event=name_regatta(n), answer="AB"[n % 4 > 0]) for n in range(8)])
+    assert past_scores.describe_forms(*yes)["share_yes"].tolist() == [0.25]
+
+
+def test_rewordings_are_counted_once_a_row():
+    rows = pd.DataFrame([make_past_row(n) for n in range(4)])
+    later = pd.concat(
+        [rows, rows[:2].assign(event="Did it open?"), rows[:1].assign(event="Had it opened?", answer="B")]
+    )
+    changed = past_scores.count_rewordings(rows, later).set_index("column")["rows changed"]
+    assert (changed["event"], changed["answer"], changed["options"], changed["rows in all"]) == (2, 1, 0, 4)
+
+
+# --- the news --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("truth", "verdict"), [(0.6, "more"), (-0.6, "less"), (0.0, "cannot tell")])
+def test_what_news_adds_is_found_with_each_verdict(truth, verdict):
+    rng, names = np.random.default_rng(5), past_scores.NEWS_AGENTS
+    ids = [f"e{n}" for n in range(60)]
+    base = rng.random(60) * 0.3 + 0.3
+    matrix = pd.DataFrame({names["none"]: base, names["search"]: base + truth + rng.normal(0, 0.3, 60)}, ids)
+    matrix[names["another"]] = base + rng.normal(0, 0.3, 60)
+    touch, clusters = pd.Series(["most names", "no name", "some names"] * 20, ids), pd.Series(ids, ids)
+    table = past_scores.compare_news(matrix, clusters, touch).set_index(["comparison", "events"])
+    assert table.loc[("search - none", "all"), "verdict"] == verdict
+    assert table.loc[("another - none", "all"), "verdict"] == "cannot tell"
+    assert table["n"].tolist() == [60, 20, 20, 20, 60, 60] and (table["p_holm"] >= table["p"]).all()
+    alone = past_scores.compare_news(matrix.drop(columns=names["search"]), clusters, touch)
+    assert alone["comparison"].tolist() == ["another - none"]
+    assert past_scores.compare_news(matrix[[names["none"]]], clusters, touch).empty
+
+
+def make_passages(event, *texts):
+    rows = [
+        {"event_id": event["event_id"], "place": place, "page_id": f"n{place}", "url": f"http://news.replay/{place}"}
+        | {"published_at": "2026-01-02T20:00:00+08:00", "text": text}
+        for place, text in enumerate(texts, 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_touched_and_told_questions_are_found():
+    asked = "Who wins the Quillonia regatta of Bessamy?"
+    rows = [make_past_row(0, event=asked, options=NAMES, answer="B"), make_past_row(1, event="Will Bessamy vote?")]
+    events, answers = build(*rows)
+    first, second = events.to_dict("records")
+    texts = ["The regatta of Quillonia is won by Bessamy Torv.", "It rained."], ["It rained.", "Bessamy voted: yes."]
+    passages = pd.concat([make_passages(first, *texts[0]), make_passages(second, *texts[1])], ignore_index=True)
+    touch = past_scores.label_touch(events, passages)
+    assert touch.tolist() == ["most names", "most names"]
+    assert past_scores.label_touch(events, passages[passages["text"] == "It rained."]).tolist() == ["no name"] * 2
+    audit = past_scores.audit_news(events, answers, passages).set_index("event_id")
+    assert audit["is_told"].tolist() == [True, False] and audit["is_tellable"].tolist() == [True, False]
+    assert audit["told_by"].tolist() == ["n1", ""] and audit["n_passages"].tolist() == [2, 2]
+    late = passages.assign(published_at="2026-01-19T20:00:00+08:00")
+    assert past_scores.audit_news(events, answers, late)["later"].tolist() == [2, 2], "the auditor sees a later page"
+
+
+def test_what_is_kept_of_the_events_holds_no_word_of_them(tables):
+    events, answers = tables
+    touch = pd.Series("no name", index=events["event_id"])
+    audit = pd.DataFrame({"event_id": events["event_id"], "is_told": False, "told_by": "", "n_passages": 3})
+    facts = past_scores.list_facts(events, answers, touch, audit)
+    words = set(re.findall(r"\w{3,}", " ".join(events["prompt"])))
+    assert len(words) > 40 and not words & set(re.findall(r"\w{3,}", facts.to_csv()))
+    assert len(facts) == 60 and facts["order"].str.startswith("[").all()

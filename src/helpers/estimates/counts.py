@@ -6,6 +6,7 @@ whole count, rounded or cut off to the printed digits, shows as what is printed.
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 UNIT = 0.01
 """The printed percentages have two decimals."""
@@ -93,3 +94,16 @@ def check_totals(cells, whole, parts, *, may_overlap=False):
     left = counts[whole] - counts[list(parts)].sum(axis=1)
     table = pd.DataFrame({"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1), "left_over": left})
     return table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0))).rename_axis("subject").reset_index()
+
+
+def bound_percent(percent, size):
+    """Return the 95% Wilson interval of a printed mean in percent of so many values between 0 and 100: (low, high).
+
+    A mean of such values varies at most as a share does, so the interval of a mean that is none is too wide, not too
+    narrow.
+
+    >>> [round(end, 1) for end in bound_percent(50.0, 100)]
+    [40.4, 59.6]
+    """
+    low, high = proportion_confint(percent / 100 * size, size, method="wilson")
+    return 100 * float(low), 100 * float(high)

@@ -42,7 +42,7 @@ NAMES = {
     "code": r"`[^`]*`|\]\([^)]*\)|https?://\S+|\$[^$]*\$",
     "figure, table, section": rf"(?i)\b(figures?|fig\.|tables?|sections?|findings?|notebooks?|appendix|statements?|"
     rf"observations?|case study|scenario|python|round|crawl|event|agent) [A-F]?\.?\d[\d.]*{LIST}",
-    "section": r"(?<=[(\s,])[1-6]\.\d{1,2}(?:\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|\sand\s[1-6]\.\d)|\b[1-6]\.\d\.\d\b",
+    "section": r"Bench \d\.\d to \d\.\d|(?<!to )(?<=[(\s,])[1-6]\.\d{1,2}(?:\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|\sand\s[1-6]\.\d)|\b[1-6]\.\d\.\d\b",
     "level": rf"(?i)\blevels? \d{LIST}|\b[1-4]-[1-4]\b",
     "date": r"\b(1[89]|20)\d\d(-\d\d(-\d\d)?|-W\d)?\b|\b\d\d?:\d\d\b|UTC[+-]\d+|\b\d{1,2}(?= (January|February|March|"
     r"April|May|June|July|August|September|October|November|December)\b)",

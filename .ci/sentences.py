@@ -42,12 +42,14 @@ NAMES = {
     "code": r"`[^`]*`|\]\([^)]*\)|https?://\S+|\$[^$]*\$",
     "figure, table, section": rf"(?i)\b(figures?|fig\.|tables?|sections?|findings?|notebooks?|appendix|statements?|"
     rf"observations?|case study|scenario|python|round|crawl|event|agent) [A-F]?\.?\d[\d.]*{LIST}",
-    "section": r"Bench \d\.\d to \d\.\d|(?<!to )(?<=[(\s,])[1-6]\.\d{1,2}(?:\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|\sand\s[1-6]\.\d)|\b[1-6]\.\d\.\d\b",
+    "section": r"Bench \d\.\d to \d\.\d|(?<!to )(?<=[(\s,])[1-6]\.\d{1,2}(?:\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|"
+    r"\sand\s[1-6]\.\d)|\b[1-6]\.\d\.\d\b",
     "level": rf"(?i)\blevels? \d{LIST}|\b[1-4]-[1-4]\b",
     "date": r"\b(1[89]|20)\d\d(-\d\d(-\d\d)?|-W\d)?\b|\b\d\d?:\d\d\b|UTC[+-]\d+|\b\d{1,2}(?= (January|February|March|"
     r"April|May|June|July|August|September|October|November|December)\b)",
     "name": r"\b(?!\d+e-\d)[\w.]*[A-Za-z][\w.]*-\d[\w.]*|\b\d[\w.]*-(?!\d|days?\b)[A-Za-z]\w*|"
-    r"\b1\.5(?=B| billion)|(?<!\w)Grok-4|\b[A-Z]+[a-z]*\d[\w.]*|ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
+    r"\b1\.5(?=B| billion)|\b135(?= million)|(?<!\w)Grok-4|\b[A-Z]+[a-z]*\d[\w.]*|"
+    r"ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
     "zero": r"(?:(?<=from )|(?<=out )|(?<=holds )|(?<=above )|(?<=around )|(?<=down to )|(?<=near )|(?<=clear of )|"
     r"(?<=it is )|(?<= as )|(?<=makes )|(?<=has )|(?<=score, ))0(?![.\d])",
     "formula": r"\(1 - |^#+ \d\d\w?\b|^\| \d+ \||\| 0\d \||Pass@1",

@@ -144,10 +144,19 @@ def test_filters_choose(live, capsys):
     for arguments, ids in [
         (["--level", "1"], ["A-1010-brent_band"]),
         (["--text", "CUSHING"], ["A-1010-wti_price"]),
+        (["--text", "No Such Words"], []),
         (["--status", "unparsable"], ["A-1010-wti_price"]),
     ]:
         run_command(["view", "--agent", "strange", "--json", *arguments])
         assert [row["event_id"] for row in json.loads(capsys.readouterr().out)["questions"]] == ids
+
+
+def test_text_is_sought_in_steps_and_whole_replies_too(live, capsys):
+    for text, n in [("\\boxed{?}", 3), ('"query": "</script>', 3), ("boxed{50.44}", 0)]:
+        run_command(["view", "--agent", "strange", "--json", "--text", text])
+        assert len(json.loads(capsys.readouterr().out)["questions"]) == n
+    run_command(["view", "--agent", "qwen_react", "--json", "--text", "BOXED{50.44}"])
+    assert [row["event_id"] for row in json.loads(capsys.readouterr().out)["questions"]] == ["A-1010-wti_price"]
 
 
 def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, world):
@@ -201,7 +210,11 @@ def test_in_a_browser_from_disk_hostile_words_are_shown_and_do_nothing(live, tmp
     assert tab.run(COUNT) == "23 of 23 questions"
     assert choose(tab, agent="strange") == "3 of 23 questions"
     assert choose(tab, agent="", text="CUSHING") == "2 of 23 questions"
-    assert choose(tab, text="window.hacked") == "1 of 23 questions", "a reason is searched as text"
+    choose(tab, text="window.hacked")
+    tab.wait(f"{COUNT} === '3 of 23 questions'")
+    assert choose(tab, text="Boxed{50.44}") == "1 of 23 questions", "a reply is searched, as text"
+    assert "first 2,000 characters" in tab.run("document.querySelector('#searched').textContent")
+    assert choose(tab, text="\\boxed{?}") == "3 of 23 questions", "a reply's words"
     assert choose(tab, text="", level="1") == "6 of 23 questions"
     assert choose(tab, level="", status="missing") == "2 of 23 questions"
     assert choose(tab, status="", text="no such words") == "0 of 23 questions"
@@ -286,6 +299,8 @@ def test_12312_questions_are_usable_within_two_seconds(live, tmp_path, tab):
     listed = json.loads(path.read_text().removeprefix("var daybefore = ").removesuffix(";\n"))
     listed["rows"] = (listed["rows"] * 616)[: 1026 * 12]
     path.write_text(f"var daybefore = {json.dumps(listed)};\n")
+    said = [f"{n} answer {'word ' * 400}" for n in range(len(listed["rows"]))]
+    path.with_name("replies.js").write_text(viewer.pack("replies", said))
     times = []
     while (
         len(times) < 5 and min(times, default=9999) >= 2000
@@ -296,3 +311,9 @@ def test_12312_questions_are_usable_within_two_seconds(live, tmp_path, tab):
     assert tab.run(COUNT) == "12,312 of 12,312 questions"
     assert min(times) < 2000, times
     assert choose(tab, level="4").endswith("of 12,312 questions")
+    choose(tab, level="", text="answer")
+    tab.wait("document.querySelector('#searched').textContent.startsWith('Of each reply')")
+    seconds = tab.run(
+        "(() => { const started = performance.now(); table.draw(); return performance.now() - started })()"
+    )
+    assert seconds < 1000

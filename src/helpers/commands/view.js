@@ -1,7 +1,7 @@
 /* The page of `make view`. Everything that a model, a page or a question said becomes text (textContent), never markup. */
 "use strict";
 const {runs, events, rows, pages} = daybefore;
-const [RUN, EVENT, SAMPLE, STATUS, SCORE, VALUE, REASON, SECONDS, USD, TOKENS] = Array(10).keys();
+const [RUN, EVENT, SAMPLE, STATUS, SCORE, VALUE, REASON, SECONDS, USD, TOKENS, REPLY] = Array(11).keys();
 const SCORED = ["right", "partly right", "wrong", "not scored"];
 const CLASSES = {"right": "right", "partly right": "partly", "wrong": "wrong", "not scored": "none"};
 const filters = document.querySelector("#filters").elements;
@@ -121,7 +121,7 @@ function listQuestions() {
       && (!filters.level.value || String(events[row[EVENT]].level ?? "none") === filters.level.value)
       && (!status || row[STATUS] === status || (status === "missing" && !(row[STATUS] in CLASSES)))
       && (!text || lower[row[EVENT]].includes(text)
-        || `${run.agent_id} ${row[VALUE]} ${row[REASON] || ""}`.toLowerCase().includes(text));
+        || `${run.agent_id} ${row[VALUE]} ${row[REASON] || ""} ${row[REPLY] || ""}`.toLowerCase().includes(text));
   });
   table.on("draw", () => {
     const n = table.rows({search: "applied"}).count();
@@ -150,6 +150,19 @@ function noteFilters() {
   const given = ["text", "agent", "run", "level", "status"].filter(name => filters[name].value);
   history.replaceState(null, "", hash(given.map(name => [name, filters[name].value])));
   table.draw();
+  searchReplies();
+}
+async function searchReplies() {  // the replies are read when the first word is looked for
+  if (!filters.text.value || "replies" in opened) return;
+  const said = document.querySelector("#searched");
+  said.hidden = false;
+  said.textContent = "Reading the replies ...";
+  try {
+    (await load("replies")).forEach((text, place) => { rows[place][REPLY] = text; });
+    said.textContent = `Of each reply the first ${daybefore.n_searched.toLocaleString("en")} characters are searched; `
+      + "daybefore view --json --text WORDS searches all of it, and the steps.";
+    table.draw(list.hidden ? "page" : true);
+  } catch (error) { said.textContent = error.message; }
 }
 
 /* ------------------------------------------------------------------------------------------- one question's life */
@@ -281,6 +294,7 @@ async function route() {
   else {
     for (const name of ["text", "agent", "run", "level", "status"]) filters[name].value = fields.get(name) || "";
     table.draw(wasLife ? "page" : true);
+    searchReplies();
     if (wasLife) window.scrollTo(0, scrolled);
   }
   document.documentElement.dataset.shown = location.hash || "#";

@@ -1,8 +1,9 @@
 """`daybefore view` (make view): every question's whole life on a page that opens from disk, or as text and JSON.
 
 The page needs no server and loads nothing from elsewhere: index.html, a table library (DataTables, from the package
-itables), the list of questions, and a small compressed file for each event and each page, read when it is opened. What
-a model or a page said is data there: the page's script writes it as text, never as markup.
+itables), the list of questions, and compressed files, read when they are wanted: one for each event and each page, and
+one of the beginnings of all replies, for who looks for words. What a model or a page said is data there: the page's
+script writes it as text, never as markup.
 """
 
 import base64
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from helpers.agents.registry import load_entries
 from helpers.commands.lives import (
+    KEY,
     list_pages,
     list_questions,
     open_row,
@@ -34,6 +36,8 @@ RUN_COLUMNS = "run_id agent_id category framework model condition origin status 
 LISTED_EVENT = ("event_id", "window", "level", "kind", "domain", "prompt", "options", "value")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
+N_SEARCHED = 2000
+"""Characters of a reply's beginning that the page's own search reads; `--text` reads all of a question's life."""
 MAX_CELL = 90
 """Characters of a value in the list; its question tells the whole."""
 
@@ -45,7 +49,10 @@ def main(arguments=None):
     parser.add_argument("--window", action="append", help="only events of this window: A, C1, C2")
     parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), help="only events of this level")
     parser.add_argument("--status", help="only questions of this outcome: right, 'partly right', wrong, unparsable ...")
-    parser.add_argument("--text", help="only questions with this text in the question, the value or the reason")
+    parser.add_argument(
+        "--text",
+        help="only questions with this text, whatever its case, in the question, a step, the reply or the reason",
+    )
     parser.add_argument("--event", help="print this event's life instead of writing the page")
     parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
     given = parser.parse_args(arguments)
@@ -105,12 +112,22 @@ def select_questions(lives, questions, given):
     if given.status:
         questions = questions[questions["outcome"] == given.status]
     if given.text:
-        prompt = questions["event_id"].map(events["prompt"])
-        said = questions[["event_id", "agent_id", "value", "reason"]].assign(prompt=prompt).fillna("").astype(str)
-        questions = questions[said.agg(" ".join, axis=1).str.lower().str.contains(given.text.lower(), regex=False)]
+        prompts, wanted = questions["event_id"].map(events["prompt"]), given.text.casefold()
+        said = join_words(questions.assign(prompt=prompts), ["event_id", "agent_id", "prompt", "value", "reason"])
+        parts = (join_words(lives.replies, ["reply"]), join_words(lives.traces, ["arguments", "content", "error"]))
+        has = [any(wanted in texts.get(key, "") for texts in (said, *parts)) for key in said]
+        questions = questions[has]
     if given.event and questions.empty:
         raise ValueError(f"no question on {given.event!r} meets the other filters")
     return questions
+
+
+def join_words(table, columns):
+    """Return {key of a question: what its rows of a table say in some columns, one text with case folded}."""
+    texts = {}
+    for row in table[[*KEY, *columns]].fillna("").itertuples(index=False):
+        texts.setdefault(row[: len(KEY)], []).extend(map(str, row[len(KEY) :]))
+    return {key: "\n".join(parts).casefold() for key, parts in texts.items()}
 
 
 def list_rows(lives, questions):
@@ -144,6 +161,9 @@ def write_page(folder, lives, questions, secrets=()):
             page["file"] = name
         facts[page_id] = page
     listed = hide_secrets(describe_list(lives, questions) | {"pages": facts}, secrets)
+    keys = [(listed["runs"][run]["run_id"], listed["events"][n]["event_id"], k) for run, n, k, *_ in listed["rows"]]
+    replies = lives.replies.dropna(subset="reply").set_index(KEY)["reply"].to_dict()
+    texts["replies.js"] = pack("replies", [hide_secrets(replies.get(key, ""), secrets)[:N_SEARCHED] for key in keys])
     texts["rows.js"] = f"var daybefore = {json.dumps(listed, separators=(',', ':'), allow_nan=False)};\n"
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -199,7 +219,7 @@ def describe_list(lives, questions):
     for event in events:
         event["answer"] = shorten(write_value(event.pop("value", None), event.pop("options", None)))
         event["file"] = name_file("questions", event["event_id"])
-    return {"runs": runs, "events": events, "rows": rows}
+    return {"runs": runs, "events": events, "rows": rows, "n_searched": N_SEARCHED}
 
 
 def name_file(folder, key):

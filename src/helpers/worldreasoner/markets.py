@@ -6,10 +6,12 @@ price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Y
 
 import numpy as np
 import pandas as pd
+from matplotlib.dates import AutoDateLocator, DateFormatter
 
 from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import summarize_clustered
 from helpers.papers import get_constant
+from helpers.plots import COLOURS
 from helpers.worldreasoner.conditions import name_stage
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
@@ -96,6 +98,26 @@ def compare_direction(nodes, prices):
         row["correlation"] = float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def draw_pressure(pressure, prices, ax):
+    """Draw one question as Figures 3 and 7 do: each event's push as a dot, pressure as steps, the price as a line.
+
+    The price has the right-hand axis, returned beside `ax`.
+    """
+    days = [pd.to_datetime(table["day"], unit="D") for table in (pressure, prices)]
+    ax.axhline(0, color="0.6", lw=1)
+    ax.step(days[0], pressure["pressure"], where="post", color=COLOURS[7], lw=1.5)
+    for side, colour in ((1, COLOURS[2]), (-1, COLOURS[3])):
+        part = np.sign(pressure["push"]) == side
+        ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3)
+    ax.xaxis.set_major_locator(AutoDateLocator(maxticks=5))
+    ax.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
+    right = ax.twinx()
+    right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2)
+    right.set(ylim=(0, 1))
+    right.grid(visible=False)
+    return ax, right
 
 
 # --- turning points, lead changes ------------------------------------------------------------------------------------

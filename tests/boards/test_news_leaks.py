@@ -49,12 +49,14 @@ def test_the_front_page_tells_how_old_the_newest_news_is(tmp_path):
 
 
 def test_retrievals_are_flagged_and_summed_by_host():
-    days = ["2025-10-01", "2025-10-09", "undated", "2025-09-01"]
+    days = ["2025-10-01", "2025-10-09", "undated", "2025-09-01", "2025-09-02"]
     rows = pd.DataFrame({"published": days, "trading_day": "2025-10-01", "url": "http://a.org/x", "agent": "a"})
     rows = news.audit_retrievals(rows)
-    assert rows["flag"].tolist() == ["unsure", "later", "undated", "earlier"] and set(rows["host"]) == {"a.org"}
+    assert rows["flag"].tolist() == ["unsure", "later", "undated", "earlier", "earlier"] and set(rows["host"]) == {
+        "a.org"
+    }
     flags = news.summarize_flags(rows).set_index("flag")
-    assert flags["n"].to_dict() == {"earlier": 1, "unsure": 1, "later": 1, "undated": 1, "flagged": 3}
+    assert flags["n"].to_dict() == {"earlier": 2, "unsure": 1, "later": 1, "undated": 1, "flagged": 3}
     assert flags["low"].isna().all(), "one host cannot tell an interval"
 
 

@@ -157,15 +157,18 @@ def count_features(question, plan):
 
 
 def quote_plan(question, plan, criterion):
-    """Return at most `N_QUOTED` words of the line of a plan that has most of what the rules count for a criterion.
+    """Return at most `N_QUOTED` words of the step of a plan that has most of what the rules count for a criterion.
+
+    A step is a line with a number or a dash; a plan without any is quoted by its lines.
 
     >>> quote_plan("How high?", "1. Think of storms.\\n2. Ask ELWIS for 3 March 2016.", "source_reliability")
     '2. Ask ELWIS for 3 March 2016.'
     """
-    lines = [line.strip(" *#-") for line in plan.splitlines() if len(line.split()) > 3] or [plan]
+    lines = [line.strip() for line in plan.splitlines() if len(line.split()) > 3] or [plan]
+    lines = [line for line in lines if re.match(r"\d+\.|[-*] ", line)] or lines
     counts = [count_features(question, line) for line in lines]
     most = max(range(len(lines)), key=lambda at: sum(counts[at][name] for name in COUNTED[criterion]))
-    words = lines[most].replace("**", "").split()
+    words = lines[most].strip("-* ").replace("**", "").split()
     return " ".join(words[:N_QUOTED]) + " ..." * (len(words) > N_QUOTED)
 
 

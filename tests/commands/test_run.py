@@ -68,6 +68,9 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
     with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's series, .* window P have none"):
         main(["--window", "P", "--agent", "arima"])
+    assert run_command(["view", "--window", "P", "--agent", "mine"]) == 0
+    rows = (tmp_path / "out/data/runs/view/rows.js").read_text()
+    assert rows.count("invented harbour") == 12, "each question of the run is shown"
 
 
 def find_harbour(event, world):

@@ -277,26 +277,16 @@ def count_rewordings(rows, later):
 
 
 def draw_past(table, added, axes):
-    """Draw scores above guessing by form (left) and what news adds (right, blank before it is recorded)."""
-    left = table.assign(is_few=table["p"].isna())
-    draw_points(
-        left,
-        axes[0],
-        label="form",
-        value="above",
-        low="above_low",
-        high="above_high",
-        series="agent_id",
-        is_thin="is_few",
-    )
-    axes[0].set(
-        title=f"Above guessing, {int(table['n'].max())} questions asked of all", xlabel="score less that of guessing"
-    )
+    """Draw scores above guessing by form (left, forms of ten clusters or more) and what news adds (right)."""
+    left = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
+    ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
+    draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
+    axes[0].set(title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing")
+    axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=3, fontsize=8)
     if added.empty:
         axes[1].set_axis_off()
         return
-    lines = added.assign(
-        line=added["comparison"] + ", " + added["events"] + " (" + added["n"].astype(int).astype(str) + ")"
-    )
-    draw_points(lines, axes[1], label="line", value="difference", low="low", high="high")
+    counts = added["events"] + ", n = " + added["n"].astype(int).astype(str)
+    lines = added.assign(line=added["comparison"] + ": " + counts, is_few=added["p"].isna())
+    draw_points(lines, axes[1], label="line", value="difference", low="low", high="high", is_thin="is_few")
     axes[1].set(title="What the news adds to one model", xlabel="difference of scores, in pairs")

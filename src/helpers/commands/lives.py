@@ -14,6 +14,8 @@ import pandas as pd
 
 from helpers.agents.evidence import list_evidence
 from helpers.agents.ledger import KEPT, LEDGER, read_runs
+from helpers.boards.past import read_window
+from helpers.calendar import PUBLIC_WINDOWS
 from helpers.outcomes.scores import HEADLINE, score_predictions
 from helpers.store import ROOT, TABLES, list_columns, locate_input, read_table
 from helpers.world.crawl import open_world
@@ -100,7 +102,7 @@ def split_owners(evidence):
 
 def read_lives(windows=None, agents=None):
     """Return the Lives of all runs, or of those on some windows' events and of some agents."""
-    events, answers = read_asked("events"), read_asked("answers")
+    events, answers = read_asked("events", windows), read_asked("answers", windows)
     tables = read_runs_tables(windows, agents)
     n_lost = int((~tables["predictions"]["event_id"].isin(events["event_id"])).sum())
     if windows is not None:
@@ -116,9 +118,11 @@ def read_lives(windows=None, agents=None):
     return Lives(events=events, answers=answers, scores=scores, n_lost=n_lost, **tables)
 
 
-def read_asked(name):
-    """Return the events or answers of all windows."""
-    return join_tables([read_table(name, folder) for folder in list_folders(name) if "/" not in folder], name)
+def read_asked(name, windows=None):
+    """Return the events or answers of all windows that data/tables holds, and of public ones that are asked for."""
+    public = [read_window(name, window) for window in windows or () if window in PUBLIC_WINDOWS]
+    held = [read_table(name, folder) for folder in list_folders(name) if "/" not in folder]
+    return join_tables([*held, *public], name)
 
 
 def read_runs_tables(windows=None, agents=None):

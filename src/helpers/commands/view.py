@@ -46,7 +46,7 @@ def main(arguments=None):
     """Read the command line; write the page or print an event's life (--event), or return it or the list for --json."""
     parser = build_parser("view", __doc__.split("\n\n")[0])
     parser.add_argument("--agent", action="append", help="only this agent's runs; may be given several times")
-    parser.add_argument("--window", action="append", help="only events of this window: A, C1, C2")
+    parser.add_argument("--window", action="append", help="only events of this window: A, C1, C2, P")
     parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), help="only events of this level")
     parser.add_argument("--status", help="only questions of this outcome: right, 'partly right', wrong, unparsable ...")
     parser.add_argument(
@@ -85,6 +85,7 @@ def view(given):
         print((folder / "index.html").resolve().as_uri())
     if lives.n_lost:
         told = f"left out: {lives.n_lost} questions, whose events are no longer in data/tables/<window>/events.csv.gz"
+        told += " (those of window P are shown by WINDOW=P)"
         print(told, file=sys.stderr)
     return found
 

@@ -276,11 +276,12 @@ def find_faults(joined, lost):
 
 
 def follow_rows(joined, lost):
-    """Return the numbers with rows whose sentence was reworded: each lost row goes to the number of its file that has
-    none and whose phrase is most like its own."""
+    """Return the numbers with rows whose sentence was reworded: each lost row goes to the same number of its
+    file that has none and whose phrase is most like its own."""
     joined = joined.set_index(joined["file"] + "#" + joined["phrase"] + "#" + joined["nth"].astype(str))
     for row in lost.itertuples():
-        free = joined.index[(joined["kind"] == "") & (joined["file"] == row.file)]
+        is_free = (joined["kind"] == "") & (joined["file"] == row.file) & (joined["number"] == row.number)
+        free = joined.index[is_free]
         for key in difflib.get_close_matches(f"{row.file}#{row.phrase}#{row.nth}", free, 1, 0.75):
             joined.loc[key, list(COLUMNS[4:])] = [getattr(row, name) for name in COLUMNS[4:]]
     return joined.reset_index(drop=True)

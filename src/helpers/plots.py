@@ -12,15 +12,6 @@ from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
 """Told apart by colour-blind readers; used in this order."""
-CATEGORY_COLOURS = {
-    "baseline": COLOURS[7],
-    "base_model": COLOURS[0],
-    "think_search": COLOURS[1],
-    "open_deep_research": COLOURS[2],
-    "closed_deep_research": COLOURS[4],
-    "human": COLOURS[3],
-    "scripted": COLOURS[5],
-}
 """A colour for each category of agents (FutureX 3.2.3)."""
 PALE = 0.55
 """How far a lighter shade lies from its colour towards white."""

@@ -52,7 +52,8 @@ def change_text(path, old, new):
 def check(kind, published, operands, tolerance=""):
     """Check a claim whose references are numbers, constants or printed cells of FutureX."""
     claim = {"id": "x", "kind": kind, "published": published, "operands": operands, "tolerance": tolerance}
-    return audit.check_claim(claim, "futurex")
+    value, groups = audit.resolve_claim(claim, "futurex")
+    return value, *audit.judge_claim(claim, value, groups)
 
 
 def test_claim_gets_its_verdict():

@@ -53,49 +53,15 @@ def _mean(values):
     return math.fsum(values) / len(values)
 
 
-def _multiply_and_add(a, b, c):
-    """a * b + c, for a count of daily and weekly things."""
-    return a * b + c
-
-
-def _take_share(groups):
-    """First group's sum as a percentage of the last group's sum."""
-    return 100 * sum(groups[0]) / sum(groups[-1])
-
-
-def _subtract(first, *rest):
-    return first - sum(rest)
-
-
 def _change(before, after):
     """Relative change from the first to the second, in percent."""
     return 100 * (after / before - 1)
-
-
-def _mix(share, a, b):
-    """Percentage w of a and the rest of b: w a + (1 - w) b."""
-    return share / 100 * a + (1 - share / 100) * b
-
-
-def _compute_f1(hits, named, right):
-    """F1 of a set of options from the numbers of hits, named and right options."""
-    return 2 * hits / (named + right)
-
-
-def _find_feasible(percent, *sizes):
-    """Percentage nearest the first value that whole events out of one of the other values can give."""
-    return min((100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent))
 
 
 def _find_size(*percents_limit_unit):
     """Smallest size up to the one before last that fits most of the percentages, to within the last."""
     *percents, limit, unit = percents_limit_unit
     return list_sizes(percents, limit, unit)[0][0]
-
-
-def _find_rank(first, *rest):
-    """Place of the first value among all, 1 the highest; equal values share the better place."""
-    return 1 + sum(value > first for value in rest)
 
 
 def _name_largest(groups):
@@ -110,13 +76,8 @@ def _count_above(groups):
     return sum(value >= bar for value in _flatten(groups[:-1]))
 
 
-def _grow_std_with(percent):
-    """Percent a mean's standard deviation grows when a share is missing, events drawn with replacement."""
-    return 100 * (1 / math.sqrt(1 - percent / 100) - 1)
-
-
 def _grow_std_without(percent, drawn, pool):
-    """The same without replacement: percent missing, events drawn, events in the pool."""
+    """Percent a mean's standard deviation grows without replacement: percent missing, events drawn, in the pool."""
     kept = drawn * (1 - percent / 100)
     return 100 * (math.sqrt((1 / kept - 1 / pool) / (1 / drawn - 1 / pool)) - 1)
 
@@ -142,22 +103,30 @@ VALUES = {
     "mean_difference": lambda groups: _mean(groups[0]) - _mean(groups[1]),
     "mean_change": lambda groups: _change(_mean(groups[0]), _mean(groups[1])),
     "count_above": _count_above,
-    "share": _take_share,
+    "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
     "largest": _name_largest,
     "product": lambda groups: math.prod(_flatten(groups)),
     "count": lambda groups: len(_flatten(groups)),
     "distinct": lambda groups: len(set(_flatten(groups))),
     "words": _take_all(lambda text: len(text.split("|"))),
-    "difference": _take_all(_subtract),
-    "multiply_and_add": _take_all(_multiply_and_add),
+    "difference": _take_all(lambda first, *rest: first - sum(rest)),
+    "multiply_and_add": _take_all(lambda a, b, c: a * b + c),
     "ratio": _take_all(operator.truediv),
     "change": _take_all(_change),
-    "mixture": _take_all(_mix),
-    "f1": _take_all(_compute_f1),
-    "feasible": _take_all(_find_feasible),
+    "mixture": _take_all(lambda share, a, b: share / 100 * a + (1 - share / 100) * b),
+    # of a set of options: the numbers of hits, of named and of right ones
+    "f1": _take_all(lambda hits, named, right: 2 * hits / (named + right)),
+    # the percentage nearest the first value that whole events out of one of the sizes can give
+    "feasible": _take_all(
+        lambda percent, *sizes: min(
+            (100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent)
+        )
+    ),
     "best_size": _take_all(_find_size),
-    "rank": _take_all(_find_rank),
-    "std_growth_with": _take_all(_grow_std_with),
+    # the first value's place among all, 1 the highest; equal values share the better place
+    "rank": _take_all(lambda first, *rest: 1 + sum(value > first for value in rest)),
+    # percent that a mean's standard deviation grows when a share is missing: drawn with, and without, replacement
+    "std_growth_with": _take_all(lambda percent: 100 * (1 / math.sqrt(1 - percent / 100) - 1)),
     "std_growth_without": _take_all(_grow_std_without),
     "days": _take_all(_count_days),
     "rate": _take_all(_compute_rate),
@@ -237,22 +206,6 @@ def _compare_within(published, groups, tolerance):
     values = _flatten(groups[:-2]) if published is None else [published]
     low, high = groups[-2][0], groups[-1][0]
     return f"{low:g} to {high:g}", all(low - tolerance <= value <= high + tolerance for value in values)
-
-
-def _compare_least(published, groups, tolerance):
-    """The largest operand is at least the published value."""
-    return max(_flatten(groups)), max(_flatten(groups)) >= published - tolerance
-
-
-def _compare_most(published, groups, tolerance):
-    """The largest operand is at most the published value."""
-    return max(_flatten(groups)), max(_flatten(groups)) <= published + tolerance
-
-
-def _compare_total(published, groups, tolerance):
-    """The published total is enough for the product of the operands: so many each for so many things."""
-    least = math.prod(_flatten(groups))
-    return least, published >= least - tolerance
 
 
 def _compare_rate(published, groups, tolerance):
@@ -337,9 +290,11 @@ JUDGEMENTS = {
     "dates_rise": _compare_dates,
     "highest": _compare_highest,
     "within": _compare_within,
-    "at_least": _compare_least,
-    "at_most": _compare_most,
-    "total_at_least": _compare_total,
+    # the largest operand is at least, at most, the published value
+    "at_least": lambda published, groups, tol: (most := max(_flatten(groups)), most >= published - tol),
+    "at_most": lambda published, groups, tol: (most := max(_flatten(groups)), most <= published + tol),
+    # the published total is enough for the product of the operands: so many each for so many things
+    "total_at_least": lambda total, groups, tol: (least := math.prod(_flatten(groups)), total >= least - tol),
     "rate_within": _compare_rate,
     "bar_at_most": _compare_bar,
     "balance": _compare_balance,

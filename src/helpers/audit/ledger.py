@@ -127,7 +127,8 @@ def _split_reference(reference):
 
 
 def _read_cells(table, where, column, paper, folder):
-    return _select_cells(table, where, column, paper, folder, _date_file(folder / f"{paper}_{table}.csv"))
+    path = folder / f"{paper}_{table}.csv"
+    return _select_cells(table, where, column, paper, folder, path.stat().st_mtime_ns if path.exists() else None)
 
 
 @lru_cache(maxsize=4096)
@@ -141,10 +142,6 @@ def _select_cells(table, where, column, paper, folder, changed_ns):
 @lru_cache
 def _load_text(paper, table, folder, changed_ns):
     return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
-
-
-def _date_file(path):
-    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def resolve_claim(claim, paper, folder=papers.FOLDER):
@@ -171,12 +168,6 @@ def judge_claim(claim, value, groups):
     recomputed, holds = run_check(claim["kind"], value, groups, float(claim["tolerance"] or 0))
     differs = "two readings" if claim["kind"] == "readings" else "inconsistent"
     return recomputed, {True: "consistent", False: differs, None: "not recomputable"}[holds]
-
-
-def check_claim(claim, paper, folder=papers.FOLDER):
-    """Return a claim's published value, the recomputed one and the verdict (`resolve_claim`, `judge_claim`)."""
-    value, groups = resolve_claim(claim, paper, folder)
-    return value, *judge_claim(claim, value, groups)
 
 
 def find_basis(claim, value, groups, assumed=(), at_a_glance=()):

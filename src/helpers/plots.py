@@ -12,7 +12,6 @@ from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
 """Told apart by colour-blind readers; used in this order."""
-"""A colour for each category of agents (FutureX 3.2.3)."""
 PALE = 0.55
 """How far a lighter shade lies from its colour towards white."""
 BLANK = "no value"

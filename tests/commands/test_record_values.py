@@ -109,7 +109,7 @@ def test_what_a_reply_was_is_kept_and_not_how_it_was_said(recorder, status, repl
 
 def test_probabilities_are_those_of_the_whole_reply(recorder):
     event = recorder.events.query("kind == 'multi'").iloc[0].to_dict()
-    tokens = [("Torv", -0.5), (" {", -0.1), ("A", -0.3), (",", -0.2), (" B", -0.4), ("}.", -0.3), (" Torv", -1.0)]
+    tokens = [("Torv", -0.5), (" {", -0.1), ("A", -0.3), (",", -0.2), (" B", -0.4), (" Torvish", -0.3), ("}.", -1.0)]
     tops = {"A": [["A", -0.3], ["C", -1.6], ["Torv", -3.0]], " B": [[" B", -0.4], [" C", -1.2]], ",": [["}", -1.8]]}
     parts = [{"token": token, "logprob": p, "top": tops.get(token, [[token, p]])} for token, p in tokens]
     request = {

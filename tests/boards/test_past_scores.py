@@ -86,6 +86,18 @@ def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
     assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
 
 
+def test_another_cut_of_clusters_is_another_count_and_a_share_of_verdicts():
+    rows = [
+        make_past_row(n, event=f"Harbour {name_regatta(n // 2)} open?", options=NAMES, answer="A") for n in range(40)
+    ]
+    kept = screen_rows(pd.DataFrame(rows))[0]
+    events, answers = build_events(kept)
+    right = answers.set_index("event_id")["value"].map(parse_json)
+    scores = score_predictions(predict(events, "oracle", lambda event: right[event["event_id"]]), answers, events)
+    table = past_scores.vary_clusters(scores, events, answers, kept, (0.01, 0.9))
+    assert table["n_clusters"].tolist() == [1, 20] and table["agree"].tolist() == [0, 1]
+
+
 def test_forms_are_counted(tables):
     forms = past_scores.describe_forms(*tables).set_index("form")
     assert forms["n"].to_dict() == {"one of several": 40, "several right": 20}

@@ -9,10 +9,11 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from helpers.agents.past import read_form
 from helpers.estimates.intervals import correct_holm, summarize_clustered
 from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.formats.futurex import cluster_questions
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import draw_points
 from helpers.store import dump_json, parse_json
-from helpers.world.leaks import audit_pages, find_answers, list_siblings, tell_answer
+from helpers.world.leaks import FLAGS, audit_pages, find_answers, list_siblings, tell_answer
 
 FORMS = {
     ("single", "yes_no"): "yes or no",
@@ -93,6 +94,21 @@ def tabulate_forms(scores, events, answers):
     table = pd.concat(parts, ignore_index=True).query("n > 0")
     table = table.rename(columns={"above": "difference"}).assign(p_holm=correct_holm(table["p"]))
     return name_verdicts(table, "above", "below").rename(columns={"difference": "above"}).reset_index(drop=True)
+
+
+def vary_clusters(scores, events, answers, rows, cuts):
+    """Return what another cut of the clusters changes: cut, n_clusters, agree (share of the forms' verdicts that stay).
+
+    `rows` are the events' rows in the set, in their order; `cuts` likenesses from which questions share a cluster.
+    """
+    first, found = tabulate_forms(scores, events, answers), []
+    for cut in cuts:
+        other = events.assign(cluster_id=cluster_questions(rows, cut))
+        same = tabulate_forms(scores, other, answers)["verdict"].eq(first["verdict"])
+        found.append(
+            {"cut": cut, "n_clusters": other["cluster_id"].nunique(), "agree": same[first["p"].notna()].mean()}
+        )
+    return pd.DataFrame(found)
 
 
 # --- the order of the options in the file ----------------------------------------------------------------------------
@@ -193,7 +209,8 @@ def audit_news(events, answers, passages):
         told_by = ", ".join(sorted(set(told["page_id"])))
         rows.append({"event_id": event["event_id"], "n_passages": len(pages)} | flags | facts | {"told_by": told_by})
     table = pd.DataFrame(rows)
-    return table.fillna(dict.fromkeys(set(table) - {"event_id", "told_by"}, 0))
+    counts = [column for column in table if column == "n_passages" or column in FLAGS]
+    return table.fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
 
 
 NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
@@ -276,17 +293,23 @@ def count_rewordings(rows, later):
     )
 
 
-def draw_past(table, added, axes):
-    """Draw scores above guessing by form (left, forms of ten clusters or more) and what news adds (right)."""
+def list_effects(order, added):
+    """Return what the file's order tells (`measure_order`) and news adds (`compare_news`) as lines of one table."""
+    first = order.assign(line="first in the file: " + order["form"]).rename(columns={"gain": "difference"})
+    news = added.assign(line="news, " + added["comparison"] + ": " + added["events"])
+    numbers = "n n_clusters difference low high p p_holm".split()
+    return pd.concat([first, news], ignore_index=True)[["line", *numbers]].astype(dict.fromkeys(numbers, float))
+
+
+def draw_past(table, effects, axes):
+    """Draw scores above guessing by form (left, forms of ten clusters or more) and `list_effects` (right)."""
     left = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
     ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
     draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
     axes[0].set(title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing")
     axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=3, fontsize=8)
-    if added.empty:
-        axes[1].set_axis_off()
-        return
-    counts = added["events"] + ", n = " + added["n"].astype(int).astype(str)
-    lines = added.assign(line=added["comparison"] + ": " + counts, is_few=added["p"].isna())
+    lines = effects.assign(
+        line=effects["line"] + ", n = " + effects["n"].astype(int).astype(str), is_few=effects["p"].isna()
+    )
     draw_points(lines, axes[1], label="line", value="difference", low="low", high="high", is_thin="is_few")
-    axes[1].set(title="What the news adds to one model", xlabel="difference of scores, in pairs")
+    axes[1].set(title="What the order of options tells, and the news adds", xlabel="difference, by question")

@@ -205,7 +205,7 @@ def choose_start(end, made_at, days_before):
     return stamp_moment(start)
 
 
-def cluster_questions(rows):
+def cluster_questions(rows, likeness=LIKENESS):
     """Return each row's cluster, named after its first question: questions that are worded alike share their luck.
 
     Weeks of one series, several questions on one match, prize or price: by the average cosine likeness of their words,
@@ -223,7 +223,7 @@ def cluster_questions(rows):
     except ValueError:  # no words are left
         return names
     apart = 1 - np.clip(weights @ weights.T, 0, 1)
-    grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - LIKENESS)
+    grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - likeness)
     first = {}
     return [first.setdefault(group, name) for group, name in zip(grouping.fit_predict(apart), names, strict=True)]
 

@@ -67,14 +67,14 @@ def pair_models(table, levels):
     return pairs.groupby("week").mean(), pairs.index.get_level_values("base").nunique()
 
 
-def state_weekly(name, finding, statement, weekly, note="", bound=0.0):
+def state_weekly(name, finding, statement, weekly, note=""):
     """Return a row of findings on the mean of one value a week: t interval, with few weeks the exact sign-flip test."""
     n, mean = len(weekly), float(weekly.mean())
     if n >= MIN_CLUSTERS:
-        return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{n} weeks", bound)
-    p = flip_signs(weekly.reset_index(drop=True) - bound)
+        return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{n} weeks")
+    p = flip_signs(weekly.reset_index(drop=True))
     note = f"{note}{n} weeks, too few for an interval, exact p = {p:.3f}"
-    return state_finding(name, finding, statement, (mean, math.nan, math.nan, n), note, bound, p)
+    return state_finding(name, finding, statement, (mean, math.nan, math.nan, n), note, p=p)
 
 
 def judge_decline(table):

@@ -216,11 +216,11 @@ def count_missing(predictions, replies):
     return rows
 
 
-def list_missing(predictions, replies, n=N_REASONS):
+def list_missing(predictions, replies):
     """Return each agent's most frequent reasons for missing predictions, a line each, with one reply as example."""
     lines = []
     for agent, part in predictions.groupby("agent_id"):
-        for row in count_missing(part, replies)[:n]:
+        for row in count_missing(part, replies)[:N_REASONS]:
             example = f"; {row['event_id']}" + (f": ...{row['reply']!r}" if row["reply"] else "")
             lines.append(f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}{example}")
     return "".join(f"\n{line}" for line in lines)

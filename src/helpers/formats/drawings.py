@@ -10,6 +10,7 @@ from helpers.plots import COLOURS, lighten, measure_reach
 
 MOST_DRAWN = 60
 """So many agents fit on a page; of more the best are drawn, and all stand in the tables."""
+N_COLUMNS = 6
 
 
 def shorten_names(names, most=32):
@@ -37,7 +38,7 @@ def write_plain(ax):
     return ax
 
 
-def draw_dots(table, ax, *, label, value, colour=COLOURS[0], digits=2):
+def draw_dots(table, ax, *, label, value):
     """Draw a point a row, the first at the top, with its interval (low, high) thick and that by event thin beside it.
 
     A blank interval is not drawn; without one the point is hollow. Values stand at the right edge. Raises ValueError
@@ -45,7 +46,7 @@ def draw_dots(table, ax, *, label, value, colour=COLOURS[0], digits=2):
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
-    places = np.arange(len(table))
+    places, colour = np.arange(len(table)), COLOURS[0]
     told = np.isfinite(table["low"].to_numpy(dtype=float))
     ax.hlines(places, table["low"], table["high"], color=lighten(colour, 0.5), lw=5)
     if "low_by_event" in table:
@@ -53,7 +54,7 @@ def draw_dots(table, ax, *, label, value, colour=COLOURS[0], digits=2):
     ends = table[value].to_numpy(dtype=float)
     ax.scatter(ends, places, s=22, color=np.where(told[:, None], colour, (1, 1, 1)), edgecolor=colour, zorder=3)
     for place, end in zip(places, ends, strict=True):
-        text = f"{end:z.{digits}f}" if np.isfinite(end) else "–"
+        text = f"{end:z.2f}" if np.isfinite(end) else "–"
         ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8, color="0.3")
     ax.set_yticks(places, table[label])
     ax.set_ylim(len(table) - 0.5, -0.5)
@@ -61,14 +62,14 @@ def draw_dots(table, ax, *, label, value, colour=COLOURS[0], digits=2):
     return write_plain(ax)
 
 
-def draw_panels(table, names, *, title, most=6):
+def draw_panels(table, names, *, title):
     """Return a figure with a panel a group, a row an agent in the same order in each: means with their intervals.
 
     `table` has agent_id, panel, mean, low, high, low_by_event, high_by_event and n_events; `names` are the agents in
-    their order. Panels stand `most` to a row. Of an agent without a mean in a panel there is a dash.
+    their order. Panels stand N_COLUMNS to a row. Of an agent without a mean in a panel there is a dash.
     """
     groups = list(dict.fromkeys(table["panel"]))
-    n_rows = -(-len(groups) // most)
+    n_rows = -(-len(groups) // N_COLUMNS)
     n_columns = -(-len(groups) // n_rows)
     size = 2.4 + 1.9 * n_columns, n_rows * (0.9 + 0.19 * len(names)) + 0.6
     fig, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, sharex=True, sharey=True)

@@ -28,9 +28,9 @@ def describe_problem(file, row, column, text):
     return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
-def read_sheet(path, needs, comments=False, **checks):
+def read_sheet(path, needs, **checks):
     """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`). Raises Problems."""
-    table = open_sheet(path, needs, comments)
+    table = open_sheet(path, needs)
     raise_all(check_sheet(path.name, table, needs, **checks))
     return table
 

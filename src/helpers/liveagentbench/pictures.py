@@ -71,9 +71,9 @@ def name_picture(body):
 
 
 @lru_cache
-def load_readings(path=READINGS):
+def load_readings():
     """Return {picture: [words of a frame, ...]}."""
-    table = pd.read_csv(path, dtype={"picture": str, "text": str}, keep_default_na=False)
+    table = pd.read_csv(READINGS, dtype={"picture": str, "text": str}, keep_default_na=False)
     pictures = {}
     for (picture, _), part in table.groupby(["picture", "frame"]):
         words = [Word(*row) for row in part[list(Word._fields)].itertuples(index=False)]

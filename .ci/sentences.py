@@ -2,7 +2,7 @@
 
     python .ci/sentences.py            what is wrong, and how many numbers come from what
     python .ci/sentences.py list       every sentence, its numbers, their cells
-    python .ci/sentences.py write      the map anew: numbers as they are printed now, rows of reworded sentences kept
+    python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences, moved cells
 
 The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read again from its cell;
 one of README that has none is an error, one of a notebook is listed. What is no result needs no row: names, numbers of
@@ -287,6 +287,20 @@ def follow_rows(joined, lost):
     return joined.reset_index(drop=True)
 
 
+def follow_cells(joined):
+    """Return the numbers with rows whose notebook cell has another id now: that of the nearest that prints the same."""
+    joined = joined.copy()
+    for row in joined[joined["source"].str.contains("#")].itertuples():
+        path, _, cell = row.source.partition("#")
+        if not row.kind or not check_row(row):
+            continue
+        cell_id, slash, place = cell.partition("/")
+        near = sorted(read_outputs(ROOT / path), key=lambda other: abs(int(other) - int(cell_id)))
+        tried = (row._replace(source=f"{path}#{other}{slash}{place}") for other in near)
+        joined.loc[row.Index, "source"] = next((new.source for new in tried if not check_row(new)), row.source)
+    return joined
+
+
 def count_kinds(joined):
     """Return how many sentences and numbers there are by what they come from, README and notebooks apart."""
     where = joined["file"].eq("README.md").map({True: "README", False: "notebooks"})
@@ -311,7 +325,7 @@ def main(command=""):
     if command == "list":
         print_sentences(joined)
     if command == "write":
-        joined, lost = follow_rows(joined, lost), lost.iloc[:0]
+        joined, lost = follow_cells(follow_rows(joined, lost)), lost.iloc[:0]
         joined[joined["kind"] != ""][COLUMNS].to_csv(ROOT / MAP, index=False, lineterminator="\n")
     faults = find_faults(joined, lost)
     print(*faults, count_kinds(joined).to_string(), sep="\n")

@@ -53,6 +53,14 @@ def test_a_reworded_sentence_keeps_its_row(texts):
     assert not script.find_faults(script.follow_rows(joined, lost), lost.iloc[:0])
 
 
+def test_a_row_follows_a_notebook_cell_to_its_new_id(texts):
+    joined, lost = script.join_map(script.list_numbers(texts))
+    at = joined.index[joined["source"] == "notebooks/07_factor_analysis.ipynb#14"][0]
+    joined.loc[at, "source"] = "notebooks/07_factor_analysis.ipynb#16"
+    assert len(script.find_faults(joined, lost)) == 1
+    assert script.follow_cells(joined).loc[at, "source"] == "notebooks/07_factor_analysis.ipynb#14"
+
+
 def test_what_a_row_may_ask_of_a_source():
     pairs = "figures/futurex_fig11_pairs.csv"
     assert script.read_cell(pairs, "", "", "rows") == 21

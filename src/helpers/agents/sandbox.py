@@ -201,9 +201,8 @@ def find_backend():
         problem = probe(bwrap)
         if problem is None:
             return bwrap, subprocess.check_output([bwrap, "--version"], text=True).strip()
-        hint = "allow user namespaces (Ubuntu 24.04: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; "
-        hint += "elsewhere user.max_user_namespaces above 0; a container needs --privileged), or use another machine"
-        reason = f"{problem}: {hint}"
+        reason = f"{problem}: allow user namespaces (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; "
+        reason += "elsewhere user.max_user_namespaces above 0; a container needs --privileged), or use another machine"
     raise SandboxError(f"no sandbox can be had here for an agent's tools; {reason}")
 
 
@@ -312,9 +311,9 @@ def find_limit(pid, limits, so_far, end_at):
     """Return the limit that a call's group has passed, None while there is none."""
     memory, seconds = measure_group(pid)
     n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
-    is_passed = (time.monotonic() > end_at, n_bytes > 1024 * limits.output_kb, memory > limits.memory_mb << 20)
-    names = zip(("time", "output", "memory", "cpu"), (*is_passed, seconds > limits.cpu_s), strict=True)
-    return next((name for name, is_it in names if is_it), None)
+    uses = {"time": (time.monotonic(), end_at), "output": (n_bytes, 1024 * limits.output_kb)}
+    uses |= {"memory": (memory, limits.memory_mb << 20), "cpu": (seconds, limits.cpu_s)}
+    return next((name for name, (use, limit) in uses.items() if use > limit), None)
 
 
 def count_files(sandbox):

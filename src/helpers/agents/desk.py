@@ -1,0 +1,100 @@
+"""What an agent may do at its desk: run bash or Python in the sandbox, and see or change a text file there."""
+
+from helpers.agents.tools import write_schema
+
+MAX_SHOWN = 6_000
+"""Longest result that is shown to an agent, in characters: of a longer one the beginning and the end."""
+
+WHERE = "offline, in /workdir; the evidence is in /evidence (read-only)"
+
+SCHEMAS = [
+    write_schema("bash", f"Run a bash script, {WHERE}.", {"script": {"type": "string"}}),
+    write_schema("python", f"Run a Python program, {WHERE}; shows what it prints.", {"program": {"type": "string"}}),
+    write_schema(
+        "editor",
+        "View, create, change a text file: `replace` puts `text` where `old` stands once, `insert` after line `line`.",
+        {
+            "command": {"type": "string", "enum": ["view", "create", "replace", "insert"]},
+            "path": {"type": "string"},
+            "text": {"type": "string"},
+            "old": {"type": "string"},
+            "line": {"type": "integer", "description": "0 inserts at the top"},
+        },
+    ),
+]
+"""The tools as providers of native tool calls want them."""
+
+
+def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None):
+    """Return what a tool that was called by name shows; adds the step, with the sandbox's backend and what went wrong.
+
+    A fault of the agent's is said to it, never raised; only SandboxError is (the sandbox is gone).
+    """
+    error = None
+    try:
+        if name in ("bash", "python") and isinstance(text := next(iter(arguments.values()), None), str):
+            command = ["python3", "-"] if name == "python" else ["bash", "-c", text]
+            result = box.exec(command, text if name == "python" else "", timeout)
+            shown, error = describe_result(result), result.limit
+        elif name == "editor":
+            shown = edit(box, **arguments)
+        else:
+            shown, error = "The tools are bash (script), python (program) and editor (command, path).", "not a tool"
+    except (OSError, TypeError, ValueError) as fault:
+        shown, error = f"It was not done: {fault}", type(fault).__name__
+    shown = cut_middle(shown)
+    transcript.add(
+        "tool", actor=actor, tool=name, arguments=arguments, content=shown, sandbox_backend=box.backend, error=error
+    )
+    return shown
+
+
+def describe_result(result):
+    r"""Return what came of a command as an agent reads it.
+
+    >>> from helpers.agents.sandbox import Result
+    >>> print(describe_result(Result(False, 1, "a\n", "no b\n")))
+    a
+    no b
+    (it ended with 1)
+    """
+    parts = [result.stdout.rstrip("\n"), result.stderr.rstrip("\n")]
+    if result.limit:
+        parts.append(f"(it was ended: it passed the limit of {result.limit})")
+    elif not result.success:
+        parts.append(f"(it ended with {result.returncode})")
+    return "\n".join(part for part in parts if part) or "(it printed nothing)"
+
+
+def cut_middle(text, n=MAX_SHOWN):
+    """Return a text of `n` characters about, a longer one without its middle.
+
+    >>> cut_middle("abcdefghij", 4)
+    'ab\\n... 6 characters left out ...\\nij'
+    """
+    if len(text) <= n:
+        return text
+    return f"{text[: n // 2]}\n... {len(text) - n} characters left out ...\n{text[-(n // 2) :]}"
+
+
+def edit(box, command=None, path=None, text="", old="", line=0):
+    """View, create or change a text file in a sandbox; returns what is told of it. Raises OSError or ValueError."""
+    if command not in ("view", "create", "replace", "insert") or not isinstance(path, str):
+        raise ValueError("the editor needs a command (view, create, replace, insert) and a path")
+    if command == "create":
+        box.write_file(path, text)
+        return f"{path} is written."
+    had = box.read_file(path)
+    lines = had.splitlines(keepends=True)
+    if command == "view":
+        return "".join(f"{n:6} {line}" for n, line in enumerate(lines, 1)) or "(it is empty)"
+    if command == "replace":
+        if not old or had.count(old) != 1:
+            raise ValueError(f"`old` must stand in {path} once; it stands there {had.count(old) if old else 0} times")
+        box.write_file(path, had.replace(old, text))
+        return f"{path} is changed."
+    if not 0 <= line <= len(lines):
+        raise ValueError(f"{path} has {len(lines)} lines; `line` is 0 to {len(lines)}")
+    lines[line:line] = [text if text.endswith("\n") else text + "\n"]
+    box.write_file(path, "".join(lines))
+    return f"{path} is changed."

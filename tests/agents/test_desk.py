@@ -1,0 +1,79 @@
+"""Bash, Python and the editor as an agent calls them, in a real sandbox."""
+
+import pytest
+from test_sandbox import needs_sandbox
+
+from helpers.agents.desk import call_tool
+from helpers.agents.sandbox import Limits, open_sandbox
+
+
+class Steps:
+    """What a transcript is to a tool."""
+
+    def __init__(self):
+        self.steps = []
+
+    def add(self, step_type, **columns):
+        self.steps.append({"step_type": step_type} | columns)
+
+
+@pytest.fixture(scope="module")
+def box():
+    needs_sandbox()
+    with open_sandbox(limits=Limits(seconds=10, memory_mb=192)) as box:
+        yield box
+
+
+def call(box, name, **arguments):
+    """Return what a tool shows and its step."""
+    steps = Steps()
+    shown = call_tool(steps, box, name, arguments, timeout=arguments.pop("timeout", None))
+    (step,) = steps.steps
+    assert step["content"] == shown and step["sandbox_backend"].startswith("bubblewrap") and step["tool"] == name
+    return shown, step["error"]
+
+
+def test_programs_are_run_and_shown(box):
+    assert call(box, "bash", script="echo a; echo b >&2; exit 3") == ("a\nb\n(it ended with 3)", None)
+    assert call(box, "python", program="print(6 * 7)") == ("42", None)
+    assert call(box, "bash", script="true") == ("(it printed nothing)", None)
+    shown, error = call(box, "bash", script="yes | head -c 50000")
+    assert len(shown) < 6100 and "characters left out" in shown and error is None
+
+
+def test_a_limit_is_told_to_the_agent_and_stands_in_the_trace(box):
+    shown, error = call(box, "python", program="x = [bytearray(b'x') * 2**20 for i in range(300)]\nwhile True: pass")
+    assert (shown, error) == ("(it was ended: it passed the limit of memory)", "memory")
+
+
+def test_a_file_is_edited(box):
+    assert call(box, "editor", command="create", path="n.txt", text="one\ntwo\n") == ("n.txt is written.", None)
+    assert call(box, "editor", command="insert", path="n.txt", line=1, text="more")[1] is None
+    assert call(box, "editor", command="replace", path="n.txt", old="two", text="three")[1] is None
+    assert call(box, "editor", command="view", path="n.txt")[0] == "     1 one\n     2 more\n     3 three\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told", "error"),
+    [
+        ("editor", {"command": "view", "path": "none.txt"}, "No such file", "OSError"),
+        ("editor", {"command": "create", "path": "/usr/a", "text": "x"}, "Read-only file system", "OSError"),
+        ("editor", {"command": "burn", "path": "a"}, "needs a command", "ValueError"),
+        ("editor", {"command": "view", "file": "a"}, "unexpected keyword", "TypeError"),
+        ("editor", {"command": "create", "path": "a", "text": 5}, "It was not done", "TypeError"),
+        ("bash", {}, "The tools are", "not a tool"),
+        ("bash", {"script": ["ls"]}, "The tools are", "not a tool"),
+        ("bash", {"script": "echo \0"}, "no zero byte", "ValueError"),
+        ("browser", {"url": "x"}, "The tools are", "not a tool"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_not_raised(box, name, arguments, told, error):
+    shown, got = call(box, name, **arguments)
+    assert told in shown and got == error
+
+
+def test_a_replacement_must_be_of_one_place(box):
+    box.write_file("twice.txt", "a a")
+    assert "it stands there 2 times" in call(box, "editor", command="replace", path="twice.txt", old="a", text="b")[0]
+    assert "0 to 1" in call(box, "editor", command="insert", path="twice.txt", line=5, text="b")[0]
+    assert box.read_file("twice.txt") == "a a"

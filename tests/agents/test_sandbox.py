@@ -105,6 +105,7 @@ if os.fork() == 0:
             os.close(number)
         os.execvp("sleep", ["sleep", "@LONG"])
     os._exit(0)
+time.sleep(0.5)
 print("left")
 """
 ESCAPES = {
@@ -209,7 +210,7 @@ def make_attempts(folder):
         came["loops"] = run(box, SPIN_ALL, timeout=0.7)
         came["daemon"] = run(box, LEAVE)
         came["daemon, alive"] = wait_for(values["@LONG"])
-        came["daemon, waited for"] = run(box, LEAVE + "time.sleep(30)", timeout=0.7)
+        came["daemon, waited for"] = run(box, LEAVE.replace("0.5", "30"), timeout=1)
         came["daemon, waited for, alive"] = wait_for(values["@LONG"])
         for name, (code, more, _) in LIFTED.items():
             came[f"kept: {name}"] = run(box, code, **more)

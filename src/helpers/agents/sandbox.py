@@ -28,7 +28,7 @@ from typing import NamedTuple
 TICK_S = 0.025
 """Seconds between two looks at what a call's processes use."""
 
-PIPES = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+APART = {"env": {}, "start_new_session": True} | dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
 
 PACKAGES = ("numpy", "numpy.libs", "pandas", "dateutil", "six.py", "pytz", "tzdata")
 """What of this environment an agent's Python can import."""
@@ -126,8 +126,7 @@ class Sandbox(NamedTuple):
         seconds, start = min(timeout or self.limits.seconds, self.limits.seconds), START.format(**self.limits._asdict())
         with write_filter() as rules:
             words = ["--seccomp", str(rules.fileno()), "--", "/bin/bash", "-c", start, "bash", *cmd]
-            options = {"env": {}, "pass_fds": [rules.fileno()], "start_new_session": True} | PIPES
-            process = subprocess.Popen([*self.enter, *words], **options)
+            process = subprocess.Popen([*self.enter, *words], pass_fds=[rules.fileno()], **APART)
         out, err, limit = attend(process, data, self, time.monotonic() + seconds)
         limit = limit or ("output" if len(out) + len(err) > n else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
@@ -233,9 +232,7 @@ def hold(bwrap, backend, stage, limits):
     (python, settings), (show, inside) = show_python(), show_bubblewrap(bwrap)
     rest = ["--ro-bind", Path(stage, "evidence"), "/evidence", "--remount-ro", "/"]
     rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-    with subprocess.Popen(
-        [bwrap, *own, *system, *python, *show, *rest], env={}, start_new_session=True, **PIPES
-    ) as holder:
+    with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:
         try:
             pid = int(holder.stdout.readline() or 0)
             if not pid:

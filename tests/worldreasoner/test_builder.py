@@ -76,7 +76,7 @@ def build(strength, is_causal, x_up=True, y_up=True, gap=1):
     """Two series that cross 3, x first, and a test as given; returns the edges between the two changes."""
     x = [1, 1, 5, 5, 5, 5, 5, 5, 5] if x_up else [5, 5, 1, 1, 1, 1, 1, 1, 1]
     y = np.roll(x if x_up == y_up else [6 - value for value in x], gap)
-    y[:gap] = y[gap]
+    y[:gap] = y[gap] if gap else y[:0]
     test = {"cause": "x", "effect": "y", "p_holm": 0.01, "strength": strength, "is_causal": is_causal}
     outcome = {"series": "y", "title": "y above 3", "day": pd.Timestamp("2026-01-10"), "opens_at": pd.Timestamp(START)}
     graph = build_graph("q", make_values(x=x, y=y), pd.DataFrame([test]), outcome, {"x": [3], "y": [3]})
@@ -94,6 +94,7 @@ def build(strength, is_causal, x_up=True, y_up=True, gap=1):
         (dict(strength=0.5, is_causal=False), ["Correlates"]),
         (dict(strength=0.5, is_causal=True, gap=3), ["Causes"]),
         (dict(strength=0.5, is_causal=True, gap=4), []),
+        (dict(strength=0.5, is_causal=True, gap=0), []),  # of the same day none is first
     ],
 )
 def test_an_edge_is_causal_only_where_test_and_directions_say_so(given, relations):

@@ -232,6 +232,13 @@ def test_the_self_score_asks_for_all_words_of_the_hindsight_event():
     assert short["n0", "n0"] == (1.0, True)
 
 
+def test_one_shared_word_is_enough_over_the_largest_and_not_over_the_self_score():
+    seen = [("central bank raises interest rates sharply", 3), ("harvest fails after drought", 3)]
+    said = [("local football club sacks coach before harvest festival weekend", 3)]
+    assert match(seen, said)["n1", "n0"][0] > 0.6
+    assert match(seen, said, Rules(scale="self")) == {}
+
+
 def test_only_the_five_best_forecast_events_of_a_hindsight_event_go_on():
     said = [("oil prices", 3)] * 6
     assert sorted(match([("oil prices", 3)], said)) == [("n0", f"n{at}") for at in range(5)]

@@ -3,6 +3,7 @@
 import json
 import os
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from helpers.boards.files import MIRROR, locate_public
 from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import (
     compare_direction,
+    draw_pressure,
     find_lead_changes,
     find_turning_points,
     measure_moves,
@@ -80,6 +82,16 @@ def test_pressure_counts_from_the_day_of_its_event_on():
     assert row["correlation"] == pytest.approx(np.corrcoef([0, 0.5, 0.5], [0.2, 0.6, 0.6])[0, 1])
     two = compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.1), (2, 0.6))).iloc[0]
     assert np.isnan(two["correlation"]), "two days make no correlation"
+
+
+def test_a_drawing_shows_each_push_the_steps_and_the_price():
+    prices = make_prices((1, 0.5), (3, 0.4), (5, 0.6))
+    _, ax = plt.subplots()
+    left, right = draw_pressure(measure_pressure(make_nodes((2, 1, 0.5), (4, -1, 0.2))), prices, ax)
+    assert [len(dots.get_offsets()) for dots in left.collections] == [1, 1]
+    assert left.lines[1].get_ydata().tolist() == pytest.approx([0.5, 0.3])
+    assert right.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.6]
+    plt.close("all")
 
 
 # --- turning points, alignment ---------------------------------------------------------------------------------------

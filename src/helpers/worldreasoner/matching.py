@@ -3,6 +3,9 @@
 Similarity is 0.6 BM25, turned round and scaled to [0, 1], and 0.4 token F1. Where the paper is silent the authors' code
 decides (data/papers/worldreasoner.toml says on what), and what the paper allows as well is a switch of `Rules`.
 All forecast events of a question are set against all its hindsight events at once, as matrices.
+
+Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast event that shares one word with one; 0.6
+of it passes the threshold, so that the dates decide (notebook 54 shows how often). Over the self score the text counts.
 """
 
 from dataclasses import dataclass

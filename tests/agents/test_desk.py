@@ -1,7 +1,7 @@
 """Bash, Python and the editor as an agent calls them, in a real sandbox."""
 
 import pytest
-from test_sandbox import needs_sandbox
+from builders import needs_sandbox
 
 from helpers.agents.desk import call_tool
 from helpers.agents.sandbox import Limits, open_sandbox

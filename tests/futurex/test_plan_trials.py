@@ -106,7 +106,7 @@ def study(provider, tmp_path, monkeypatch, sources, world):
     monkeypatch.setenv("MOCK_KEY", "sk-canary-plans")
     provider.answer, events = play, choose_events(read_table("events", "A"), 2)
     planners = {"own": Planner(), "yours": Planner("openai/planner-1")}
-    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY", "run_id": "09_planning"}
+    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY", "run_id": "mock"}
 
     def run(live=True, **counts):
         others = ["openai/judge-1", "openai/planner-1"]
@@ -134,12 +134,12 @@ def test_a_planner_and_a_judge_of_ones_own_run_and_replay(study, provider, tmp_p
     replayed = study(live=False, n_again=1)
     assert all(new.equals(old) for new, old in zip(replayed, (trials, plans, judgements), strict=True))
     assert len(provider.asked) == n_asked == 4 * 3 + 12 + 12
-    assert {row["request"]["model"] for row in read_rows(tmp_path / "data/runs/09_planning").values()} == {
+    assert {row["request"]["model"] for row in read_rows(tmp_path / "data/runs/mock").values()} == {
         "openai/agent-1",
         "openai/planner-1",
         "openai/judge-1",
     }
-    texts = b"".join(path.read_bytes() for path in (tmp_path / "data/runs/09_planning").iterdir())
+    texts = b"".join(path.read_bytes() for path in (tmp_path / "data/runs/mock").iterdir())
     assert b"sk-canary" not in texts
 
 

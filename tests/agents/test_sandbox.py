@@ -460,6 +460,20 @@ def test_files_are_written_and_read(tmp_path):
         box.exec(["true"])
 
 
+def test_a_kit_that_is_killed_leaves_nothing_running(tmp_path):
+    needs_sandbox()
+    mark = f"{40 + uuid.uuid4().int % 10**6 / 10**6:.6f}"
+    code = "from helpers.agents.sandbox import open_sandbox\nwith open_sandbox() as box:\n    box.exec(['sleep', '@'])"
+    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", code.replace("@", mark)], env=own) as kit:
+        end_at = time.monotonic() + 30
+        while len(list_alive(mark)) < 4:  # the kit, bubblewrap outside and in, the program
+            assert time.monotonic() < end_at and kit.poll() is None
+            time.sleep(0.05)
+        kit.kill()
+    assert wait_for(mark) == 0
+
+
 def test_pandas_is_there():
     needs_sandbox()
     with open_sandbox() as box:

@@ -29,8 +29,8 @@ CATEGORIES = (
 SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
 """Those that look things up."""
 
-REPLY_STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported")
-"""How a reply can end."""
+REPLY_STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported", "unreadable")
+"""How a reply can end; unreadable: what came is no reply of a model, though one may have answered."""
 
 PREDICTION_STATUSES = (*REPLY_STATUSES, "unparsable", "missing")
 """How a prediction can: a reply that came may hold no valid answer; of one from elsewhere no reason may be known."""

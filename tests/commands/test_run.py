@@ -183,7 +183,7 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
         assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
     mine("--samples", "3", api_base="http://127.0.0.1:9/v1", api_key_env="NOT_SET")
     assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
-    assert "all its questions have replies" in capsys.readouterr().err
+    assert "nothing is left to ask" in capsys.readouterr().err
     provider.answer = None
     mine("--samples", "4", options={"max_tokens": 20, "temperature": 0})
     assert "mine: it answers at temperature 0, where all 4 samples of a question are equal" in capsys.readouterr().out
@@ -232,12 +232,41 @@ def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, 
     changed = "have changed since: 0 of 4 recorded replies apply, all 4 questions are asked, and paid, anew"
     assert changed in capsys.readouterr().out and len(provider.asked) == 8
     mine(limit=6)
-    assert "the 8 replies recorded already are to other questions; all 2 are asked" in capsys.readouterr().out
+    assert "mine: 4 of 6 questions have their replies; 2 are left" in capsys.readouterr().out
     assert len(provider.asked) == 10
     (tmp_path / LEDGER).unlink()
     mine(limit=7)
     assert "6 of 7 questions have a recorded reply to begin with" in capsys.readouterr().out
     assert len(provider.asked) == 11
+
+
+def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, capsys):
+    plain, provider.answer = provider.answer, lambda asked: "html"
+    with pytest.raises(SystemExit, match="did not answer the first question: the reply is"):
+        mine(limit=4)
+    provider.answer, n_asked = plain, len(provider.asked)
+    mine(limit=4)
+    told = capsys.readouterr().out
+    assert len(provider.asked) == n_asked + 3 and "1 of 4 questions have their replies; 3 are left" in told
+    assert "next: RETRY=1 asks again, and may pay again, the 1 that" in told
+    mine("--retry", limit=4)
+    assert len(provider.asked) == n_asked + 4 and "next: RETRY" not in capsys.readouterr().out
+
+
+def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom helpers.models.recordings import claim_folder\n"
+        "claim_folder(Path(sys.argv[1]))\nprint('mine', flush=True)\nsys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "data/runs/mine-A"], **pipes) as other:
+        assert other.stdout.readline() == "mine\n"
+        with pytest.raises(SystemExit, match="another process is asking for data/runs/mine-A; both would pay"):
+            mine()
+        assert not provider.asked
+        other.kill()
+    mine()
+    assert len(provider.asked) == 4
 
 
 def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):

@@ -115,7 +115,7 @@ def send_chunks_for_ever(handler):
 
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
-NONE = ("error", "the reply", 1)
+NONE = ("unreadable", "the reply", 1)
 FINE = ("ok", "", 1)
 GOOD = write_body()
 CHOICE = json.loads(GOOD)["choices"][0]
@@ -221,19 +221,19 @@ ENDS = {
         "(received 80 bytes, expected 580) (requests: 3)",
         3,
     ),
-    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
-    "html": ("error", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
-    "empty": ("error", "the reply is empty (requests: 1)", 1),
-    "list": ("error", "the reply is no JSON object: '[1]' (requests: 1)", 1),
-    "deep": ("error", "the reply is JSON nested too deep (requests: 1)", 1),
-    "no choice": ("error", "the reply holds no choice (requests: 1)", 1),
-    "error in a 200": ("error", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
-    "no message": ("error", "the reply's first choice holds no message (requests: 1)", 1),
-    "endless": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "bomb": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "50 MB": ("error", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "brotli": ("error", "the reply is compressed as 'br', which was not asked for (requests: 1)", 1),
-    "no gzip": ("error", "the reply is said to be gzip but is not (requests: 1)", 1),
+    "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
+    "html": ("unreadable", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
+    "empty": ("unreadable", "the reply is empty (requests: 1)", 1),
+    "list": ("unreadable", "the reply is no JSON object: '[1]' (requests: 1)", 1),
+    "deep": ("unreadable", "the reply is JSON nested too deep (requests: 1)", 1),
+    "no choice": ("unreadable", "the reply holds no choice (requests: 1)", 1),
+    "error in a 200": ("unreadable", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
+    "no message": ("unreadable", "the reply's first choice holds no message (requests: 1)", 1),
+    "endless": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "bomb": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "50 MB": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
+    "brotli": ("unreadable", "the reply is compressed as 'br', which was not asked for (requests: 1)", 1),
+    "no gzip": ("unreadable", "the reply is said to be gzip but is not (requests: 1)", 1),
     "redirect": (
         "error",
         "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base to where it is (requests: 1)",
@@ -336,6 +336,7 @@ def warm_up():
 MUST = {
     "ok": "answered, asked once, charged",
     "error": "a failure that says what came, asked exactly so often",
+    "unreadable": "a failure that says what came, asked exactly once",
     "timeout": "ends within a second of the deadline",
     "unsupported": "a failure that says what came, asked exactly so often",
     "refusal": "a refusal, asked once",

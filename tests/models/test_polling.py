@@ -114,7 +114,7 @@ STARTS = {
     "404": ("unsupported", 'NotFoundError 404: {"error": {"message": "no such model"}} (requests: 1)', 1),
     "hang": ("timeout", "no whole reply within 2 s (requests: 1)", 1),
     "drip": ("timeout", "no whole reply within 2 s (requests: 1)", 1),
-    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
+    "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
 }
 ENDS = {
     "this fails": ("error", "the job failed, server_error: broke for Bearer <secret>"),
@@ -260,7 +260,7 @@ def test_the_ceiling_stops_a_job_before_it_could_be_passed(reach, provider):
     error = fail_job(reach(ceiling_usd=0.8), "hello", model=DEEP, **limits)
     assert error.status == "over_budget" and not provider.counts
     assert ask_in_background(reach(ceiling_usd=0.9), DEEP, "hello", **limits)["status"] == "ok"
-    with pytest.raises(LlmError, match="the ceiling is 0.82"):
+    with pytest.raises(LlmError, match="of 0.82 USD are spent"):
         ask_in_background(reach(ceiling_usd=0.82), DEEP, "again", **limits)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from helpers.agents.workers import STOPS
 
-NO_REPLY = ("error", "timeout", "unsupported")
+NO_REPLY = ("error", "timeout", "unsupported", "unreadable")
 """Statuses of a first question that tell of a wrong setting, or a server that is gone."""
 
 
@@ -31,7 +31,7 @@ class Watch:
 
     def __init__(self, max_accidents=None, tries_first=False, remind=None):
         self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
-        self.cause, self.reason, self.under_way, self.remind = None, None, {}, remind
+        self.cause, self.reason, self.under_way, self.remind, self.seconds = None, None, {}, remind, []
 
     def stop(self, cause, reason):
         """Stop the run; the first cause is kept."""
@@ -54,13 +54,14 @@ class Watch:
     def judge(self, reply):
         """Count a reply, stop the run where it is due, and say whether the reply is to be stored."""
         status, reason = reply["status"], reply["reason"]
-        self.n_in_row = self.n_in_row + 1 if status == "error" else 0
+        self.seconds.append(reply.get("duration_s") or 0)
+        self.n_in_row = self.n_in_row + 1 if status in ("error", "unreadable") else 0
         if status == "over_budget":
             self.stop("ceiling", reason)
             return False
         if self.is_trying and status in NO_REPLY:
             self.stop("first", reason)
-            return False
+            return status == "unreadable"  # which may have been paid, and is not asked again by itself
         self.is_trying = False
         if self.max_accidents and self.n_in_row >= self.max_accidents:
             self.stop("accidents", f"{self.n_in_row} accidents in a row, the last: {reason}")
@@ -78,7 +79,8 @@ def describe_stop(watch, number):
         what = f"{n} questions are under way and will be stored as they end"
     again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
     cost = "what has not been answered by then is asked, and may be paid, again"
-    told = f"stopping: no further question is asked; {what}, in {seconds:.0f} s at most"
+    usual = f", most likely within {max(watch.seconds):.0f} s" if watch.seconds else ""
+    told = f"stopping: no further question is asked; {what}{usual}, in {seconds:.0f} s at most"
     return f"\n{told}; {again} stops at once, and {cost}\n"
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
-from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger
+from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger, read_runs
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import (
     FUNCTION,
@@ -34,7 +34,7 @@ from helpers.boards.past import choose_baselines, list_articles, read_window
 from helpers.calendar import PUBLIC_WINDOWS, list_days
 from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
 from helpers.commands.results import show_results
-from helpers.models.costs import bound_cost, get_prices, name_prices, write_usd
+from helpers.models.costs import bound_cost, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output
@@ -50,6 +50,9 @@ N_REPLY = 300
 
 SHORT = 500
 """Tokens of a reply that are enough for most answers; said where the bound of a request is too much."""
+
+UNREAD = ("timeout", "unreadable")
+"""Statuses of replies that may have been paid but hold nothing: asked again by RETRY=1 only."""
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
@@ -96,7 +99,7 @@ def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadl
     return pd.concat([events.assign(sample=n) for n in samples], ignore_index=True)[keep]
 
 
-def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceiling_usd):
+def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceiling_usd, is_retry):
     """Return an agent that asks a language model, its model within reach when questions are `left` to ask it.
 
     Raises ValueError with what to do when the model cannot be reached: no such model, no key, no server, no network.
@@ -115,13 +118,13 @@ def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceilin
         tell(f"{agent_id}: starting its model on this machine ...")
     connection = open_model(entry, stack) if is_live else None
     settings = {"deadline_s": deadline_s, "prices": prices, "command": f"make run AGENT={agent_id}"}
-    settings["ceiling_usd"] = None if is_free or not is_live else ceiling_usd
+    settings |= {"ceiling_usd": None if is_free or not is_live else ceiling_usd, "rereads": is_retry}
     door = open_door(run_id, live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
     if is_live:
         check_bound(agent_id, entry, left, door)
     elif door.recordings.rows:
-        tell(f"{agent_id}: all its questions have replies, recorded under {door.recordings.folder}; no model is asked")
+        tell(f"{agent_id}: nothing is left to ask, replies are recorded under {door.recordings.folder}")
     return connect_agent(entry, door), door
 
 
@@ -144,8 +147,8 @@ def check_bound(agent_id, entry, left, door):
         if n_recorded := count_replies(door.recordings):
             advice += f" (with other options {n_recorded} recorded replies no longer apply: their questions cost anew)"
     raise ValueError(
-        f"{agent_id}: the ceiling leaves no room for a request: {write_usd(door.spent_usd)} of "
-        f"{write_usd(door.ceiling_usd)} USD are spent, and one can cost {write_usd(bound)} USD, by {n_input:,} "
+        f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, "
+        f"and one can cost {write_usd(bound)} USD, by {n_input:,} "
         f"tokens of prompt and up to {n_output:,} of reply; {advice}; nothing was asked"
     )
 
@@ -167,8 +170,8 @@ def estimate_cost(entry, events):
     return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
 
-def announce(agent_id, entry, left, whole, door, *, is_limited, n_samples):
-    """Print what a run will ask and take, before the first request.
+def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples):
+    """Print what a run will ask and take, before the first request; `n_all`: with what has its reply already.
 
     Raises ValueError when many questions would be paid for and nobody has said how many.
     """
@@ -178,7 +181,11 @@ def announce(agent_id, entry, left, whole, door, *, is_limited, n_samples):
     if is_paid and len(left) > MANY_PAID and not is_limited:
         raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
     print(f"{agent_id}: {told}", flush=True)
-    if recorded := describe_recorded(entry, left, whole, door.recordings):
+    if len(left) < n_all:
+        print(
+            f"{agent_id}: {n_all - len(left)} of {n_all} questions have their replies; {len(left)} are left", flush=True
+        )
+    elif recorded := describe_recorded(entry, left, whole, door.recordings):
         print(f"{agent_id}: {recorded}", flush=True)
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
         print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
@@ -242,7 +249,8 @@ def ask_prompted(agents, entries, events, opener, path, *, at_once, ceiling_usd,
         except Stopped as stopped:
             reason = explain_stop(name, stopped, ceiling_usd)
             if stopped.cause == "signal":
-                raise Interrupted(reason) from None
+                n = len(read_runs(path, "replies", stopped.run_ids.values()))
+                raise Interrupted(f"{reason} ({n} are stored)") from None
             if stopped.cause == "first" and not run_ids:
                 raise ValueError(reason) from None
             run_ids |= stopped.run_ids
@@ -292,17 +300,16 @@ def run(
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
-    asking = {"again": (*ACCIDENTS, *["timeout"] * is_retry), "samples": range(n_samples)}
+    asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}
     with ExitStack() as stack:
-        prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd}
+        prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": is_retry}
+        told = {"n_all": len(events) * n_samples, "is_limited": limit is not None or is_sure, "n_samples": n_samples}
         for name in [name for name in chosen if name not in agents]:
             agent = connect_agent(entries[name], None) | condition
             left = count_unanswered(path, name, agent, events, **options, **asking)
             agent, door = connect_prompted(name, entries[name], left, window, stack, **limits)
             prompted[name] = agent | condition
-            announce(
-                name, entries[name], left, whole, door, is_limited=limit is not None or is_sure, n_samples=n_samples
-            )
+            announce(name, entries[name], left, whole, door, **told)
         tell_unbound([name for name in chosen if entries[name]["method"] == FUNCTION])
         tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *baselines])} ...")
         opener = stack.enter_context(open_world(local=local, keeps_pages=True, articles=press))
@@ -317,9 +324,17 @@ def run(
     if stops:
         tell("\n".join(f"daybefore run: {stop}" for stop in stops))
         raise PartWay(collect_results(run_ids, stops))
+    tell_retry(path, [run_ids[name] for name in prompted])
     if limit is not None and len(events) < len(whole):
         print("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
     return collect_results(run_ids, [])
+
+
+def tell_retry(path, run_ids):
+    """Print how many questions of some runs have no whole reply and are asked again only when that is said."""
+    replies = read_runs(path, "replies", run_ids) if run_ids else pd.DataFrame({"status": []})
+    if n := int(replies["status"].isin(UNREAD).sum()):
+        print(f"next: RETRY=1 asks again, and may pay again, the {n} that timed out or whose reply could not be read")
 
 
 def collect_results(run_ids, stops):
@@ -342,7 +357,7 @@ def read_arguments(arguments):
     parser.add_argument(
         "--articles", action="append", default=[], metavar="FOLDER", help="dated articles to search (.jsonl files)"
     )
-    parser.add_argument("--retry", action="store_true", help="ask again what timed out, too")
+    parser.add_argument("--retry", action="store_true", help="ask again what timed out or could not be read, too")
     parser.add_argument("--yes", action="store_true", help=f"more than {MANY_PAID} paid questions without a limit")
     parser.add_argument(
         "--deadline", default=str(DEADLINE_S), help=f"seconds a question (default {DEADLINE_S}, as in FutureX)"

@@ -101,8 +101,7 @@ def reserve(door, model, bound, limit):
     """
     with door.room:
         while door.ceiling_usd is not None:
-            spent, ceiling = write_usd(door.spent_usd), write_usd(door.ceiling_usd)
-            spent = f"not asked: {spent} USD are spent, the ceiling is {ceiling}"
+            spent = f"not asked: {describe_spent(door)}"
             if bound is None:
                 raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
             if door.spent_usd + bound > door.ceiling_usd:
@@ -115,10 +114,26 @@ def reserve(door, model, bound, limit):
         door.n_under_way += 1
 
 
-def settle(door, bound, billed):
-    """Take a request's bound back, count what was billed, and let those that wait for room look again."""
+def describe_spent(door):
+    """Return what a door has spent in words; what timed out, or could not be read, counts with the most it can cost.
+
+    >>> from types import SimpleNamespace
+    >>> describe_spent(SimpleNamespace(spent_usd=3.0, at_most_usd=2.5, ceiling_usd=4.0))
+    '3 of 4 USD are spent, of which 2.5 at most, by replies that did not come whole'
+    """
+    told = f"{write_usd(door.spent_usd)} of {write_usd(door.ceiling_usd)} USD are spent"
+    most = f", of which {write_usd(door.at_most_usd)} at most, by replies that did not come whole"
+    return told + most * bool(door.at_most_usd)
+
+
+def settle(door, bound, billed, *, is_most=False):
+    """Take a request's bound back, count what was billed, and let those that wait for room look again.
+
+    `is_most`: what was billed is not known, and counted at its bound.
+    """
     with door.room:
         door.n_under_way -= 1
         door.set_aside_usd = door.set_aside_usd - (bound or 0.0) if door.n_under_way else 0.0
         door.spent_usd += billed or 0.0
+        door.at_most_usd += (billed or 0.0) if is_most else 0.0
         door.room.notify_all()

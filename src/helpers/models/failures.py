@@ -17,7 +17,7 @@ MAX_WAIT_S = 60
 
 
 class LlmError(Exception):
-    """A request that has no reply: `status` is timeout, error, over_budget, refusal or unsupported; `reason` says it.
+    """A request that has no reply: `status` is one of columns.REPLY_STATUSES but "ok"; `reason` says it.
 
     `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked; `is_malformed` says that
     a body came which is no JSON.
@@ -129,7 +129,7 @@ def explain(error, n_requests, limit, door):
         return "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
     behind = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
     if find_unfit(error) or is_malformed(error):
-        status, text = "error", describe_malformed(error)
+        status, text = "unreadable" if is_malformed(error) else "error", describe_malformed(error)
     elif behind and type(behind[0]).__name__ != "HTTPStatusError":
         status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
     else:

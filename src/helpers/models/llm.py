@@ -54,8 +54,10 @@ class Door:
     command: str = "make run AGENT=name"
     wait_s: float = 1
     ends_at: float = math.inf
+    rereads: bool = False
     prices: tuple | None = None
     spent_usd: float = 0.0
+    at_most_usd: float = 0.0
     set_aside_usd: float = 0.0
     n_under_way: int = 0
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
@@ -72,15 +74,18 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
     `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
     for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it
     has cost so far included), prices (US dollars an input token and an output token, where the provider's are not
-    known), command (what would make a missing recording). Raises ValueError for a ceiling that is no positive number.
+    known), command (what would make a missing recording), rereads (ask again where what came could not be read).
+    Raises ValueError for a ceiling that is no positive number.
     """
     if (ceiling := settings.get("ceiling_usd")) is not None and not 0 < ceiling < math.inf:
         raise ValueError(f"a ceiling is a positive number of US dollars such as 1.5, not {ceiling:g}")
     connection = {name: value for name, value in (connection or {}).items() if value is not None}
     secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
-    recordings = Recordings(run_id, secrets)
+    recordings = Recordings(run_id, secrets, is_alone=live)
     door = Door(recordings, live=live, ends_at=end_after(minutes), connection=connection, secrets=secrets, **settings)
-    door.spent_usd = sum(row.get("cost_usd") or row.get("cost_bound_usd") or 0 for row in recordings.rows.values())
+    rows = recordings.rows.values()
+    door.at_most_usd = sum(row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
+    door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
     if live:
         load_litellm()
     return door
@@ -137,7 +142,8 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     request = clean_value(request)
     key, is_open = hash_request(request), door.is_open()
     recorded = door.recordings.find(key)
-    if recorded and (is_final(recorded) or not is_open):
+    is_again = door.rereads and recorded and recorded.get("is_malformed")
+    if recorded and (is_final(recorded) and not is_again or not is_open):
         return open_recording(recorded)
     if not is_open:
         folder = door.recordings.folder
@@ -196,7 +202,7 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
         row |= {"is_malformed": True} if error.is_malformed else {}
         row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
     finally:
-        settle(door, bound, billed)
+        settle(door, bound, billed, is_most=row.get("cost_usd") is None)
     return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
 
 
@@ -292,7 +298,7 @@ def read_response(response, options):
     its status and the model's words as the reason.
     """
     if not response.choices:
-        raise LlmError("error", "the reply holds no choice")
+        raise LlmError("unreadable", "the reply holds no choice", is_malformed=True)
     choice, usage = response.choices[0], response.usage
     message = choice.message
     refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")

@@ -8,6 +8,7 @@ that are configured are hidden in it.
 """
 
 import errno
+import fcntl
 import gzip
 import json
 import os
@@ -60,8 +61,10 @@ class Recordings:
     for the disk meanwhile share one wait. The last recording of a request holds.
     """
 
-    def __init__(self, run_id, secrets=()):
+    def __init__(self, run_id, secrets=(), *, is_alone=False):
+        """Read a run's recordings; `is_alone` first claims them for this process (`claim_folder`)."""
         self.folder, self.secrets = f"data/runs/{run_id}", tuple(secrets)
+        self.claim = claim_folder(locate_output(self.folder)) if is_alone else None
         self.lock, self.syncing, self.journal = threading.Lock(), threading.Lock(), None
         self.n_written, self.n_synced, self.problem = 0, 0, None
         self.rows = {}
@@ -110,6 +113,43 @@ class Recordings:
         if self.journal is not None:
             os.close(self.journal)
             self.journal = None
+        if self.claim is not None:
+            leave_folder(self.claim)
+            self.claim = None
+
+
+CLAIMED = {}
+"""Folder -> [its open descriptor, how often this process has claimed it]."""
+
+
+def claim_folder(path):
+    """Claim a run's folder for this process, which may do so again; returns what `leave_folder` takes.
+
+    Two processes that ask what is not recorded would ask, and pay, everything twice. The claim ends with the process,
+    however that ends. Raises RuntimeError when another process has it, OSError where no folder can be made.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    name = str(path.resolve())
+    if name not in CLAIMED:
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise RuntimeError(
+                f"another process is asking for data/runs/{path.name}; both would pay for the same replies: wait until "
+                "it ends, then the same command goes on from there; nothing was asked"
+            ) from None
+        CLAIMED[name] = [handle, 0]
+    CLAIMED[name][1] += 1
+    return name
+
+
+def leave_folder(name):
+    """Give a claim back; the last one lets other processes in."""
+    CLAIMED[name][1] -= 1
+    if not CLAIMED[name][1]:
+        os.close(CLAIMED.pop(name)[0])
 
 
 def open_journal(path):

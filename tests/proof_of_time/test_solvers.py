@@ -82,7 +82,16 @@ def test_the_time_of_a_question_is_that_of_its_tools_too(reach, provider, desk):
     provider.answer = lambda asked: call("bash", script="sleep 20")
     outcome = solve(reach(deadline_s=1.5), make_event(), desk, method="agentic")
     assert outcome["status"] == read_count(outcome)["status"] == "timeout"
-    assert list_tools(outcome)[0]["error"] == "time"
+    (step,) = list_tools(outcome)
+    assert step["error"] == "time" and step["duration_s"] < 6
+
+
+def test_the_same_call_is_made_anew_each_time(reach, provider, desk):
+    needs_sandbox()
+    again = call("bash", script="echo on >> log; wc -l < log")
+    provider.answer = reply_with(again, again, {"content": FINAL})
+    outcome = solve(reach(), make_event(), desk, method="agentic")
+    assert [step["content"] for step in list_tools(outcome)] == ["1", "2"]
 
 
 def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path):

@@ -72,7 +72,7 @@ faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, ful
 mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some test must notice each
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
-run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value WINDOW=A LIMIT=20 (CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts, ARGS=...)
+run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; WINDOW=A, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 

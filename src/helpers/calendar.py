@@ -39,6 +39,16 @@ def list_days(window):
     return [str(day.date()) for day in pd.date_range(first, last)]
 
 
+def write_windows(windows=(*WINDOWS, *PUBLIC_WINDOWS)):
+    """Return the names of windows as the help of a command lists them.
+
+    >>> write_windows(WINDOWS)
+    'A, C1 or C2'
+    """
+    *others, last = windows
+    return f"{', '.join(others)} or {last}"
+
+
 @lru_cache(maxsize=10_000)
 def stamp_moment(moment):
     """Write a moment in the tables' form: ISO, UTC+8.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.calendar import PUBLIC_WINDOWS, WINDOWS, write_windows
 from helpers.commands import main as command
 from helpers.commands.main import COMMANDS, SETTINGS, PartWay, build_parser, main
 
@@ -170,3 +171,13 @@ def test_the_help_of_retry_says_retry_and_what_make_ends_with(capsys, monkeypatc
     text = capsys.readouterr().out
     assert text.startswith("usage: daybefore retry") and "ask again what timed out" in text
     assert "make itself ends with 2" in command.describe_codes()
+    example = command.build_parser("retry").epilog
+    assert "daybefore retry --agent my_agent" in example and "daybefore run" not in example
+
+
+@pytest.mark.parametrize("name", ["run", "compare", "view", "source"])
+def test_the_windows_of_a_commands_help_are_those_there_are(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    windows = WINDOWS if name == "source" else (*WINDOWS, *PUBLIC_WINDOWS)
+    assert write_windows(windows) in " ".join(capsys.readouterr().out.split())

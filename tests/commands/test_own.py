@@ -374,7 +374,7 @@ def write_folder(path, events, answers, predictions):
 def test_a_number_without_a_spread_says_which_column_to_fill(tmp_path, shown):
     events, predictions = "event_id,kind\ne1,number\ne2,text\n", "event_id,agent_id,value\ne1,a,9\ne2,a,x\n"
     path = write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions)
-    assert any("1 events are not scored, e1 the first: spread is blank" in note for note in own.draw_folder(path))
+    assert any("1 event is not scored, e1 the first: spread is blank" in note for note in own.draw_folder(path))
     path = write_folder(tmp_path / "none", events, "event_id,value\ne1,10\ne2,\n", predictions)
     with pytest.raises(Problems, match="^answers.csv, row 2, column spread: no event can be scored: spread is blank"):
         own.draw_folder(path)
@@ -475,3 +475,31 @@ def test_each_option_of_several_counts_by_itself():
     predictions = pd.DataFrame({"event_id": ["e"], "agent_id": "mine", "distribution": ['{"A":0.9,"B":0.5}']})
     rows = list_chances(events, answers, predictions)
     assert rows[["said", "hit"]].to_numpy().tolist() == [[0.9, 1.0], [0.5, 0.0], [0.0, 1.0]]
+
+
+def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, shown, capsys):
+    names = [f"e{at}" for at in range(7)]
+    events = "event_id,kind\n" + "".join(f"{name},text\n" for name in names)
+    answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
+    rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
+    path = write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n")
+    own.main([str(path)])
+    text = capsys.readouterr().out
+    assert "57% (4 of 7)" in text and "100% (7 of 7)" in text and "(4 of 4)" not in text
+    assert "agents answered different events (4 to 7 of 7, 4 by all)" in text and "tables/pairs.csv has" in text
+    assert pd.read_csv(path / "tables/pairs.csv")["n"].tolist() == [4]
+    scores = pd.read_csv(path / "tables/scores.csv").query("agent_id == 'part' and metric == 'match'")
+    assert scores["reason"].dropna().unique().tolist() == ["no row in predictions.csv"]
+    (path / "predictions.csv").write_text("event_id,agent_id,value\n" + "\n".join(rows[:7]) + "\n")
+    own.main([str(path)])
+    assert "different events" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["10 Oct", "October 10th", "10/10", "10.10."])
+def test_a_date_without_a_year_is_refused(text, tmp_path):
+    events, predictions = "event_id,kind\ne1,date\n", "event_id,agent_id,value\ne1,a,2016-10-09\ne1,b,{}\n"
+    path = write_folder(tmp_path / "mine", events, f"event_id,value\ne1,{text}\n", predictions.format(text))
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    said = f"column value: '{text}' names no year; write it as 2016-10-09"
+    assert str(caught.value).splitlines() == [f"answers.csv, row 2, {said}", f"predictions.csv, row 3, {said}"]

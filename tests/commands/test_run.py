@@ -28,7 +28,7 @@ from helpers.world.sources import load_sources
     [
         (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
         (["--window", "Z"], "window 'Z' is unknown; there are A"),
-        (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\?; there are last_value, .*"),
+        (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? There are last_value, .*"),
         (["--limit", "0"], "LIMIT must be a positive whole number such as 20, not '0'"),
         (["--limit", "many"], "LIMIT must be a positive whole number such as 20, not 'many'"),
         (["--window", "C1", "--limit", "2"], "data/tables/C1/events.csv.gz is not there; `make figures` builds it"),
@@ -40,6 +40,12 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(arguments)
     assert not (tmp_path / LEDGER).exists()
+
+
+def test_of_many_agents_a_dozen_are_listed():
+    registry = {f"agent_{at}": {} for at in range(30)}
+    with pytest.raises(ValueError, match=r"agent_11, \.\.\. \(18 more: data/agents.toml\); to add it, write \[other\]"):
+        choose_agents(registry, ["other"])
 
 
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
@@ -105,6 +111,9 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
     main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
+    main(["--limit", "5", "--workers", "1"])
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("no agent is named, so the baselines alone are asked, on 5 events of window A; AGENT=name")
     assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []

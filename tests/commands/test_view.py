@@ -282,6 +282,12 @@ def test_the_list_of_runs_breaks_no_number_and_names_only_at_their_joints(live, 
     last = "document.querySelector('#runs th:last-child').getBoundingClientRect().right"
     right = last.replace("th:last-child", "th:nth-last-child(5)") if width == 390 else last
     assert tab.run(right) <= width, "no column of the screen's lies beyond its edge"
+    narrow = "getComputedStyle(document.querySelector('.narrow')).display !== 'none'"
+    assert tab.run(narrow) == (width == 390), "a phone is told which columns it lacks"
+    hidden = "document.querySelector('#sideways').hidden"
+    assert tab.run(hidden), "nothing lies beyond"
+    tab.run("document.querySelector('#runs').style.minWidth = '2000px'; window.dispatchEvent(new Event('resize'))")
+    assert not tab.run(hidden), "a table that scrolls sideways says so"
 
 
 @browsed

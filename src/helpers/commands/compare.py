@@ -5,7 +5,6 @@ else of a recorded one (data/tables). A missing prediction counts 0 on the leade
 events; a difference is over the events that both predicted. Intervals and tests are by source.
 """
 
-import difflib
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +15,15 @@ import pandas as pd
 
 from helpers.agents.ledger import LEDGER, open_ledger, read_runs
 from helpers.boards.past import read_window
+from helpers.calendar import write_windows
 from helpers.commands.main import build_parser
-from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
+from helpers.commands.results import (
+    describe_intervals,
+    tabulate_scores,
+    write_count,
+    write_interval,
+    write_signed,
+)
 from helpers.estimates.intervals import find_clusters, summarize_clustered
 from helpers.estimates.pairs import ALPHA, compare_pairs, judge_pair, list_pairs
 from helpers.figures import save_figure, use_style
@@ -25,6 +31,7 @@ from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
 from helpers.formats.sheets import escape_cells
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.store import ROOT, locate_output, read_table, write_under
+from helpers.world.checks import list_nearest
 
 FOLDER = "data/runs/compare"
 """Where a comparison is written, ignored by git; --out names another folder."""
@@ -94,11 +101,10 @@ def choose_runs(names, window):
     for name in asked_for:
         found = [run for run in every if run.run_id == name] or [run for run in ours if run.agent_id == name]
         if not found:
-            known = sorted({run.agent_id for run in ours} | {run.run_id for run in every})
-            near = difflib.get_close_matches(name, known, 1)
-            listed = ", ".join(sorted({run.agent_id for run in ours})) or "none"
-            told = f"the nearest is {near[0]!r}" if near else f"there are {listed}"
-            raise ValueError(f"no run or agent of window {window} is called {name!r}; {told}")
+            agents = {run.agent_id for run in ours}
+            known = sorted(agents) + sorted({run.run_id for run in every} - agents)
+            listed = list_nearest(name, known, "make view, or --window of another")
+            raise ValueError(f"no run or agent of window {window} is called {name!r}{listed}")
         if names and len(found) > 1:
             others = ", ".join(run.run_id for run in found[1:4])
             notes.append(f"{name}: {found[0].run_id} is taken; there are also {others}, to be named so")
@@ -193,8 +199,10 @@ def bound_both(matrix, clusters):
     return summarize_clustered(matrix, clusters).assign(low_by_event=plain["low"], high_by_event=plain["high"])
 
 
-def rank_agents(scores, events, runs):
+def rank_agents(scores, events, runs, shown=None):
     """Return the leaderboard, best first: a row a run, over the same events for all, a missing prediction counting 0.
+
+    `shown` are the labels of the runs that stand on it, by default all; the others serve the measure above random.
 
     Columns: rank, agent, run_id, category, model, score with its interval by source and by event, above_random (paired,
     with interval; blank without that agent), score_answered and coverage, overall and brier (`tabulate_scores`), n,
@@ -219,7 +227,7 @@ def rank_agents(scores, events, runs):
         np.nan
     )
     told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model"]]
-    board = told.join(board).rename_axis("agent").reset_index()
+    board = told.join(board).rename_axis("agent").loc[shown or list(told.index)].reset_index()
     board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
     ranks = board["score"].rank(ascending=False, method="min")
     board.insert(0, "rank", pd.Series([None if pd.isna(rank) else int(rank) for rank in ranks], dtype=object))
@@ -244,11 +252,11 @@ def write_pairs(pairs):
     """Return the differences as text, a line a pair."""
 
     def write(low, high):
-        return f"{low:+.3f} to {high:+.3f}" if np.isfinite(low) else "cannot tell"
+        return f"{write_signed(low)} to {write_signed(high)}" if np.isfinite(low) else "cannot tell"
 
     empty = pairs["n"] == 0
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
-    shown["a - b"] = pairs["difference"].map("{:+.3f}".format)
+    shown["a - b"] = pairs["difference"].map(write_signed)
     shown["95% by source"] = [write(*ends) for ends in pairs[["low", "high"]].to_numpy()]
     shown["by event"] = [write(*ends) for ends in pairs[["low_by_event", "high_by_event"]].to_numpy()]
     for name, column in (("p (Holm)", "p_holm"), ("could be seen", "seen")):
@@ -315,7 +323,7 @@ def compare(names, window, out):
     window, days = runs[0].window, events["as_of"].str[:10]
     scores = score_predictions(predictions, read_window("answers", window), events)
     pairs = compare_runs(scores, events, [run.label for run in runs])
-    board = rank_agents(scores, events, runs + baselines)
+    board = rank_agents(scores, events, runs + baselines, [run.label for run in runs] if names else None)
     n = select_headline(scores, events)["event_id"].nunique()
     notes += [
         f"{name} answered none of them: no answers, no rank" for name in board.loc[board["coverage"] == 0, "agent"]
@@ -335,7 +343,7 @@ def compare(names, window, out):
     ]
     found = {"window": window, "n_events": len(events), "n_scored": n, "notes": [about, *notes], "files": files}
     found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
-    family = f"Holm over {int(pairs['p'].notna().sum())} pairs; told apart below {ALPHA}"
+    family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
     could = "could be seen: the smallest difference found with 80% power at this spread and n"
     text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, "").rstrip(), ""]
     return found, "\n".join([*text, "written: " + ", ".join(files)])
@@ -345,7 +353,7 @@ def main(arguments=None):
     """Read the command line, compare and print; returns what was found. A wrong name ends in one sentence."""
     parser = build_parser("compare", __doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="RUN", help="a run_id, or an agent's name (none: all local runs)")
-    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A); a run_id says its own")
+    parser.add_argument("--window", default="A", help=f"{write_windows()} (default A); a run_id says its own")
     parser.add_argument("--out", help=f"the folder to write to (default {FOLDER})")
     given = parser.parse_args(arguments)
     try:

@@ -81,7 +81,7 @@ def build_parser(name, about=None):
     """Return the parser of a command's options, its help ending with an example and the exit codes."""
     example = f"example:\n  daybefore {name} {COMMANDS[name][1]}"
     if name in ("run", "retry"):
-        example += "\n  daybefore run --agent my_agent --limit 20 --ceiling 1 --json > scores.json"
+        example += f"\n  daybefore {name} --agent my_agent --limit 20 --ceiling 1 --json > scores.json"
     parser = argparse.ArgumentParser(
         prog=f"daybefore {name}",
         description=about or COMMANDS[name][0],

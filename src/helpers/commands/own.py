@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.commands.main import build_parser
-from helpers.commands.results import describe_intervals, tabulate_scores, write_interval
+from helpers.commands.results import describe_intervals, tabulate_scores, write_count, write_interval
 from helpers.estimates.calibration import bin_chances, list_chances
 from helpers.estimates.groups import tabulate_groups
 from helpers.estimates.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
@@ -43,6 +43,10 @@ MOST_LISTED = 15
 NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
 
 
+NO_ROW = "no row in predictions.csv"
+"""Why a prediction is missing of an event that an agent's rows leave out."""
+
+
 class Scored(NamedTuple):
     """A folder's scores, and what all its figures need."""
 
@@ -52,7 +56,7 @@ class Scored(NamedTuple):
     clusters: pd.Series
     names: list  # the agents drawn, the best first
     about: dict  # what each figure says of its source
-    widths: str  # what thick and thin lines are
+    widths: str  # what thick and thin lines are, and whether all means are over the same events
 
 
 def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
@@ -62,6 +66,7 @@ def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
     else. Raises Problems before anything is written.
     """
     events, answers, predictions = read_folder(folder)
+    predictions = fill_unanswered(events, predictions)
     scores = explain_spreads(score(events, answers, predictions))
     headline = scores[scores["metric"].isin(HEADLINE.values())]
     if not headline["is_scored"].any():
@@ -74,16 +79,34 @@ def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
     with write_under(folder):
         use_style()
         told = gather_scores(scores, known, table, describe_folder(folder, events, status))
-        notes = [describe_clusters(events), *write_tables(told, table), *describe_unscored(scores)]
+        notes = [describe_uneven(told.rows), describe_clusters(events)]
+        notes += [*write_tables(told, table), *describe_unscored(scores)]
         if n_blank:
-            notes.append(
-                f"levels are left out: {n_blank} events have none; fill in level, or volatility_class low or high"
-            )
+            blank = write_count(n_blank, "event has", "events have")
+            notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
         rng = np.random.default_rng(seed)
         notes += [draw_scores(told), draw_domains(told), draw_probabilities(told, answers, predictions, table)]
         notes += [draw_missing(told, rng, n_trials), draw_factors(told)]
         write_index()
     return [write_summary(table), "", *filter(None, notes)]
+
+
+def fill_unanswered(events, predictions):
+    """Return predictions with a missing one for each event that an agent has no row for: all are held to all events.
+
+    >>> events = pd.DataFrame({"event_id": ["e1", "e2"]})
+    >>> rows = [("e1", "ann", "ann", 0, "1"), ("e2", "ann", "ann", 0, "2"), ("e2", "bob", "bob", 0, "2")]
+    >>> told = pd.DataFrame(rows, columns=["event_id", "agent_id", "run_id", "sample", "value"])
+    >>> fill_unanswered(events, told).iloc[3:][["event_id", "agent_id", "run_id", "reason"]].values.tolist()
+    [['e1', 'bob', 'bob', 'no row in predictions.csv']]
+    """
+    runs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]]
+    every = runs.merge(events[["event_id"]], how="cross")
+    pairs = ["agent_id", "event_id"]
+    absent = ~pd.MultiIndex.from_frame(every[pairs]).isin(pd.MultiIndex.from_frame(predictions[pairs]))
+    filled = every[absent].assign(sample=0, value=None, reason=NO_ROW).to_dict("records")
+    columns = dict.fromkeys([*predictions, *(["reason"] if filled else [])])
+    return pd.DataFrame([*predictions.to_dict("records"), *filled], columns=list(columns))
 
 
 def gather_scores(scores, events, table, about):
@@ -94,7 +117,8 @@ def gather_scores(scores, events, table, about):
     names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
     few = f"hollow: fewer than {MIN_CLUSTERS} {by}s cannot tell"
     widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
-    return Scored(scores, events, rows, clusters, names, about, widths)
+    uneven = "; not all over the same events" * bool(describe_uneven(rows))
+    return Scored(scores, events, rows, clusters, names, about, widths + uneven)
 
 
 def rank_agents(table):
@@ -128,6 +152,23 @@ def describe_clusters(events):
     return f"{describe_intervals(events)}; the column {column} of events.csv says which"
 
 
+def describe_uneven(rows):
+    """Return a sentence where agents answered different scored events, and so have means that do not compare; else "".
+
+    >>> rows = pd.DataFrame({"event_id": ["e1", "e2", "e1", "e2"], "agent_id": [*"aabb"], "score": [1, 0, 1, None]})
+    >>> describe_uneven(rows).split(":")[0]
+    'the agents answered different events (1 to 2 of 2, 1 by all)'
+    """
+    there = build_matrix(rows, sorted(rows["agent_id"].unique())).notna()
+    same, n = int(there.all(axis=1).sum()), there.sum()
+    if (n == same).all():
+        return ""
+    told = f"the agents answered different events ({n.min()} to {n.max()} of {len(there)}, {same} by all)"
+    return (
+        f"{told}: their means do not rank them; tables/pairs.csv has the differences on the events that both answered"
+    )
+
+
 def explain_spreads(scores):
     """Return scores whose reason for a number without a spread speaks of the column that is to be filled in."""
     is_spread = scores["reason"].str.contains("give no spread", na=False)
@@ -138,7 +179,7 @@ def describe_unscored(scores):
     """Return a sentence for each reason why events are not scored, with how many and the first."""
     left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
     return [
-        f"{len(part)} events are not scored, {part['event_id'].iloc[0]} the first: {reason}"
+        f"{write_count(len(part), 'event is', 'events are')} not scored, {part['event_id'].iloc[0]} the first: {reason}"
         for reason, part in left.groupby("reason", sort=False)
     ]
 
@@ -167,7 +208,8 @@ def write_tables(told, table):
     """Write tables/scores.csv, agents.csv (every mean with its interval) and pairs.csv; return sentences."""
     agents = told.rows["agent_id"].nunique()
     files = [write_csv(told.scores, "scores"), write_csv(table.drop(columns="note"), "agents")]
-    notes = [f"{agents} agents on {len(told.events)} events: "]
+    on = write_count(len(told.events), "event", "events")
+    notes = [f"{write_count(agents, 'agent', 'agents')} on {on}: "]
     if agents > 1:
         ranked = list(rank_agents(table)["agent_id"])
         pairs = None if agents <= MOST_PAIRED else [(ranked[0], ranked[1:])]
@@ -226,7 +268,7 @@ def draw_domains(told):
     """Draw each agent's mean by domain."""
     n_blank = int(told.events["domain"].isna().sum())
     if n_blank:
-        return f"no domain figure: {n_blank} events have no domain in events.csv"
+        return f"no domain figure: {write_count(n_blank, 'event has', 'events have')} no domain in events.csv"
     table = tabulate_panels(told, ["domain"]).query("group == 'domain'")
     fig = draw_panels(table, told.names, title=f"Mean scores by domain ({told.widths})")
     n = told.rows["event_id"].nunique()

@@ -20,6 +20,7 @@ from helpers.models.llm import open_door, record
 from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text
+from helpers.world.checks import list_nearest
 from helpers.world.crawl import open_world
 from helpers.world.news import describe_articles
 
@@ -143,7 +144,7 @@ def main(arguments=None):
         arms = load_arms()
         for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
             if arm_id not in arms:
-                raise LookupError(f"no arm is called {arm_id!r}; there are {', '.join(arms)}")
+                raise LookupError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
             if given.again:
                 show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
                 continue

@@ -115,9 +115,28 @@ def write_interval(value, low, high, n=None):
     >>> write_interval(0.314, 0.25, 0.38, 60), write_interval(0.314, math.nan, math.nan, 6)
     ('0.31 (0.25 to 0.38, n = 60)', '0.31 (n = 6)')
     """
-    told = ([f"{low:.2f} to {high:.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}"])
+    told = ([f"{low:z.2f} to {high:z.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}"])
     ends = f" ({', '.join(told)})" if told else ""
-    return f"{value:.2f}{ends}" if np.isfinite(value) else "-"
+    return f"{value:z.2f}{ends}" if np.isfinite(value) else "-"
+
+
+def write_count(n, one, many):
+    """Return a number with the word or words that go with it.
+
+    >>> write_count(1, "event is", "events are"), write_count(1026, "event is", "events are")
+    ('1 event is', '1,026 events are')
+    """
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def write_signed(value, digits=3):
+    """Return a number with its sign; one that rounds to 0 has none.
+
+    >>> write_signed(-0.0004), write_signed(0.0004), write_signed(-0.25), write_signed(0.25, 2)
+    ('0.000', '0.000', '-0.250', '+0.25')
+    """
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text[1:]
 
 
 def write_lead(pair):
@@ -130,8 +149,8 @@ def write_lead(pair):
     """
     if not pair["n"]:
         return "-"
-    told = f"{pair['low']:+.2f} to {pair['high']:+.2f}" if np.isfinite(pair["low"]) else "cannot tell"
-    return f"{pair['difference']:+.2f} ({told})"
+    difference, low, high = (write_signed(pair[name], 2) for name in ("difference", "low", "high"))
+    return f"{difference} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'cannot tell'})"
 
 
 def write_mean(mean, n, n_asked):

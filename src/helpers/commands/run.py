@@ -3,7 +3,6 @@
 The baselines run beside them; their scores are shown.
 """
 
-import difflib
 import json
 import os
 import signal
@@ -31,13 +30,14 @@ from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
 from helpers.boards.past import choose_baselines, list_articles, read_window
-from helpers.calendar import PUBLIC_WINDOWS, list_days
+from helpers.calendar import PUBLIC_WINDOWS, list_days, write_windows
 from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
-from helpers.commands.results import show_results
+from helpers.commands.results import show_results, write_count
 from helpers.models.costs import bound_cost, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output
+from helpers.world.checks import list_nearest
 from helpers.world.crawl import open_world
 from helpers.world.news import describe_articles, read_feeds
 from helpers.world.sources import load_sources
@@ -68,11 +68,8 @@ def choose_agents(registry, names):
     """
     for name in names:
         if name not in registry:
-            known = ", ".join(registry)
-            advice = f"to add it, write [{name}] into data/agents.toml"
-            alike = difflib.get_close_matches(name, registry, n=1)
-            meant = f"; did you mean {alike[0]}?" if alike else ""
-            raise ValueError(f"no agent is called {name!r}{meant}; there are {known}; {advice}")
+            listed = list_nearest(name, registry, "data/agents.toml")
+            raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.toml")
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
@@ -286,6 +283,7 @@ def run(
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes.
     """
     list_days(window)  # raises ValueError for an unknown window
+    is_named, names = bool(names), names or ["base_rate" if window in PUBLIC_WINDOWS else "last_value"]
     entries, agents = choose_baselines(window, load_entries(wanted=names), load_agents(wanted=names), names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     press = [*list_articles(window), *press]
@@ -298,6 +296,9 @@ def run(
     whole = read_window("events", window)
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
+    if not is_named:
+        which = f"{'all ' * (limit is None)}{write_count(len(events), 'event', 'events')} of window {window}"
+        tell(f"no agent is named, so the baselines alone are asked, on {which}; AGENT=name and LIMIT=20 choose")
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}
@@ -348,7 +349,7 @@ def read_arguments(arguments):
     is_again = "--retry" in (arguments or ())
     parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
-    parser.add_argument("--window", default="A", help="A, C1, C2 or P, FutureX's past questions (default A)")
+    parser.add_argument("--window", default="A", help=f"{write_windows()}, FutureX's past questions (default A)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
@@ -372,7 +373,7 @@ def main(arguments=None):
     before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
     try:
         return run(
-            given.agent or ["base_rate" if given.window in PUBLIC_WINDOWS else "last_value"],
+            given.agent,
             given.window,
             None if given.limit is None else parse_positive("LIMIT", given.limit),
             workers=parse_positive("--workers", given.workers, example=2),

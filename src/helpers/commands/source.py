@@ -3,7 +3,7 @@
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment
+from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment, write_windows
 from helpers.columns import check_name
 from helpers.commands.main import build_parser
 from helpers.formats.rows import check_rows
@@ -11,13 +11,14 @@ from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.papers import get_constant
 from helpers.questions.events import collect_events, covers_window
-from helpers.world.checks import suggest
+from helpers.world.checks import list_nearest
 from helpers.world.crawl import open_world
 from helpers.world.extract import ExtractionError
 from helpers.world.gateway import GatewayError
 from helpers.world.sources import load_sources
 
 SEED = 20161010
+FOLDER = "data/sources"
 
 
 def choose_source(source_id, window, *, local=False):
@@ -25,15 +26,12 @@ def choose_source(source_id, window, *, local=False):
     if window not in WINDOWS:
         raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS)}")
     sources = load_sources(local=local)
-    listed = f"there are {', '.join(sources)}"
     if not source_id:
-        raise ValueError(f"say which source to try, such as SOURCE=clemson; {listed}")
+        raise ValueError(f"say which source to try, such as SOURCE=clemson{list_nearest('', sources, FOLDER)}")
     check_name("source", source_id)
     if source_id not in sources:
-        near = suggest(source_id, sources)
-        raise ValueError(
-            f"no source is called {source_id!r}{near or f'; write data/sources/{source_id}.toml'}\n{listed}"
-        )
+        listed = list_nearest(source_id, sources, FOLDER)
+        raise ValueError(f"no source is called {source_id!r}{listed}; to add it, write {FOLDER}/{source_id}.toml")
     if not covers_window(sources[source_id], window):
         raise ValueError(f"{source_id}.toml: windows are {', '.join(sources[source_id].windows)}, not {window}")
     check_rows(sources[source_id], window)
@@ -108,7 +106,7 @@ def main(arguments=None):
     """Read the command line and try the source; returns what was found."""
     parser = build_parser("source")
     parser.add_argument("--source", default="", help="the source's id: the name of its toml file")
-    parser.add_argument("--window", default="A", help="A, C1 or C2 (default A)")
+    parser.add_argument("--window", default="A", help=f"{write_windows(WINDOWS)} (default A)")
     parser.add_argument("--local", action="store_true", help="also sources that may be loaded but not passed on")
     options = parser.parse_args(arguments)
     try:

@@ -93,6 +93,10 @@ function listRuns() {
       plain("USD", (_, c) => c.usd ? number(c.usd, 4) : "", {className: "dt-right least", type: "num"}),
     ]});
 }
+function noteWidth() {  // a phone shows no bar until a finger moves
+  const {scrollWidth, clientWidth} = document.querySelector("#runs").closest(".wide");
+  document.querySelector("#sideways").hidden = scrollWidth <= clientWidth;
+}
 function listQuestions() {
   const cell = (title, value, options = {}) => ({title, searchable: false, render: (_, type, row) =>
     type === "display" ? value(row, true) : value(row, false), ...options,
@@ -294,6 +298,7 @@ async function route() {
   else {
     for (const name of ["text", "agent", "run", "level", "status"]) filters[name].value = fields.get(name) || "";
     table.draw(wasLife ? "page" : true);
+    noteWidth();
     searchReplies();
     if (wasLife) window.scrollTo(0, scrolled);
   }
@@ -307,6 +312,7 @@ document.querySelector("#empty").hidden = rows.length > 0;
 for (const section of document.querySelectorAll("#list section")) section.hidden = rows.length === 0;
 fillFilters();
 listRuns();
+window.addEventListener("resize", noteWidth);
 const table = listQuestions();
 document.querySelector("#filters").oninput = noteFilters;
 document.querySelector("#filters").onsubmit = event => event.preventDefault();

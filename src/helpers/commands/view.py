@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from helpers.agents.registry import load_entries
+from helpers.calendar import write_windows
 from helpers.commands.lives import (
     KEY,
     list_pages,
@@ -46,7 +47,7 @@ def main(arguments=None):
     """Read the command line; write the page or print an event's life (--event), or return it or the list for --json."""
     parser = build_parser("view", __doc__.split("\n\n")[0])
     parser.add_argument("--agent", action="append", help="only this agent's runs; may be given several times")
-    parser.add_argument("--window", action="append", help="only events of this window: A, C1, C2, P")
+    parser.add_argument("--window", action="append", help=f"only events of this window: {write_windows()}")
     parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), help="only events of this level")
     parser.add_argument("--status", help="only questions of this outcome: right, 'partly right', wrong, unparsable ...")
     parser.add_argument(

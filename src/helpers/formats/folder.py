@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.calendar import ZONE, stamp_moment
+from helpers.calendar import ZONE, find_dates, stamp_moment
 from helpers.columns import LEVELS, find_wrong
 from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
 from helpers.outcomes.scores import HEADLINE
@@ -33,6 +33,7 @@ CHECKS = {
 }
 """What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
 DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+YEARLESS = re.compile(r"\d{1,2}\s?[-/.]\s?\d{1,2}\.?")
 YES_NO = ("Yes", "No")
 MOST_SAMPLES = 1_000_000
 SUM_TOLERANCE = 0.05
@@ -276,7 +277,7 @@ def read_sample(text):
 
 
 def check_date(text):
-    """Return a date's text as it is. Raises ValueError for one that may be of two days.
+    """Return a date's text as it is. Raises ValueError for one that may be of two days, or of any year.
 
     >>> check_date("2016-10-09"), check_date("October 2016")
     ('2016-10-09', 'October 2016')
@@ -286,6 +287,8 @@ def check_date(text):
     except Unreadable as problem:
         if problem.args[0] == "ambiguous":
             raise ValueError(f"{text!r} may have its day or its month first; write it as 2016-10-09") from None
+        if YEARLESS.fullmatch(text) or any(date.day and not date.year for date in find_dates(text)):
+            raise ValueError(f"{text!r} names no year; write it as 2016-10-09") from None
     return text
 
 

@@ -16,6 +16,8 @@ ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "to
 BLANKS = ("date", "entity", "hour", "k", "rank", "reference", "threshold")
 """What a template's text may leave blank, in braces."""
 N_SHOWN = 10
+MOST_NAMED = 12
+"""Names of agents, sources or runs that a sentence lists."""
 
 
 def one_of(words):
@@ -129,6 +131,18 @@ def suggest(word, known):
     """
     near = get_close_matches(str(word), [str(name) for name in known], 1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def list_nearest(word, known, place):
+    """Return the known word that is nearest, then the first dozen there are; `place` says where the others stand.
+
+    >>> list_nearest("b1", ["b"], "x.toml"), list_nearest("?", map(str, range(15)), "x.toml")
+    ('; did you mean b? There are b', '; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (3 more: x.toml)')
+    """
+    names = [str(name) for name in known]
+    near, n_more = suggest(word, names), len(names) - MOST_NAMED
+    rest = f", ... ({n_more} more: {place})" if n_more > 0 else ""
+    return f"{f'{near} There' if near else '; there'} are {', '.join(names[:MOST_NAMED]) or 'none'}{rest}"
 
 
 def check_publication(entry):

@@ -94,7 +94,7 @@ function listRuns() {
     ]});
 }
 function noteWidth() {  // a phone shows no bar until a finger moves
-  const {scrollWidth, clientWidth} = document.querySelector("#runs").closest(".wide");
+  const {scrollWidth, clientWidth} = document.querySelector("#runs").parentElement;
   document.querySelector("#sideways").hidden = scrollWidth <= clientWidth;
 }
 function listQuestions() {

@@ -129,13 +129,13 @@ def write_count(n, one, many):
     return f"{n:,} {one if n == 1 else many}"
 
 
-def write_signed(value, digits=3):
+def write_signed(value, form="+.3f"):
     """Return a number with its sign; one that rounds to 0 has none.
 
-    >>> write_signed(-0.0004), write_signed(0.0004), write_signed(-0.25), write_signed(0.25, 2)
+    >>> write_signed(-0.0004), write_signed(0.0004), write_signed(-0.25), write_signed(0.25, "+.2f")
     ('0.000', '0.000', '-0.250', '+0.25')
     """
-    text = f"{value:+.{digits}f}"
+    text = format(value, form)
     return text if float(text) else text[1:]
 
 
@@ -149,7 +149,7 @@ def write_lead(pair):
     """
     if not pair["n"]:
         return "-"
-    difference, low, high = (write_signed(pair[name], 2) for name in ("difference", "low", "high"))
+    difference, low, high = (write_signed(pair[name], "+.2f") for name in ("difference", "low", "high"))
     return f"{difference} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'cannot tell'})"
 
 

@@ -32,7 +32,7 @@ from helpers.agents.workers import STOPS
 from helpers.boards.past import choose_baselines, list_articles, read_window
 from helpers.calendar import PUBLIC_WINDOWS, list_days, write_windows
 from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
-from helpers.commands.results import show_results, write_count
+from helpers.commands.results import show_results
 from helpers.models.costs import bound_cost, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
@@ -283,7 +283,7 @@ def run(
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes.
     """
     list_days(window)  # raises ValueError for an unknown window
-    is_named, names = bool(names), names or ["base_rate" if window in PUBLIC_WINDOWS else "last_value"]
+    is_named, names = names, names or ["base_rate" if window in PUBLIC_WINDOWS else "last_value"]
     entries, agents = choose_baselines(window, load_entries(wanted=names), load_agents(wanted=names), names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     press = [*list_articles(window), *press]
@@ -297,8 +297,9 @@ def run(
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
-        which = f"{'all ' * (limit is None)}{write_count(len(events), 'event', 'events')} of window {window}"
-        tell(f"no agent is named, so the baselines alone are asked, on {which}; AGENT=name and LIMIT=20 choose")
+        tell(
+            f"no agent named: only baselines, {len(events):,} events of window {window}; AGENT=name and LIMIT=20 choose"
+        )
     path = locate_output(LEDGER)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}

@@ -298,10 +298,9 @@ def run(
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
         tell(
-            f"no agent named: only baselines, {len(events):,} events of window {window}; AGENT=name and LIMIT=20 choose"
+            f"no agent named: baselines only, {len(events):,} events of window {window}; choose by AGENT=name, LIMIT=20"
         )
-    path = locate_output(LEDGER)
-    options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
+    path, options = locate_output(LEDGER), {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}
     with ExitStack() as stack:
         prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": is_retry}

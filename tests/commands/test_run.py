@@ -113,7 +113,7 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
     main(["--limit", "5", "--workers", "1"])
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("no agent named: baselines only, 5 events of window A; choose by AGENT=name, LIMIT=20")
+    assert first.startswith("no agent named: baselines only, 5 events of A; choose by AGENT=name, LIMIT=20")
     assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []

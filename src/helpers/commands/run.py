@@ -297,9 +297,7 @@ def run(
     events = whole if limit is None else sample_events(whole, limit, seed)
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
-        tell(
-            f"no agent named: baselines only, {len(events):,} events of window {window}; choose by AGENT=name, LIMIT=20"
-        )
+        tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
     path, options = locate_output(LEDGER), {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}
     with ExitStack() as stack:

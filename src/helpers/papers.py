@@ -27,7 +27,7 @@ N_PARSES = 5
 """How often a source text is parsed before Python's own error is passed on."""
 
 NOT_BUILT = ("proof_of_time",)
-"""Papers whose rooms are still to come: nothing reads their constants yet but the ledger of claims."""
+"""Papers whose rooms are not finished: what of their constants nobody reads yet is no mistake."""
 
 
 def list_papers(folder=FOLDER):

@@ -144,7 +144,7 @@ PUBLIC := $(call list,5-8)
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
 .make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \
-  .make/90_paper_against_ours: | .make/04_score_tiers
+  .make/50_public_leaderboards .make/90_paper_against_ours: | .make/04_score_tiers
 
 # All else that a run read is in its .make/<name>.d; a run without one, or with new recordings of its own, is out of date.
 $(foreach name,$(NOTEBOOKS) $(PUBLIC),$(eval .make/$(name): $(wildcard data/runs/$(name)/*.gz) \

@@ -209,7 +209,7 @@ def check_cells(name, table, columns):
     Traceback (most recent call last):
         ...
     ValueError: predictions, row 2, column status: 'banana' is not one of ok, timeout, refusal, error, over_budget, \
-message_limit, unsupported, unparsable, missing
+message_limit, unsupported, unreadable, unparsable, missing
     """
     for column in columns:
         for row, problem in find_wrong(name, column, table[column]):

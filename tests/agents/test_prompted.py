@@ -93,7 +93,7 @@ SILENT = {
     "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)"),
     "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)"),
     "refusal": ("refusal", "I will not bet."),
-    "malformed": ("error", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)'),
+    "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)'),
 }
 
 

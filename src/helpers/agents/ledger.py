@@ -23,6 +23,15 @@ KEPT = ("runs", "replies", "predictions", "traces")
 ACCIDENTS = ("error", "over_budget")
 """Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
 
+DOUBTFUL = ("timeout", "unreadable")
+"""Statuses of replies that may have been paid but hold nothing: asked again when that is said (RETRY=1) only."""
+
+STRIKES = ("error", "unreadable")
+"""Statuses of which so many in a row tell that an agent's server is gone, or its key."""
+
+FIRST_FAILURES = (*DOUBTFUL, "error", "unsupported")
+"""Statuses of a first question that tell of a wrong setting, or a server that is gone."""
+
 WAIT_S = 30
 """Seconds that a process waits for its turn at a ledger."""
 

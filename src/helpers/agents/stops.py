@@ -6,10 +6,8 @@ import threading
 import time
 from contextlib import contextmanager
 
+from helpers.agents.ledger import FIRST_FAILURES, STRIKES
 from helpers.agents.workers import STOPS
-
-NO_REPLY = ("error", "timeout", "unsupported", "unreadable")
-"""Statuses of a first question that tell of a wrong setting, or a server that is gone."""
 
 
 class Stopped(RuntimeError):
@@ -55,11 +53,11 @@ class Watch:
         """Count a reply, stop the run where it is due, and say whether the reply is to be stored."""
         status, reason = reply["status"], reply["reason"]
         self.seconds.append(reply.get("duration_s") or 0)
-        self.n_in_row = self.n_in_row + 1 if status in ("error", "unreadable") else 0
+        self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
         if status == "over_budget":
             self.stop("ceiling", reason)
             return False
-        if self.is_trying and status in NO_REPLY:
+        if self.is_trying and status in FIRST_FAILURES:
             self.stop("first", reason)
             return status == "unreadable"  # which may have been paid, and is not asked again by itself
         self.is_trying = False

@@ -13,7 +13,7 @@ from functools import partial
 import pandas as pd
 
 from helpers.agents.arms import SEED, list_recorded
-from helpers.agents.ledger import ACCIDENTS, LEDGER, list_done, open_ledger, read_runs
+from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, LEDGER, list_done, open_ledger, read_runs
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import (
     FUNCTION,
@@ -50,9 +50,6 @@ N_REPLY = 300
 
 SHORT = 500
 """Tokens of a reply that are enough for most answers; said where the bound of a request is too much."""
-
-UNREAD = ("timeout", "unreadable")
-"""Statuses of replies that may have been paid but hold nothing: asked again by RETRY=1 only."""
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
@@ -299,7 +296,7 @@ def run(
     if not is_named:
         tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
     path, options = locate_output(LEDGER), {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
-    asking = {"again": (*ACCIDENTS, *(UNREAD if is_retry else ())), "samples": range(n_samples)}
+    asking = {"again": (*ACCIDENTS, *(DOUBTFUL if is_retry else ())), "samples": range(n_samples)}
     with ExitStack() as stack:
         prompted, limits = {}, {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": is_retry}
         told = {"n_all": len(events) * n_samples, "is_limited": limit is not None or is_sure, "n_samples": n_samples}
@@ -332,7 +329,7 @@ def run(
 def tell_retry(path, run_ids):
     """Print how many questions of some runs have no whole reply and are asked again only when that is said."""
     replies = read_runs(path, "replies", run_ids) if run_ids else pd.DataFrame({"status": []})
-    if n := int(replies["status"].isin(UNREAD).sum()):
+    if n := int(replies["status"].isin(DOUBTFUL).sum()):
         print(f"next: RETRY=1 asks again, and may pay again, the {n} that timed out or whose reply could not be read")
 
 

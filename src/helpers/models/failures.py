@@ -62,7 +62,7 @@ def find_unfit(error):
     return next((cause for cause in list_causes(error) if isinstance(cause, ReplyError)), None)
 
 
-UNREAD = "Invalid response object"
+NO_COMPLETION = "Invalid response object"
 """With these words litellm says, as an error of the server, that it cannot make a reply of the JSON that came."""
 
 
@@ -70,12 +70,12 @@ def is_malformed(error):
     """Say whether an error comes from a body that is no reply: the model has answered, so it is not asked again."""
     if unfit := find_unfit(error):
         return unfit.is_answer
-    return UNREAD in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
+    return NO_COMPLETION in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
 
 
 def describe_malformed(error):
     """Return what is wrong with a body that is no reply, in one line."""
-    if UNREAD in str(error):
+    if NO_COMPLETION in str(error):
         wrong = re.findall(r"^(\w+(?:\.\w+)*)\n  ((?:Input|Field) .*?)(?: \[|$)", str(error), re.MULTILINE)
         return "the reply is no chat completion" + "".join(f"; {name}: {said}" for name, said in wrong[:1])
     return str(find_unfit(error) or "the reply is not JSON")

@@ -8,19 +8,24 @@ import pytest
 from builders import make_scores
 
 from helpers.estimates import groups
-from helpers.estimates.intervals import resample_means, take_interval
+from helpers.estimates.intervals import find_clusters, resample_means, take_interval
+from helpers.outcomes.scores import select_headline
 
 
 def make_rng():
     return np.random.default_rng(7)
 
 
+def tabulate(scores, events, by="level"):
+    """The groups of one column, by agent and group."""
+    table = groups.tabulate_groups(select_headline(scores, events), find_clusters(events)[0], [by])
+    return table[table["group"] == by].set_index(["agent_id", "name"])
+
+
 def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
-    scores, events = make_scores({"a": {1: [1.0, 0.0, 1.0, None]}})
-    row = groups.summarize_groups(scores, events, make_rng()).iloc[0]
+    row = tabulate(*make_scores({"a": {1: [1.0, 0.0, 1.0, None] * 6}})).loc["a", "1"]
     assert row["mean"] == pytest.approx(2 / 3)  # (1 + 0 + 1) / 3
-    assert row["n"] == 3 and row["n_events"] == 4
-    assert row["coverage"] == 0.75
+    assert row["n"] == 18 and row["n_asked"] == 24 and row["coverage"] == 0.75
     assert row["mean_imputed"] == 0.5  # (1 + 0 + 1 + 0) / 4
     assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
 
@@ -30,58 +35,40 @@ def test_unscored_rows_and_side_metrics_do_not_count():
     strict = scores.assign(metric="f1_strict", score=0.0)
     unscored = scores.assign(event_id="l2_009", is_scored=False, score=math.nan, score_imputed=math.nan)
     events = pd.concat([events, pd.DataFrame([{"event_id": "l2_009", "kind": "multi", "level": 2}])])
-    row = groups.summarize_groups(pd.concat([scores, strict, unscored]), events, make_rng()).iloc[0]
-    assert row["mean"] == 0.75 and row["n_events"] == 2
+    row = tabulate(pd.concat([scores, strict, unscored]), events).loc["a", "2"]
+    assert row["mean"] == 0.75 and row["n_asked"] == 2
 
 
 def test_two_samples_of_an_event_count_as_one():
     scores, events = make_scores({"a": {1: [1.0, 0.0]}})
     again = scores.iloc[:1].assign(sample=1, score=0.0, score_imputed=0.0)
-    row = groups.summarize_groups(pd.concat([scores, again]), events, make_rng()).iloc[0]
+    row = tabulate(pd.concat([scores, again]), events).loc["a", "1"]
     assert row["mean"] == 0.25 and row["n"] == 2  # (mean(1, 0) + 0) / 2
 
 
 def test_agent_without_a_prediction_has_a_blank_mean_not_zero():
-    scores, events = make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})
-    table = groups.summarize_groups(scores, events, make_rng()).set_index("agent_id")
-    assert math.isnan(table.loc["b", "mean"]) and table.loc["b", "n"] == 0
-    assert table.loc["b", "coverage"] == 0 and table.loc["b", "mean_imputed"] == 0
+    row = tabulate(*make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})).loc["b", "1"]
+    assert math.isnan(row["mean"]) and row["n"] == 0
+    assert row["coverage"] == 0 and row["mean_imputed"] == 0
 
 
 def test_groups_by_kind():
-    scores, events = make_scores({"a": {1: [1.0], 4: [0.5, 0.0]}})
-    table = groups.summarize_groups(scores, events, make_rng(), by="kind").set_index("kind")
+    table = tabulate(*make_scores({"a": {1: [1.0], 4: [0.5, 0.0]}}), by="kind").loc["a"]
     assert table["mean"].to_dict() == {"single": 1.0, "number": 0.25}
 
 
-def test_absent_level_raises():
-    scores, events = make_scores({"a": {1: [1.0]}})
-    with pytest.raises(ValueError, match="no scored event of level 3"):
-        groups.summarize_groups(scores, events, make_rng(), groups=[3])
-
-
-def test_empty_scores_raise():
+def test_no_scored_event_and_an_event_without_a_level_raise():
     scores, events = make_scores({"a": {1: [1.0]}})
     with pytest.raises(ValueError, match="no scored event is left"):
-        groups.summarize_groups(scores.assign(is_scored=False), events, make_rng())
-
-
-def test_event_without_level_raises():
-    scores, events = make_scores({"a": {1: [1.0]}})
+        tabulate(scores.assign(is_scored=False), events)
     with pytest.raises(ValueError, match="l1_000 has no level"):
-        groups.summarize_groups(scores, events.assign(level=math.nan), make_rng())
+        tabulate(scores, events.assign(level=math.nan))
 
 
-def test_interval_of_one_event_is_that_event():
-    scores, events = make_scores({"a": {1: [0.4]}})
-    row = groups.summarize_groups(scores, events, make_rng()).iloc[0]
-    assert (row["low"], row["high"]) == pytest.approx((0.4, 0.4))
-
-
-def test_missing_predictions_do_not_widen_the_interval():
-    scores, events = make_scores({"a": {1: [0.4, None, 0.4, None]}, "b": {1: [0.1, 0.2, 0.3, 0.4]}})
-    row = groups.summarize_groups(scores, events, make_rng()).iloc[0]
-    assert (row["low"], row["high"]) == pytest.approx((0.4, 0.4))
+def test_missing_predictions_do_not_change_the_interval():
+    scores, events = make_scores({"a": {1: [0.3, None, 0.5, None] * 10}, "b": {1: [0.3, 0.5] * 10}})
+    table = tabulate(scores, events)
+    assert table.loc[("a", "1"), ["low", "high"]].tolist() == pytest.approx(table.loc[("b", "1"), ["low", "high"]])
 
 
 def test_interval_agrees_with_the_normal_one():

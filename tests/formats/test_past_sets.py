@@ -96,28 +96,6 @@ def test_weeks_of_one_series_are_one_cluster():
     assert clusters[0] == clusters[1] != clusters[2]
 
 
-def test_submissions_come_back_in_the_letters_of_the_events():
-    rows = [make_past_row(n, options=list("vwxyz")) for n in range(4)]
-    rows.append(make_past_row(9, options=list("vwxyz"), choice_type="multi", answer="A, D"))
-    events, answers = build(*rows)
-    given = answers.assign(value=answers["value"].where(answers.index != 1))
-    text = futurex.write_submission(given, events)
-    assert [json.loads(line)["prediction"] for line in text.splitlines()] == ["A", "", "A", "A", "A, D"]
-    assert json.loads(text.splitlines()[0])["id"] == rows[0]["id"]
-    back = futurex.read_submission(text, events)
-    assert back["value"].fillna("").tolist() == given["value"].fillna("").tolist()
-    assert back["status"].tolist() == ["ok", "missing", "ok", "ok", "ok"]
-    for line, problem in (
-        ("{}", "line 1 is no JSON object"),
-        ('{"id": "elsewhere", "prediction": "A"}', "'elsewhere' is not asked"),
-        (text.splitlines()[0] + "\n" + text.splitlines()[0], "line 2: id .* stands twice"),
-        (json.dumps({"id": rows[0]["id"], "prediction": "A, B"}), "names no option"),
-        (json.dumps({"id": rows[0]["id"], "prediction": 3}), "names no option"),
-    ):
-        with pytest.raises(ValueError, match=problem):
-            futurex.read_submission(line, events)
-
-
 def test_a_file_that_is_no_past_set_is_told(tmp_path):
     (tmp_path / "a.csv").write_text("id,event\n1,Rain?\n")
     (tmp_path / "a.db").write_bytes(b"no database at all, but long enough to be read")

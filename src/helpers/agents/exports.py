@@ -73,17 +73,6 @@ def withhold_texts(tables, run_ids):
     return withheld
 
 
-def withhold_titles(pages):
-    """Return a pages table with digests in the place of the titles of news.
-
-    >>> import pandas as pd
-    >>> withhold_titles(pd.DataFrame({"page_id": ["p1", "n1"], "title": ["Rates", "A storm"]}))["title"].tolist()
-    ['Rates', 'sha256:0d6b3b37900c']
-    """
-    is_held = pages["page_id"].str.startswith(HELD)
-    return pages.assign(title=pages["title"].mask(is_held, hash_cells))
-
-
 def hash_cells(cells):
     """Return the digests of a column's texts; blank cells stay blank."""
     return cells.map(lambda cell: DIGEST + hash_text(str(cell), 12), na_action="ignore")

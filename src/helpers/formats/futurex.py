@@ -1,4 +1,4 @@
-"""FutureX's public formats: past questions with answers as events of window P; submissions, written and read.
+"""FutureX's public format: past questions with answers as events of window P.
 
 A row of a past set is id, choice_type (single, multi), question_type, event (the question), options (a JSON list),
 answer (marks of the right options: "A" is the first, and past "Z" the characters of ASCII go on, "[" is the 27th) and
@@ -29,7 +29,7 @@ from helpers.papers import get_constant
 from helpers.questions.pose import seed_by_name
 from helpers.questions.tiers import assign_level
 from helpers.replies.letters import make_key
-from helpers.store import check_table, dump_json, parse_json
+from helpers.store import check_table, dump_json
 
 COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "end_time"]
 """Columns of a past set."""
@@ -226,55 +226,3 @@ def cluster_questions(rows, likeness=LIKENESS):
     grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - likeness)
     first = {}
     return [first.setdefault(group, name) for group, name in zip(grouping.fit_predict(apart), names, strict=True)]
-
-
-# --- submissions -----------------------------------------------------------------------------------------------------
-
-
-def write_submission(predictions, events):
-    """Return predictions as the board takes them: a line of JSON {id, prediction} an event, "" where there is none.
-
-    Letters are those of the set's own order of options.
-    """
-    values = predictions.set_index("event_id")["value"]
-    lines = []
-    for event in events.to_dict("records"):
-        value = parse_json(values.get(event["event_id"]))
-        order, letters = parse_json(event["metadata"])["order"], list(parse_json(event["options"]))
-        named = [value] if isinstance(value, str) else value or []
-        marks = sorted(chr(ord("A") + order[letters.index(letter)]) for letter in named)
-        lines.append(json.dumps({"id": event["event_id"].removeprefix("futurex-"), "prediction": ", ".join(marks)}))
-    return "\n".join(lines) + "\n"
-
-
-def read_submission(text, events):
-    """Return a submission's predictions of some events: event_id, value (JSON, blank for ""), status.
-
-    Raises ValueError naming the line of what is no {id, prediction}, an id that no event has or that stands twice, or a
-    prediction that names no option.
-    """
-    known, rows = events.set_index("event_id").to_dict("index"), {}
-    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
-        try:
-            given = json.loads(line)
-            event_id, marks = f"futurex-{given['id']}", given["prediction"]
-        except (ValueError, KeyError, TypeError):
-            raise ValueError(f"line {number} is no JSON object with id and prediction") from None
-        if event_id not in known or event_id in rows:
-            raise ValueError(
-                f"line {number}: id {given['id']!r} " + ("stands twice" if event_id in rows else "is not asked")
-            )
-        rows[event_id] = {"event_id": event_id} | read_marks(marks, known[event_id], number)
-    return pd.DataFrame(rows.values(), columns=["event_id", "value", "status"])
-
-
-def read_marks(marks, event, number):
-    """Return value and status of a submission's marks, in our letters. Raises ValueError naming the line."""
-    order, letters = parse_json(event["metadata"])["order"], list(parse_json(event["options"]))
-    places = read_places(marks) if isinstance(marks, str) else [-1]
-    if not places:
-        return {"value": None, "status": "missing"}
-    if not set(places) <= set(order) or (event["kind"] == "single" and len(places) > 1):
-        raise ValueError(f"line {number}: {marks!r} names no {'option' if event['kind'] == 'single' else 'options'}")
-    named = sorted(letters[order.index(place)] for place in set(places))
-    return {"value": dump_json(named[0] if event["kind"] == "single" else named), "status": "ok"}

@@ -1,0 +1,157 @@
+"""Evidence files of instances, and the check that none of them holds what was not known before the cutoff (3.1, A.6).
+
+The check is made file by file (its day), row by row (its date, and any other cell that is a date), and for the value
+asked for, which may stand neither in the prompt nor beside its item in a table: the paper's SOTA task prints it in one
+and mounts it in the other (definitions.md 4.7). Of a series, which repeats itself, dated rows may hold any value; a row
+that lies about its date is then not found.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.columns import MOMENT_FORM
+
+DAY = re.compile(rf"\d{{4}}-\d\d-\d\d|{MOMENT_FORM}")
+NUMBER = re.compile(r"(?<![\w.,+/-])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?!\.?\d|[\w/-])")
+"""A number that stands by itself: not part of a date, a version or a word."""
+
+
+class LeakError(ValueError):
+    """Evidence or a prompt holds what was not known before the cutoff, or does not say when it was."""
+
+
+def to_moment(text):
+    """Return a day or moment as UTC; a day without a time counts from its beginning.
+
+    >>> to_moment("2025-01-01"), to_moment("2016-10-10T00:00:00+08:00")
+    (Timestamp('2025-01-01 00:00:00+0000', tz='UTC'), Timestamp('2016-10-09 16:00:00+0000', tz='UTC'))
+    """
+    moment = pd.Timestamp(text)
+    return moment.tz_localize("UTC") if moment.tzinfo is None else moment.tz_convert("UTC")
+
+
+def write_evidence(folder, name, table, *, as_of, dates=None, late=None):
+    """Write a table as an evidence file (csv) below a folder; returns its entry of a manifest.
+
+    `as_of`: the last moment that the file knows, a day or moment; `dates`: the column with each row's; `late`: columns
+    counted later, with the day (`counts_as_of_t1`).
+    """
+    data = table.to_csv(index=False, lineterminator="\n").encode()
+    path = Path(folder) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    return {"path": name, "sha256": digest, "as_of": as_of, "dates": dates, "late": dict(late or {})}
+
+
+def read_evidence(folder, path):
+    """Return an evidence file as a table of text."""
+    return pd.read_csv(Path(folder) / path, dtype=str, keep_default_na=False)
+
+
+def check_instances(instances, folder):
+    """Return how many (files, rows) were checked; raises LeakError that names the first file, row or prompt that leaks.
+
+    `folder` is the evidence's. A file is read once, and its rows are dated once a cutoff.
+    """
+    read = cache(lambda path: read_evidence(folder, path))
+    index = cache(lambda path: index_cells(read(path)))
+    check = cache(lambda path, dates, cutoff: check_rows(read(path), path, dates, cutoff))
+    hashed = cache(lambda path: hashlib.sha256((Path(folder) / path).read_bytes()).hexdigest())
+    rows = {}
+    for instance in instances:
+        check_prompt(instance)
+        for entry in instance.manifest:
+            path = entry["path"]
+            check_file(entry, instance)
+            if hashed(path) != entry["sha256"]:
+                raise LeakError(f"{instance.id}: {path} is not the manifest's file (another sha256)")
+            rows[path] = check(path, entry["dates"], instance.cutoff)
+            if not (entry["dates"] and instance.metadata.get("is_series")):
+                check_values(read(path), index(path), path, instance)
+    return len(rows), sum(rows.values())
+
+
+def check_file(entry, instance):
+    """Raise LeakError for a file of the cutoff's day or later, and for columns that were counted later."""
+    where = f"{instance.id}: {entry['path']}"
+    if not to_moment(entry["as_of"]) < to_moment(instance.cutoff):
+        raise LeakError(f"{where} is of {entry['as_of']}, not before the cutoff {instance.cutoff}")
+    for column, day in entry["late"].items():
+        if instance.variant != "counts_as_of_t1":
+            raise LeakError(
+                f"{where}: {column} was counted on {day}, after the cutoff {instance.cutoff}: such instances are a "
+                "split of their own, counts_as_of_t1"
+            )
+
+
+def check_rows(table, path, dates, cutoff):
+    """Return how many rows a table has; raises LeakError for a date that is not before the cutoff, and for none.
+
+    `dates` names the column with each row's date; dates that stand in other columns count too.
+    """
+    limit = to_moment(cutoff)
+    if dates and dates not in table:
+        raise LeakError(f"{path} has no column {dates!r}, by which its rows are dated")
+    for column in table.columns:
+        is_day = table[column].str.fullmatch(DAY)
+        if column == dates and not is_day.all():
+            raise LeakError(f"{path}, line {int((~is_day).to_numpy().argmax()) + 2}: no date in {column}")
+        days = table.loc[is_day, column].drop_duplicates()
+        late = days[[not to_moment(day) < limit for day in days]]
+        if len(late):
+            line = late.index[0] + 2
+            raise LeakError(f"{path}, line {line}: {column} {late.iloc[0]} is not before the cutoff {cutoff}")
+    return len(table)
+
+
+def index_cells(table):
+    """Return {cell: positions of its rows} of a table of text."""
+    places = defaultdict(list)
+    for column in table.columns:
+        for at, cell in enumerate(table[column]):
+            places[cell].append(at)
+    return places
+
+
+def check_values(table, places, path, instance):
+    """Raise LeakError for a row that holds a value asked for beside the item it is asked of."""
+    for item, value in instance.metadata.get("asked", ()):
+        for at in places.get(str(item), ()):
+            if any(is_same(cell, value) for cell in table.iloc[at] if cell != str(item)):
+                raise LeakError(f"{instance.id}: {path}, line {at + 2} holds the value asked for of {item}: {value}")
+
+
+def check_prompt(instance):
+    """Raise LeakError for a prompt that holds a value asked for."""
+    for item, value in instance.metadata.get("asked", ()):
+        if tells(instance.prompt, value):
+            raise LeakError(f"{instance.id}: the prompt holds the value asked for of {item}: {value}")
+
+
+def tells(text, value):
+    """Say whether a text holds a value, as a number by itself.
+
+    >>> tells("the best so far is 53.7%, of 2025-10-02", 53.7), tells("GPT-4, by 2025-10-02", 4)
+    (True, False)
+    """
+    return any(is_same(found.group(), value) for found in NUMBER.finditer(text))
+
+
+def is_same(cell, value):
+    """Say whether a cell's text is a value, as a number or as words.
+
+    >>> is_same("53.70", 53.7), is_same("Best", "Best"), is_same("", 0), is_same("1,204", 1204)
+    (True, True, False, True)
+    """
+    if isinstance(value, str):
+        return cell.casefold() == value.casefold()
+    try:
+        return abs(float(cell.replace(",", "")) - value) < 1e-9
+    except ValueError:
+        return False

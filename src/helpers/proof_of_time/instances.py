@@ -1,0 +1,269 @@
+"""Instances of Proof of Time: a question, its label, and what may be known before the cutoff, as JSON lines (A.6, A.8).
+
+A line holds id, family, task, variant, prompt, choices (letter -> text), target, cutoff, the manifest of read-only
+evidence files, and metadata: `source` (what the instance shares its luck with), `criteria` (how it is decided), `items`
+(letter -> what it stands for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show.
+"""
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import pandas as pd
+from jsonschema import Draft202012Validator
+
+from helpers.papers import get_constant
+from helpers.store import dump_json, hash_text, locate_output
+
+TASKS = {
+    "most_of_four": ("impact", "Citation MCQ"),
+    "full_order": ("impact", "Citation Rank"),
+    "bucket": ("impact", "Citation Bucket"),
+    "tier_pre": ("value", "Award (Pre-cutoff)"),
+    "tier_post": ("value", "Award (Post-cutoff)"),
+    "person_field": ("evolution", "Prof. Field"),
+    "person_article": ("evolution", "Prof. Article"),
+    "field_focus": ("evolution", "Field Focus"),
+    "frontier_bucket": ("frontier", "SOTA Bucket"),
+}
+"""Task -> its family (3.3) and its name in Table 6."""
+
+VARIANTS = ("plain", "counts_as_of_t1", "pairwise", "next_year")
+"""`counts_as_of_t1`: evidence with counts of the one later snapshot there is, a split of its own (3.3 against A.2)."""
+
+UNSCORED = ("pairwise", "next_year")
+"""Variants beside the headline (3.3): a next year's score has no target yet."""
+
+NONE = "None of these"
+
+TEXT = {"type": "string", "minLength": 1}
+MOMENT = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z))?$"}
+FILE = {
+    "path": TEXT,
+    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "as_of": MOMENT,
+    "dates": {"type": ["string", "null"]},
+    "late": {"type": "object", "additionalProperties": MOMENT},
+}
+"""A file of a manifest: `as_of`, the last moment it knows; `dates`, the column with its rows' dates, None for a file
+that is known by its own day alone; `late`, columns that were counted later, and when."""
+
+FIELDS = {
+    "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"},
+    "family": {"enum": sorted({family for family, _ in TASKS.values()})},
+    "task": {"enum": list(TASKS)},
+    "variant": {"enum": list(VARIANTS)},
+    "prompt": TEXT,
+    "choices": {"type": "object", "propertyNames": {"pattern": "^[A-Z]$"}, "additionalProperties": TEXT},
+    "target": {"type": ["string", "array", "null"], "items": {"type": "string"}},
+    "cutoff": MOMENT,
+    "manifest": {
+        "type": "array",
+        "items": {"type": "object", "properties": FILE, "required": list(FILE), "additionalProperties": False},
+    },
+    "metadata": {"type": "object", "required": ["source", "criteria"]},
+}
+SCHEMA = {"type": "object", "properties": FIELDS, "required": list(FIELDS), "additionalProperties": False}
+
+PUBLIC_FIELDS = {
+    "question": TEXT,
+    "choices": {"type": ["array", "object"], "items": TEXT, "additionalProperties": TEXT},
+    "answer": {"type": ["string", "array"], "items": TEXT},
+    "context": {"type": ["string", "null"]},
+    "prompt": {"type": ["string", "null"]},
+    "metadata": {"type": "object"},
+}
+PUBLIC_SCHEMA = {"type": "object", "properties": PUBLIC_FIELDS, "required": ["question", "answer"]}
+
+
+class Instance(NamedTuple):
+    """One instance; `target` is a letter, for an order a list of letters, None where nothing can be scored yet."""
+
+    id: str
+    family: str
+    task: str
+    variant: str
+    prompt: str
+    choices: dict
+    target: str | list | None
+    cutoff: str
+    manifest: list
+    metadata: dict
+
+
+@cache
+def open_schema(kind):
+    """Return the validator of a form: "own" or "public"."""
+    return Draft202012Validator({"own": SCHEMA, "public": PUBLIC_SCHEMA}[kind])
+
+
+def find_faults(record, kind="own"):
+    """Return what is wrong with a record, as "field: what" sentences.
+
+    >>> find_faults({"question": "Which tier?", "answer": 3}, "public")
+    ["answer: 3 is not of type 'string', 'array'"]
+    """
+    errors = sorted(
+        open_schema(kind).iter_errors(record), key=lambda error: [str(part) for part in error.absolute_path]
+    )
+    said = [f"{'.'.join(map(str, error.absolute_path)) or 'record'}: {error.message[:120]}" for error in errors]
+    return said or (find_misfits(record) if kind == "own" else [])
+
+
+def find_misfits(record):
+    """Return in which ways the fields of a record, each right by itself, do not fit together."""
+    letters, target, task = list(record["choices"]), record["target"], record["task"]
+    said = []
+    if record["family"] != TASKS[task][0]:
+        said.append(f"family: {task} belongs to {TASKS[task][0]}, not to {record['family']}")
+    if record["variant"] == "next_year":
+        said += ["target: next year's score is not known; leave it null"] if target is not None else []
+    elif task == "full_order" and record["variant"] != "pairwise":
+        if not isinstance(target, list) or sorted(target) != sorted(letters):
+            said.append("target: an order names the letter of each choice once")
+    elif not isinstance(target, str) or target not in letters:
+        said.append(f"target: {target!r} is not the letter of a choice; there are {', '.join(letters) or 'none'}")
+    for entry in record["manifest"]:
+        path = PurePosixPath(entry["path"])
+        if path.is_absolute() or ".." in path.parts:
+            said.append(f"manifest: {entry['path']} lies outside the evidence's folder")
+    return said
+
+
+def read_lines(path, kind):
+    """Yield (line number, record) of a JSON-lines file (.gz too). Raises ValueError with file, line and field."""
+    path = Path(path)
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    for number, line in enumerate(text.decode("utf-8-sig").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path.name}, line {number}: no JSON ({error})") from None
+        if said := find_faults(record, kind):
+            raise ValueError(f"{path.name}, line {number}: {said[0]}")
+        yield number, record
+
+
+def read_instances(path):
+    """Return the instances of a file. Raises ValueError, naming file, line and field, for what is no instance."""
+    found = {}
+    for number, record in read_lines(path, "own"):
+        if record["id"] in found:
+            raise ValueError(f"{Path(path).name}, line {number}: id: {record['id']} is taken by an earlier line")
+        found[record["id"]] = Instance(**record)
+    if not found:
+        raise ValueError(f"{Path(path).name} holds no instance")
+    return list(found.values())
+
+
+def write_instances(instances, relative):
+    """Write instances as JSON lines, sorted by id, to a .jsonl.gz; same instances, same bytes. Returns the path."""
+    lines = []
+    for instance in sorted(instances, key=lambda instance: instance.id):
+        if said := find_faults(instance._asdict()):
+            raise ValueError(f"{instance.id}: {said[0]}")
+        lines.append(dump_json(instance._asdict()) + "\n")
+    path = locate_output(relative)
+    path.write_bytes(gzip.compress("".join(lines).encode(), 9, mtime=0))
+    return path
+
+
+def read_public(path, *, task, cutoff):
+    """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
+
+    A line's metadata may name task, cutoff and id. Choices are a list or letter -> text; a tier's and a bucket's may be
+    absent, and are then the paper's. The answer is a choice, its letter, or for an order a list of either. There is no
+    manifest: the layout has none. Raises ValueError with file, line and field.
+    """
+    found = []
+    for number, record in read_lines(path, "public"):
+        where, metadata = f"{Path(path).name}, line {number}", record.get("metadata") or {}
+        kind = metadata.get("task", task)
+        if kind not in TASKS:
+            raise ValueError(f"{where}: metadata.task: no task {kind!r}; there are {', '.join(TASKS)}")
+        choices = letter_choices(record.get("choices") or list_usual(kind))
+        answer = record["answer"]
+        target = [find_letter(part, choices) for part in ([answer] if isinstance(answer, str) else answer)]
+        if None in target or not target:
+            raise ValueError(f"{where}: answer: {answer!r} is none of the choices")
+        prompt = record.get("prompt") or "\n\n".join(filter(None, [record.get("context"), record["question"]]))
+        fields = {"id": f"{Path(path).name.split('.')[0]}-{number}", "family": TASKS[kind][0], "task": kind}
+        fields |= {"variant": "plain", "prompt": prompt, "choices": choices}
+        fields |= {"target": target if kind == "full_order" else target[0], "manifest": []}
+        fields |= {"cutoff": metadata.get("cutoff", cutoff)}
+        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | metadata
+        if said := find_faults(fields | {"metadata": metadata}):
+            raise ValueError(f"{where}: {said[0]}")
+        found.append(Instance(**fields, metadata=metadata))
+    return found
+
+
+def letter_choices(choices):
+    """Return choices as letter -> text.
+
+    >>> letter_choices(["Findings", "Main"])
+    {'A': 'Findings', 'B': 'Main'}
+    """
+    if isinstance(choices, dict):
+        return dict(choices)
+    return {chr(65 + at): text for at, text in enumerate(choices)}
+
+
+def list_usual(task):
+    """Return the paper's own choices of a task, [] where each instance has its own."""
+    usual = {
+        "tier_pre": get_constant("proof_of_time", "award_tiers"),
+        "bucket": name_buckets(get_constant("proof_of_time", "citation_buckets")),
+        "frontier_bucket": name_buckets(get_constant("proof_of_time", "sota_buckets"), is_closed=True),
+    }
+    return list(usual.get("tier_pre" if task == "tier_post" else task, []))
+
+
+def name_buckets(edges, *, is_closed=False):
+    """Return the names of half-open buckets; the last is open above, or closed at the last edge.
+
+    >>> name_buckets([0, 10, 50]), name_buckets([0, 50, 100], is_closed=True)
+    (['0 or more, below 10', '10 or more, below 50', '50 or more'], ['0 or more, below 50', '50 to 100'])
+    """
+    names = [f"{low} or more, below {high}" for low, high in zip(edges, edges[1:], strict=False)]
+    return [*names[:-1], f"{edges[-2]} to {edges[-1]}"] if is_closed else [*names, f"{edges[-1]} or more"]
+
+
+def find_letter(answer, choices):
+    """Return the letter that an answer names by itself or by its choice's text, None for no choice.
+
+    >>> find_letter("main", {"A": "Findings", "B": "Main"}), find_letter("A", {"A": "Findings"}), find_letter("C", {})
+    ('B', 'A', None)
+    """
+    texts = {text.casefold(): letter for letter, text in choices.items()}
+    return answer if answer in choices else texts.get(answer.strip().casefold())
+
+
+def to_event(instance):
+    """Return an instance as a row of the events table (a dict): what solvers are given, the label left out."""
+    metadata = instance.metadata
+    kind = "number" if not instance.choices else "ranking" if isinstance(instance.target, list) else "single"
+    moment = pd.Timestamp(instance.cutoff)
+    moment = moment.tz_localize("UTC") if moment.tzinfo is None else moment
+    return {
+        "event_id": instance.id,
+        "paper": "proof_of_time",
+        "family": instance.family,
+        "task": instance.task,
+        "variant": instance.variant,
+        "cluster_id": metadata["source"],
+        "source_id": metadata["source"],
+        "prompt": instance.prompt,
+        "kind": kind,
+        "options": dump_json(instance.choices) if instance.choices else None,
+        "k": len(instance.choices) if kind == "ranking" else None,
+        "unit": metadata.get("unit"),
+        "as_of": moment.isoformat(),
+        "cutoff_at": moment.isoformat(),
+        "manifest_id": hash_text(dump_json(instance.manifest), 12),
+        "resolution_criteria": metadata["criteria"],
+    }

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from helpers.agents.ledger import (
     KEPT,
     STRIKES,
     close_run,
+    count_stored,
     list_done,
     open_ledger,
     read_runs,
@@ -56,6 +58,16 @@ def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_pa
     for table, n in (("replies", 250), ("predictions", 250), ("traces", 500)):
         assert len(read_runs(path, table)) == n, table
     assert list(read_runs(path, "runs").run_id) == ["r0", "r1", "r2", "r3", "shared"]
+
+
+def test_replies_are_counted_by_run_and_status(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    with closing(open_ledger(path)) as ledger:
+        for i, status in enumerate(["ok", "timeout", "unreadable", "error"]):
+            save(ledger, "r", i, status=status)
+        save(ledger, "other", 0, status="timeout")
+    assert (count_stored(path, ["r"]), count_stored(path, ["r"], DOUBTFUL), count_stored(path, [])) == (4, 2, 0)
+    assert count_stored(path, ["r", "other"], DOUBTFUL) == 3
 
 
 OPENER = """

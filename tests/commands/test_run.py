@@ -249,17 +249,24 @@ def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, 
     assert len(provider.asked) == 11
 
 
-def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, capsys):
+def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, monkeypatch, capsys):
+    hint = "RETRY=1 asks again, and may pay again, the 1 that timed out or whose reply could not be read"
     plain, provider.answer = provider.answer, lambda asked: "html"
-    with pytest.raises(SystemExit, match="did not answer the first question: the reply is"):
+    with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
         mine(limit=4)
+    monkeypatch.setattr("helpers.commands.run.MAX_ACCIDENTS", 2)
+    answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
+    provider.answer = lambda asked: next(answers)
+    with pytest.raises(SystemExit, match="3"):
+        mine(limit=4)
+    assert f"next: {hint}" in capsys.readouterr().out, "also of a run that is stopped part-way"
     provider.answer, n_asked = plain, len(provider.asked)
     mine(limit=4)
     told = capsys.readouterr().out
-    assert len(provider.asked) == n_asked + 3 and "1 of 4 questions have their replies; 3 are left" in told
-    assert "next: RETRY=1 asks again, and may pay again, the 1 that" in told
+    assert len(provider.asked) == n_asked + 2 and "2 of 4 questions have their replies; 2 are left" in told
+    assert f"next: {hint}" in told
     mine("--retry", limit=4)
-    assert len(provider.asked) == n_asked + 4 and "next: RETRY" not in capsys.readouterr().out
+    assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
 
 
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):

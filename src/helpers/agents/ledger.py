@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from helpers.columns import REPLY_STATUSES
 from helpers.store import TABLES, list_columns
 
 LEDGER = "data/runs/ledger.sqlite"
@@ -182,6 +183,15 @@ def list_done(connection, run_id, again=ACCIDENTS):
     """Return the (event_id, sample) that a run has a reply for, as a set; one whose status is among `again` is none."""
     sql = f"SELECT event_id, sample FROM replies WHERE run_id = ? AND status NOT IN ({', '.join('?' * len(again))})"
     return set(connection.execute(sql, [run_id, *again]))
+
+
+def count_stored(path, run_ids, statuses=REPLY_STATUSES):
+    """Return how many replies of some statuses a ledger holds of some runs."""
+    given = list(run_ids), list(statuses)
+    marks = [", ".join("?" * len(values)) for values in given]
+    sql = f"SELECT count(*) FROM replies WHERE run_id IN ({marks[0]}) AND status IN ({marks[1]})"
+    with name_problem(path), closing(open_ledger(path)) as connection:
+        return connection.execute(sql, sum(given, [])).fetchone()[0]
 
 
 def sum_costs(connection, run_ids):

@@ -58,7 +58,7 @@ class Watch:
             self.stop("ceiling", reason)
             return False
         if self.is_trying and status in FIRST_FAILURES:
-            self.stop("first", reason)
+            self.stop("first", reason + "; the same command asks it, and may pay it, again" * (status == "timeout"))
             return status == "unreadable"  # which may have been paid, and is not asked again by itself
         self.is_trying = False
         if self.max_accidents and self.n_in_row >= self.max_accidents:

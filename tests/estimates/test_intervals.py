@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.estimates.intervals import find_clusters, flip_signs, summarize_clustered
+from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
 
 
 def test_each_row_its_own_cluster_is_the_plain_t_interval():
@@ -112,3 +113,14 @@ def test_the_exact_test_counts_all_signs():
     assert flip_signs(differences) == 0.25  # of the 8 signs of three values, two lie as far out
     assert np.isnan(flip_signs(pd.Series(dtype=float))) and np.isnan(flip_signs(pd.Series(np.ones(17))))
     assert flip_signs(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
+
+
+@pytest.mark.parametrize("p", [np.random.default_rng(1).random(40) ** 3, [0.02, 0.02, 0.5, 0.02, 1.0, 0.0], [0.3]])
+def test_holms_rule_is_statsmodels_to_the_last_digit(p):
+    assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
+
+
+def test_holms_rule_counts_no_blank_and_keeps_the_order_of_rows():
+    assert correct_holm(pd.Series([None] * 3)).isna().all() and correct_holm(pd.Series([], dtype=float)).empty
+    p = pd.Series([0.04, None, 0.01], index=["b", "c", "a"])
+    assert correct_holm(p).dropna().to_dict() == {"b": 0.04, "a": 0.02}

@@ -10,12 +10,11 @@ import re
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from helpers import papers
 from helpers.boards.futurex import SCORES, bound_deviation, name_agent
 from helpers.estimates.agreement import correlate_ranks, permute_ranks
-from helpers.estimates.intervals import take_interval
+from helpers.estimates.intervals import correct_holm, take_interval
 
 CRITERIA = ("comprehensiveness", "source_reliability", "plan_actionability", "mean")
 """What a plan is scored on, and the mean of the three."""
@@ -65,7 +64,7 @@ def correlate_plans(pairs):
         ]
         columns = ["system", "outcome", "criterion", "rho", "p", "least_rho", "n"]
         table = pd.DataFrame(family, columns=columns)
-        rows.append(table.assign(p_holm=multipletests(table["p"], method="holm")[1]))
+        rows.append(table.assign(p_holm=correct_holm(table["p"])))
     return pd.concat(rows, ignore_index=True)
 
 

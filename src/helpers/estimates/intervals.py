@@ -10,7 +10,6 @@ import math
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 
@@ -193,11 +192,14 @@ def judge_test(estimate, p):
 def correct_holm(p):
     """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
 
+    As statsmodels' `multipletests` does, which collects the memory's garbage at each call: a tenth of a second.
+
     >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist()
     [0.02, nan, 0.04]
     """
-    tested = p.astype(float).dropna()
-    return pd.Series(multipletests(tested, method="holm")[1] if len(tested) else [], tested.index).reindex(p.index)
+    tested = p.astype(float).dropna().sort_values()
+    raw = tested.to_numpy() * np.arange(len(tested), 0, -1)
+    return pd.Series(np.minimum(np.maximum.accumulate(raw), 1.0), tested.index).reindex(p.index)
 
 
 def measure_share(flags):

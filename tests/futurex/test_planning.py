@@ -1,6 +1,7 @@
 """Judges of plans are rated against labels, and planted effects on scores are found as often as due."""
 
 import re
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from helpers.futurex.planning.effects import (
     build_rows,
     draw_plan_effects,
     draw_power,
+    estimate_errors,
     fit_plans,
     measure_inflation,
     measure_power,
@@ -369,12 +371,22 @@ def test_simulated_power_is_that_of_studies_with_the_effect_in_them():
     )
     assert (told.loc[200, "power"] > told.loc[60, "power"] + 0.1).all() and told["alarms"].mean() < 0.12
     planted = []
-    for _ in range(50):
-        study = simulate_plans(rng, rows, base.head(60), 0.3)
+    for study in islice(simulate_plans(rng, rows, base.head(60), 0.3), 50):
         x = study["comprehensiveness"]
         study["score"] += 0.1 * (x - x.mean()) / x.std()
         planted.append(fit_plans(study)[0].set_index("factor").loc["comprehensiveness", "p"] < 0.05)
     assert told.loc[(60, "comprehensiveness"), "power"] == pytest.approx(np.mean(planted), abs=0.2)
+
+
+@pytest.mark.parametrize(("lost", "n", "n_seen"), [({}, 60, 6), ({"n_tool_calls": 3.0}, 60, 5), ({}, 40, 0)])
+def test_a_simulated_study_is_fitted_as_every_other(lost, n, n_seen):
+    rng = np.random.default_rng(11)
+    rows = make_rows(rng, 30, {}, 1.0, n_planners=2).assign(**lost)
+    study = next(simulate_plans(rng, rows, make_base(n, rng), 0.3))
+    assert len(study) == 2 * n and study["cluster"].nunique() == n / 5
+    told = estimate_errors(study)
+    pd.testing.assert_frame_equal(told, fit_plans(study)[0][["factor", "effect", "se"]])
+    assert told["se"].notna().sum() == n_seen and (n == 40 or told["effect"].notna().sum() == n_seen)
 
 
 def test_factors_that_go_together_have_less_power_and_too_few_sources_none():

@@ -5,6 +5,8 @@ out and said to be unidentified. How large an effect so many events could show i
 are observed: criteria of one judge go together, and independent ones would promise too much.
 """
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
@@ -105,7 +107,8 @@ def keep_identified(x):
     """
     if x.empty:
         return x.iloc[:, :0], set()
-    mixed = np.abs(linalg.null_space(x)).max(axis=1, initial=0) > 1e-8
+    triangle = np.linalg.qr(x.to_numpy(float), mode="r")  # the same null space
+    mixed = np.abs(linalg.null_space(triangle, rcond=np.finfo(float).eps * max(x.shape))).max(axis=1, initial=0) > 1e-8
     kept = list(x.columns[~mixed])
     for name in x.columns[mixed]:
         if np.linalg.matrix_rank(x[[*kept, name]]) > len(kept):
@@ -137,19 +140,45 @@ def measure_inflation(rows, factors=FACTORS):
 
 
 def simulate_plans(rng, rows, base, sd, factors=FACTORS):
-    """Return a study in which no factor matters, with predictors as observed: rows for `fit_plans`.
+    """Yield, for ever, studies in which no factor matters, with predictors as observed: rows for `fit_plans`.
 
     Every event of `base` (event_id, cluster, score: what an earlier run had there) gets the predictors of an event
     drawn from `rows`, those of its planners together; its scores are that earlier one and noise of standard deviation
     `sd` a plan. So luck is shared by event and source as it truly is, and so are the predictors' correlations.
     """
-    known = rows.dropna(subset=list(factors))
-    blocks = [part for _, part in known.groupby("event_id")]
-    parts = [blocks[at] for at in rng.integers(len(blocks), size=len(base))]
-    drawn = pd.concat(parts, ignore_index=True)
-    sizes = [len(part) for part in parts]
-    drawn["event_id"], drawn["cluster"] = (np.repeat(base[name].to_numpy(), sizes) for name in ("event_id", "cluster"))
-    return drawn.assign(score=np.repeat(base["score"].to_numpy(), sizes) + sd * rng.normal(size=len(drawn)))
+    known = rows.dropna(subset=list(factors)).sort_values("event_id", kind="stable")
+    values, sizes = known[list(factors)].to_numpy(float), known.groupby("event_id").size().to_numpy()
+    blocks = np.split(np.arange(len(known)), np.cumsum(sizes)[:-1])
+    own = {name: base[name].to_numpy() for name in ("event_id", "cluster", "score")}
+    while True:
+        drawn = rng.integers(len(blocks), size=len(base))
+        study = pd.DataFrame(values[np.concatenate([blocks[at] for at in drawn])], columns=list(factors))
+        at = np.repeat(np.arange(len(base)), sizes[drawn])
+        score = own["score"][at] + sd * rng.normal(size=len(at))
+        yield study.assign(event_id=own["event_id"][at], cluster=own["cluster"][at], score=score)
+
+
+def estimate_errors(study, factors=FACTORS):
+    """Return each factor's effect and its error by cluster in a simulated study, by `fit_plans`'s rules but quicker.
+
+    Columns factor, effect, se (blank where there is none). Thousands of studies are fitted, and statsmodels takes
+    longer to make its tables than to fit.
+    """
+    x, identified = keep_identified(scale(study[list(factors)]).assign(const=1.0))
+    names, x, y = list(x), x.to_numpy(), study["score"].to_numpy()
+    groups, n_clusters = pd.factorize(study["cluster"])[0], study["cluster"].nunique()
+    blank = pd.DataFrame({"factor": factors, "effect": np.nan, "se": np.nan})
+    if len(x) <= x.shape[1] or n_clusters < 2 or np.ptp(y) == 0:
+        return blank
+    inverse = np.linalg.pinv(x)
+    effects = inverse @ y
+    sums = np.zeros((n_clusters, x.shape[1]))
+    np.add.at(sums, groups, x * (y - x @ effects)[:, None])
+    halves = sums @ inverse @ inverse.T
+    factor = n_clusters / (n_clusters - 1) * (len(x) - 1) / (len(x) - x.shape[1])
+    errors = np.sqrt(factor * (halves**2).sum(axis=0)) if n_clusters >= MIN_CLUSTERS else np.nan
+    found = pd.DataFrame({"effect": effects, "se": errors}, names)
+    return found[found.index.isin(identified)].reindex(list(factors)).rename_axis("factor").reset_index()
 
 
 def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTORS):
@@ -162,10 +191,8 @@ def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTOR
     """
     parts = []
     for n in sizes:
-        tables = [
-            fit_plans(simulate_plans(rng, rows, base.head(n), sd, factors), (), factors)[0] for _ in range(n_sims)
-        ]
-        found = pd.concat(tables)
+        studies = simulate_plans(rng, rows, base.head(n), sd, factors)
+        found = pd.concat([estimate_errors(study, factors) for study in itertools.islice(studies, n_sims)])
         n_clusters = base.head(n)["cluster"].nunique()
         critical = stats.t.ppf(0.975, max(n_clusters - 1, 1))
         z = {"alarms": found["effect"].abs() / found["se"], "power": (found["effect"] + effect).abs() / found["se"]}

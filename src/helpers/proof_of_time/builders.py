@@ -1,0 +1,299 @@
+"""Builders of the nine tasks and two variants of Proof of Time from any table of items (3.3, A, Table 6).
+
+An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group` (candidates come
+from one group, so that they are matched), and `value` at t1, `tier` or `field`. A `Pool` says where a table is from,
+its cutoff, and the evidence. Letters are drawn, so that no place is favoured; whatever is tied is rejected.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.papers import get_constant
+from helpers.proof_of_time.evidence import tells, to_moment
+from helpers.proof_of_time.instances import NONE, TASKS, Instance, list_usual
+from helpers.store import dump_json, hash_text
+
+QUESTIONS = {
+    "most_of_four": "{name}: which {one} will have the highest {measure} {span}?",
+    "full_order": "{name}: put each {one} in its place by its {measure} {span}, the highest first.",
+    "bucket": "{name}: into which range will the {measure} fall {span}, for this {one}?\n\n{text}",
+    "frontier_bucket": "{name}: into which range will the {measure} fall {span}, for this {one}?\n\n{text}",
+    "tier_pre": "{name}: which tier was this {one} given?\n\n{text}",
+    "tier_post": "{name}: which tier will this {one} be given?\n\n{text}",
+    "person_field": "{name}: in which field will most of the work of this {one} lie {span}?\n\n{text}",
+    "person_article": "{name}: which of these, from {span} and without names, belongs to this {one}: {text}? It may be "
+    "none of them.",
+    "field_focus": "{name}: to which field do most of these belong, which are from {span}?\n\n{text}",
+    "pairwise": "{name}: which {one} of the two will have the higher {measure} {span}?",
+    "next_year": "{name}: what will be the highest {measure} of any {one} {span}?",
+}
+"""What is asked, by task or variant; a pool's `words` fill name, one (what an item is), measure and span."""
+
+MAX_PASSES = 20
+"""How often a table is gone through for sets that were not drawn before."""
+
+
+class Pool(NamedTuple):
+    """Where instances come from: `source`, their cluster; `words` are name, one, measure, span, criteria.
+
+    `metadata` is added to that of each instance; `variant` is theirs.
+    """
+
+    source: str
+    cutoff: str
+    manifest: list
+    words: dict
+    metadata: dict = {}
+    variant: str = "plain"
+
+
+def make_instance(pool, task, choices, target, *, kind=None, text="", **metadata):
+    """Return an instance of a pool, its id made of all that is asked; `kind` names another question than the task's."""
+    kind = kind or task
+    variant = kind if kind in ("pairwise", "next_year") else pool.variant
+    prompt = QUESTIONS[kind].format(**pool.words, text=text)
+    digest = hash_text(dump_json([prompt, choices, pool.cutoff]), 8)
+    metadata = {"source": pool.source, "criteria": pool.words["criteria"]} | pool.metadata | metadata
+    return Instance(
+        id=f"{pool.source}-{kind}-{digest}",
+        family=TASKS[task][0],
+        task=task,
+        variant=variant,
+        prompt=prompt,
+        choices=choices,
+        target=target,
+        cutoff=pool.cutoff,
+        manifest=pool.manifest,
+        metadata=metadata,
+    )
+
+
+def drop_tellers(items):
+    """Return the items whose own text does not happen to hold the value that will be asked for."""
+    return items[[not tells(text, value) for text, value in zip(items["text"], items["value"], strict=True)]]
+
+
+# --- impact: the most of four, the order, the range ------------------------------------------------------------------
+
+
+def draw_sets(items, rng, n, size, is_apart):
+    """Return (up to `n` sets of `size` items of one group, how many were rejected as tied); no set is drawn twice.
+
+    `is_apart(values)` says whether a set's values can be told apart.
+    """
+    seen, sets, n_tied = set(), [], 0
+    groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
+    for _ in range(MAX_PASSES if groups else 0):
+        cuts = [np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups]
+        drawn = [part.iloc[at] for part, cut in zip(groups, cuts, strict=True) for at in cut if len(at) == size]
+        for at in rng.permutation(len(drawn)):
+            key = frozenset(drawn[at]["item"])
+            if key in seen:
+                continue
+            seen.add(key)
+            if not is_apart(drawn[at]["value"].to_numpy()):
+                n_tied += 1
+            elif len(sets) < n:
+                sets.append(drawn[at])
+        if len(sets) == n:
+            break
+    return sets, n_tied
+
+
+def has_top(values):
+    """Say whether one value is the highest alone.
+
+    >>> has_top([3, 1, 1]), has_top([3, 3, 1])
+    (True, False)
+    """
+    return sum(np.asarray(values) == max(values)) == 1
+
+
+def has_order(values):
+    """Say whether no two values are the same.
+
+    >>> has_order([3, 1, 2]), has_order([3, 1, 1])
+    (True, False)
+    """
+    return len(set(values)) == len(values)
+
+
+def list_candidates(chosen):
+    """Return (choices, values, metadata) of a set of items: letter -> text, letter -> value, who they are."""
+    letters = [chr(65 + at) for at in range(len(chosen))]
+    values = dict(zip(letters, chosen["value"], strict=True))
+    items = dict(zip(letters, chosen["item"], strict=True))
+    metadata = {"items": items, "asked": [[items[letter], float(value)] for letter, value in values.items()]}
+    return dict(zip(letters, chosen["text"], strict=True)), values, metadata
+
+
+def build_most(pool, items, rng, n):
+    """Return (instances of "which of four has the most", n tied sets); a tied top is rejected (definitions.md 4.2)."""
+    sets, n_tied = draw_sets(items, rng, n, get_constant("proof_of_time", "n_candidates"), has_top)
+    out = []
+    for chosen in sets:
+        choices, values, metadata = list_candidates(chosen)
+        out.append(make_instance(pool, "most_of_four", choices, max(values, key=values.get), **metadata))
+    return out, n_tied
+
+
+def build_order(pool, items, rng, n):
+    """Return (instances of "order these four", n tied sets); any tie is rejected: an exact order must be one."""
+    sets, n_tied = draw_sets(items, rng, n, get_constant("proof_of_time", "n_candidates"), has_order)
+    out = []
+    for chosen in sets:
+        choices, values, metadata = list_candidates(chosen)
+        target = sorted(values, key=values.get, reverse=True)
+        out.append(make_instance(pool, "full_order", choices, target, **metadata))
+    return out, n_tied
+
+
+def find_bucket(value, edges, *, is_closed=False):
+    """Return the position of the half-open bucket a value lies in; with `is_closed` the last holds its upper edge.
+
+    >>> [find_bucket(value, [0, 10, 50]) for value in (0, 10, 50)], find_bucket(100, [0, 80, 100], is_closed=True)
+    ([0, 1, 2], 1)
+    """
+    if value < edges[0] or (is_closed and value > edges[-1]):
+        raise ValueError(f"{value} lies in no bucket of {list(edges)}")
+    at = int(np.searchsorted(edges, value, side="right")) - 1
+    return min(at, len(edges) - 2) if is_closed else at
+
+
+def draw_classes(labels, rng, n):
+    """Return the positions of up to `n` rows, by turns from each class, drawn within it.
+
+    >>> sorted(draw_classes(["a", "a", "a", "b"], np.random.default_rng(0), 2))[-1]
+    3
+    """
+    labels = np.asarray(labels)
+    order = [rng.permutation(np.flatnonzero(labels == name)) for name in sorted(set(labels))]
+    turns = sorted((turn, at) for at, part in enumerate(order) for turn in range(len(part)))
+    return [int(order[at][turn]) for turn, at in turns[:n]]
+
+
+def build_buckets(pool, items, rng, n, task="bucket"):
+    """Return instances of "into which range", spread over the ranges as far as each has items.
+
+    The paper's ranges: half-open, of citations (bucket) or of scores to 100 (frontier_bucket).
+    """
+    is_closed = task == "frontier_bucket"
+    edges = (
+        get_constant("proof_of_time", "sota_buckets")
+        if is_closed
+        else get_constant("proof_of_time", "citation_buckets")
+    )
+    names = list_usual(task)
+    at = [find_bucket(value, edges, is_closed=is_closed) for value in items["value"]]
+    out = []
+    for place in draw_classes(at, rng, n):
+        row = items.iloc[place]
+        choices = {chr(65 + number): name for number, name in enumerate(names)}
+        metadata = {"items": {"": row["item"]}, "asked": [[row["item"], float(row["value"])]]}
+        out.append(make_instance(pool, task, choices, chr(65 + at[place]), text=row["text"], **metadata))
+    return out
+
+
+# --- value: tiers ----------------------------------------------------------------------------------------------------
+
+
+def build_tiers(pool, items, rng, n_each, task):
+    """Return instances of a paper's tier, up to `n_each` a tier, before (tier_pre) or after (tier_post) the cutoff.
+
+    Items have `published_at`. Raises ValueError, naming the item, for one on the wrong side of the cutoff.
+    """
+    tiers, limit = get_constant("proof_of_time", "award_tiers"), to_moment(pool.cutoff)
+    for row in items.itertuples():
+        if (to_moment(row.published_at) < limit) != (task == "tier_pre"):
+            raise ValueError(f"{row.item}: {row.published_at} is on the wrong side of {pool.cutoff} for {task}")
+    choices = {chr(65 + at): name for at, name in enumerate(tiers)}
+    out = []
+    for letter, tier in choices.items():
+        part = items[items["tier"] == tier]
+        for row in part.iloc[rng.permutation(len(part))[:n_each]].itertuples():
+            metadata = {"items": {"": row.item}, "asked": [[row.item, tier]]}
+            out.append(make_instance(pool, task, choices, letter, text=row.text, **metadata))
+    return out
+
+
+# --- evolution: fields and articles ----------------------------------------------------------------------------------
+
+
+def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
+    """Return instances of "in which field", for persons or (field_focus) sets of records; `field` None is a tie."""
+    choices = {chr(65 + at): name for at, name in enumerate(taxonomy)}
+    letters = {name: letter for letter, name in choices.items()}
+    known = items[items["field"].notna()]
+    out = []
+    for at in rng.permutation(len(known))[:n]:
+        row = known.iloc[at]
+        out.append(make_instance(pool, task, choices, letters[row["field"]], text=row["text"], items={"": row["item"]}))
+    return out
+
+
+def find_field(fields):
+    """Return the field that most of some records have, None for a tie or none.
+
+    >>> find_field(["syntax", "speech", "syntax"]), find_field(["syntax", "speech"]), find_field([])
+    ('syntax', None, None)
+    """
+    names, counts = np.unique([field for field in fields if field], return_counts=True)
+    if not len(names) or not has_top(counts):
+        return None
+    return str(names[counts.argmax()])
+
+
+def build_articles(pool, persons, records, rng, n):
+    """Return (instances of "which of four records, or none, is this person's", n tied persons).
+
+    `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and `group`. A person's
+    record is drawn, and others of its group that are not the person's; in one of five on average none is. A person
+    whose candidates include two of the same text is rejected.
+    """
+    size = get_constant("proof_of_time", "n_candidates")
+    out, n_tied = [], 0
+    for at in rng.permutation(len(persons)):
+        if len(out) == n:
+            break
+        person = persons.iloc[at]
+        is_own = np.array([person["item"] in owners for owners in records["owners"]])
+        if not is_own.any():
+            continue
+        own = records[is_own].iloc[rng.integers(is_own.sum())]
+        others = records[~is_own & (records["group"] == own["group"]).to_numpy()]
+        is_none = rng.random() < 1 / (size + 1)
+        if len(others) < size - (not is_none):
+            continue
+        drawn = others.iloc[rng.permutation(len(others))[: size - (not is_none)]]
+        names, texts = list(drawn["record"]), list(drawn["text"])
+        if not is_none:
+            names, texts = [*names, own["record"]], [*texts, own["text"]]
+        if len({*texts, own["text"]}) < len(texts) + is_none:
+            n_tied += 1
+            continue
+        order = rng.permutation(size)
+        choices = {chr(65 + place): texts[at] for place, at in enumerate(order)} | {chr(65 + size): NONE}
+        items = {chr(65 + place): names[at] for place, at in enumerate(order)}
+        target = chr(65 + size) if is_none else chr(65 + int(np.flatnonzero(order == size - 1)[0]))
+        metadata = {"items": {"": person["item"]} | items, "asked": [[person["item"], own["record"]]]}
+        out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
+    return out, n_tied
+
+
+# --- frontier: variants ----------------------------------------------------------------------------------------------
+
+
+def build_pairs(pool, items, rng, n, task="frontier_bucket"):
+    """Return (instances of the variant "which of two is higher", n tied pairs)."""
+    sets, n_tied = draw_sets(items, rng, n, 2, has_top)
+    out = []
+    for chosen in sets:
+        choices, values, metadata = list_candidates(chosen)
+        out.append(make_instance(pool, task, choices, max(values, key=values.get), kind="pairwise", **metadata))
+    return out, n_tied
+
+
+def build_next_year(pool, task="frontier_bucket"):
+    """Return the instance of the variant "the best in the time to come", which cannot be scored yet (3.3)."""
+    return make_instance(pool, task, {}, None, kind="next_year", items={}, unit=pool.metadata.get("unit"))

@@ -1,0 +1,122 @@
+"""Builders: what is asked and what is right, on tables small enough to check by eye; ties are rejected."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.proof_of_time import builders
+from helpers.proof_of_time.builders import Pool, build_articles, build_most, build_order, build_pairs
+from helpers.proof_of_time.instances import NONE, find_faults
+
+WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations", "span": "by 2025-11-01"}
+POOL = Pool("acl", "2025-01-01", [], WORDS | {"criteria": "what a search shows"})
+
+
+def make_items(values, **columns):
+    names = [f"p{at}" for at in range(len(values))]
+    return pd.DataFrame({"item": names, "text": [f"paper {name}" for name in names], "value": values}).assign(
+        **{"group": "acl"} | columns
+    )
+
+
+def check(instances):
+    assert not [fault for instance in instances for fault in find_faults(instance._asdict())]
+    assert len({instance.id for instance in instances}) == len(instances)
+    return instances
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng):
+    items = make_items(list(range(16)), group=["a"] * 8 + ["b"] * 8)
+    most, tied = build_most(POOL, items, rng, 40)
+    assert len(check(most)) == 40 and tied == 0
+    for instance in most:
+        at = [int(name[1:]) for name in instance.metadata["items"].values()]
+        assert len({number < 8 for number in at}) == 1
+        assert instance.metadata["items"][instance.target] == f"p{max(at)}"
+        assert instance.choices[instance.target] == f"paper p{max(at)}"
+    assert {instance.target for instance in most} == set("ABCD")
+    orders, _ = build_order(POOL, items, rng, 10)
+    for instance in check(orders):
+        at = [int(instance.metadata["items"][letter][1:]) for letter in instance.target]
+        assert at == sorted(at, reverse=True) and len(at) == 4
+
+
+def test_ties_are_rejected_and_counted(rng):
+    items = make_items([9, 9, 1, 1])
+    assert build_most(POOL, items, rng, 3) == ([], 1)
+    assert build_order(POOL, make_items([9, 8, 1, 1]), rng, 3) == ([], 1)
+    assert len(build_most(POOL, make_items([9, 8, 1, 1]), rng, 3)[0]) == 1
+    pairs, tied = build_pairs(POOL, items, rng, 9)
+    assert (len(pairs), tied) == (4, 2) and {pair.variant for pair in check(pairs)} == {"pairwise"}
+
+
+def test_all_sets_are_reached_and_none_twice(rng):
+    most, _ = build_most(POOL, make_items([1, 2, 3, 4, 5]), rng, 9)
+    drawn = {frozenset(instance.metadata["items"].values()) for instance in most}
+    assert len(most) == 5 and drawn == {frozenset(f"p{at}" for at in part) for part in combinations(range(5), 4)}
+
+
+def test_ranges_are_half_open_and_spread_over_the_classes(rng):
+    made = check(builders.build_buckets(POOL, make_items([0, 9, 10, 49, 50, 199, 200, 5000]), rng, 8))
+    right = {instance.metadata["items"][""]: instance.target for instance in made}
+    assert right == dict(zip([f"p{at}" for at in range(8)], "AABBCCDD", strict=True))
+    few = builders.build_buckets(POOL, make_items([1] * 20 + [300]), rng, 4)
+    assert sorted(instance.target for instance in few) == ["A", "A", "A", "D"]
+    scores = builders.build_buckets(POOL, make_items([0, 20, 79.9, 80, 100]), rng, 9, task="frontier_bucket")
+    assert sorted(instance.target for instance in check(scores)) == ["A", "B", "D", "E", "E"]
+    with pytest.raises(ValueError, match="101 lies in no bucket"):
+        builders.build_buckets(POOL, make_items([101]), rng, 1, task="frontier_bucket")
+
+
+def test_tiers_are_taken_on_the_side_of_the_cutoff_that_the_task_says(rng):
+    items = make_items([0] * 4, tier=["Best", "Main", "Main", "Findings"], published_at=["2024-11-12"] * 4)
+    made = check(builders.build_tiers(POOL, items, rng, 1, "tier_pre"))
+    assert sorted(instance.target for instance in made) == ["A", "B", "D"]
+    with pytest.raises(ValueError, match="p0: 2024-11-12 is on the wrong side of 2025-01-01 for tier_post"):
+        builders.build_tiers(POOL, items, rng, 1, "tier_post")
+
+
+def test_fields_leave_ties_out(rng):
+    items = make_items([0] * 3, field=["speech", None, "syntax"])
+    for task in ("person_field", "field_focus"):
+        made = check(builders.build_fields(POOL, items, ["speech", "syntax"], rng, 5, task))
+        assert {instance.metadata["items"][""]: instance.target for instance in made} == {"p0": "A", "p2": "B"}
+
+
+def make_records(owners, **columns):
+    names = [f"r{at}" for at in range(len(owners))]
+    table = pd.DataFrame({"record": names, "text": [f"record {name}" for name in names], "owners": owners})
+    return table.assign(**{"group": "g"} | columns)
+
+
+def test_an_article_is_the_persons_or_none_is(rng):
+    records = make_records([{"p0"}] + [{f"x{at}"} for at in range(9)], group=["g"] * 7 + ["h"] * 3)
+    seen = set()
+    for _ in range(60):
+        made, _ = build_articles(POOL, make_items([0, 0]), records, rng, 2)
+        (instance,) = check(made)  # p1 has no record
+        items = instance.metadata["items"]
+        assert not {"r7", "r8", "r9"} & set(items.values()), "candidates are of one group"
+        assert list(instance.choices) == list("ABCDE") and instance.choices["E"] == NONE
+        assert ("r0" in items.values()) == (instance.target != "E")
+        assert instance.target == "E" or items[instance.target] == "r0"
+        seen.add(instance.target)
+    assert seen == set("ABCDE")
+
+
+def test_records_of_the_same_text_are_rejected(rng):
+    records = make_records([{"p0"}, {"x"}, {"y"}, {"z"}, {"w"}], text="the same")
+    assert build_articles(POOL, make_items([0]), records, rng, 1) == ([], 1)
+
+
+def test_next_year_has_no_target_and_a_text_may_not_tell_its_value():
+    check([builders.build_next_year(POOL)])
+    items = make_items([7, 8], text=["a benchmark of 7 tasks", "GPT-8 on 9 tasks"])
+    assert list(builders.drop_tellers(items)["item"]) == ["p1"]

@@ -285,6 +285,23 @@ def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tm
     assert len(provider.asked) == 4
 
 
+def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path, monkeypatch):
+    (tmp_path / "data/runs").mkdir(parents=True)
+    (tmp_path / "data/runs/mine-A").write_text("a file")
+    with pytest.raises(SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*; set DAYBEFORE_OUT to"):
+        mine()
+    for place in (tmp_path / "data/runs/mine-A", "/proc/absent"):
+        monkeypatch.setenv("DAYBEFORE_OUT", str(place))
+        with pytest.raises(SystemExit, match=f"^daybefore run: nothing can be written under {place} .*; set DAYBEFORE"):
+            mine()
+    assert not provider.asked
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "data/runs/mine-A"))
+    with pytest.raises(
+        SystemExit, match=r"^daybefore compare: nothing can be written to .* \(not a directory\); set DAY"
+    ):
+        run_command(["compare", "last_value", "arima"])
+
+
 def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):
     monkeypatch.setattr("helpers.agents.workers.WAITING_S", (0.3, 60))
     provider.latency_s = 0.5

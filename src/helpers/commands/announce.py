@@ -3,19 +3,22 @@
 Each wrong setting that could be known by then ends the run in a sentence, and nothing was asked.
 """
 
+import os
 import sys
 from contextlib import closing
+from tempfile import TemporaryFile
 
 import pandas as pd
 
 from helpers.agents.arms import list_recorded
-from helpers.agents.ledger import list_done, open_ledger
+from helpers.agents.ledger import LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, count_replies, describe_recorded, read_prices
 from helpers.agents.runs import describe_run
 from helpers.models.costs import bound_cost, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
+from helpers.store import locate_output
 from helpers.world.news import describe_articles, read_feeds
 
 MANY_PAID = 50
@@ -31,6 +34,21 @@ SHORT = 500
 def tell(text):
     """Print what a run is doing now: on standard error, so that standard output is its result."""
     print(text, file=sys.stderr, flush=True)
+
+
+def locate_ledger():
+    """Return where the ledger stands. Raises ValueError, before anything is asked, where nothing can be written."""
+    try:
+        path = locate_output(LEDGER)
+        TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        place = os.environ.get("DAYBEFORE_OUT")
+        advice = "or unset it, and results go into the checkout" if place else "as results then go there"
+        raise ValueError(
+            f"nothing can be written under {place or 'the checkout'} ({error.strerror}: {error.filename}); set "
+            f"DAYBEFORE_OUT to a folder that can be written, {advice}; nothing was asked"
+        ) from None
+    return path
 
 
 def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s, again, samples):

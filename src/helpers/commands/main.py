@@ -53,6 +53,9 @@ COMMANDS = {
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says of a disk that takes no more."""
 
+BARRED = (errno.ENOTDIR, errno.EEXIST, errno.EROFS)
+"""What it says of a place that is no folder, or cannot be written."""
+
 
 class PartWay(SystemExit):
     """The end of a command that was stopped part-way, with what it found so far."""
@@ -204,6 +207,9 @@ def call(name, arguments):
     except (FileNotFoundError, PermissionError) as problem:  # no checkout, or a file of it is missing
         raise SystemExit(f"daybefore {name}: {problem}") from None
     except OSError as problem:
+        if problem.errno in BARRED:
+            said = f"nothing can be written to {problem.filename} ({problem.strerror.lower()})"
+            raise SystemExit(f"daybefore {name}: {said}; set DAYBEFORE_OUT to a folder that can be written") from None
         if problem.errno not in FULL:
             raise
         what = f": {problem.filename}" if problem.filename else ""

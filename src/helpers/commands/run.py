@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from helpers.agents.arms import SEED
-from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, LEDGER, count_stored
+from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
@@ -24,6 +24,7 @@ from helpers.commands.announce import (
     announce_articles,
     connect_prompted,
     count_unanswered,
+    locate_ledger,
     tell,
     tell_unbound,
 )
@@ -154,6 +155,7 @@ def run(
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes.
     """
     list_days(window)  # raises ValueError for an unknown window
+    path = locate_ledger()
     is_named, names = names, names or ["base_rate" if window in PUBLIC_WINDOWS else "last_value"]
     entries, agents = gather_agents(names, window)
     press = [*list_articles(window), *press]
@@ -165,7 +167,7 @@ def run(
     local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
         tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
-    path, options = locate_output(LEDGER), {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
+    options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
     asking = options | {"again": (*ACCIDENTS, *(DOUBTFUL if is_retry else ())), "samples": range(n_samples)}
     limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": is_retry}
     told = {"n_all": len(events) * n_samples, "is_limited": limit is not None or is_sure, "n_samples": n_samples}

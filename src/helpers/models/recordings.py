@@ -126,19 +126,24 @@ def claim_folder(path):
     """Claim a run's folder for this process, which may do so again; returns what `leave_folder` takes.
 
     Two processes that ask what is not recorded would ask, and pay, everything twice. The claim ends with the process,
-    however that ends. Raises RuntimeError when another process has it, OSError where no folder can be made.
+    however that ends. Raises RuntimeError, in one sentence, when another process has it or no folder can be made there.
     """
-    path.mkdir(parents=True, exist_ok=True)
     name = str(path.resolve())
     if name not in CLAIMED:
-        handle = os.open(name, os.O_RDONLY)
         try:
+            path.mkdir(parents=True, exist_ok=True)
+            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
             raise RuntimeError(
                 f"another process is asking for data/runs/{path.name}; both would pay for the same replies: wait until "
                 "it ends, then the same command goes on from there; nothing was asked"
+            ) from None
+        except OSError as error:
+            raise RuntimeError(
+                f"no replies can be kept in {name} ({error.strerror}); set DAYBEFORE_OUT to a folder that can be "
+                "written, or move away what stands there; nothing was asked"
             ) from None
         CLAIMED[name] = [handle, 0]
     CLAIMED[name][1] += 1

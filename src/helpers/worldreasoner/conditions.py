@@ -5,6 +5,7 @@ WorldReasoner 5.1, 5.3 and Appendix E.
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers.papers import get_constant
 
@@ -22,6 +23,7 @@ WINDOWS = {
 POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), strict=True))
 """Horizon -> the fraction at which its forecast is made."""
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
+N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 
 RETRIEVAL = ("no", "no", "gateway", "gateway", "gateway", "open")
 GRAPH = (False, True, False, True, True, True)
@@ -122,3 +124,34 @@ def count_kept(pairs):
     )
     table.insert(2, "n_excluded", table["n"] - table["n_kept"])
     return table.reset_index()
+
+
+def roll_accuracy(answers, n=N_ROLLING):
+    """Return each model's share right over `n` questions in a row, by when they opened (Figure 4).
+
+    `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
+    high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
+
+    >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
+    >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
+    [['2026-01-02', '0.6666666666666666', '3']]
+    """
+    parts = []
+    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
+        hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
+        low, high = proportion_confint(hits, n, method="wilson")
+        table = {"opens_at": part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)], "share": hits / n}
+        parts.append(pd.DataFrame(table).assign(low=low, high=high, n=n))
+        parts[-1].insert(0, "model", model)
+    return pd.concat(parts, ignore_index=True)
+
+
+def measure_gap(drop, n, n_excluded):
+    """Return how far accuracy on left-out pairs lies above that on kept ones, from the fall by filtering (Table 7).
+
+    All are in the unit of `drop`, the accuracy on all `n` questions minus that on those kept.
+
+    >>> round(measure_gap(16.4, 120, 65), 1)
+    30.3
+    """
+    return drop * n / n_excluded

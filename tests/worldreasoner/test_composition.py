@@ -1,0 +1,56 @@
+"""What questions are made of, and rolling accuracy: parts that add up, edges of the bands, windows in order."""
+
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.worldreasoner.composition import HORIZONS, bound_mean, count_parts, describe_events
+from helpers.worldreasoner.conditions import measure_gap, roll_accuracy
+
+
+def make_questions():
+    opens = ["2026-01-01", "2026-01-01", "2026-01-01", None]
+    ends = ["2026-01-31T23:00:00Z", "2026-02-01", "2026-04-02", "2026-04-02"]
+    table = pd.DataFrame({"opens_at": opens, "resolves_at": ends, "type": ["binary", "binary", "quantity", None]})
+    return table.assign(question_id=range(4), origin="series", domain=["a", "b", "b", "b"])
+
+
+def test_parts_add_up_and_leave_blanks_out():
+    parts = count_parts(make_questions())
+    assert parts[parts["part"] == "horizon"]["hits"].tolist() == [1, 1, 1], "30 days and a bit, 31, 91"
+    assert parts.groupby("part")["n"].first().to_dict() == {"type": 3, "origin": 4, "domain": 4, "horizon": 3}
+    assert parts[parts["part"] == "domain"][["name", "hits"]].values.tolist() == [["b", 3], ["a", 1]]
+    assert parts.groupby("part")["share"].sum().round(12).eq(1).all()
+    with pytest.raises(ValueError, match="no question"):
+        count_parts(make_questions().head(0))
+
+
+def test_events_become_questions_of_the_papers_types():
+    row = {"event_id": "e", "kind": "single", "options": '{"A":"Yes","B":"No"}', "source_id": "market", "domain": "x"}
+    others = [row | {"kind": "multi"}, row | {"kind": "date", "options": None, "source_id": "brent"}]
+    table = describe_events(pd.DataFrame([row, *others]).assign(opens_at="2026-01-01", resolves_at="2026-01-02"))
+    assert table["type"].tolist() == ["binary", "none of the four", "timeframe"]
+    assert table["origin"].tolist() == ["market", "market", "series"] and len(HORIZONS) == 3
+
+
+def test_the_mean_of_the_last_band_is_bounded_by_what_the_others_can_take():
+    low, high = bound_mean((1, 1, 2), 100)
+    assert (low, high) == ((400 - 30 - 90) / 2, (400 - 1 - 31) / 2)
+
+
+def test_rolling_windows_follow_the_opening_and_not_the_rows():
+    days = pd.to_datetime(["2026-01-04", "2026-01-01", "2026-01-03", "2026-01-02"])
+    answers = pd.DataFrame({"model": "m", "opens_at": days, "is_right": [0, 1, 0, 1]})
+    found = roll_accuracy(answers, 2)
+    assert found["share"].tolist() == [1.0, 0.5, 0.0] and found["n"].eq(2).all()
+    assert found["opens_at"].dt.day.tolist() == [2, 3, 4]
+    assert ((found["low"] <= found["share"]) & (found["share"] <= found["high"])).all()
+    assert roll_accuracy(pd.concat([answers, answers.assign(model="few").head(1)]), 2)["model"].unique().tolist() == [
+        "m"
+    ]
+
+
+def test_the_gap_behind_gpts_printed_fall_is_that_of_its_counts():
+    printed = papers.load_published("worldreasoner", "intext_results")
+    drop = float(printed[printed["condition_or_row"] == "Vanilla drop"].set_index("subset").loc["GPT-5.4", "value"])
+    assert measure_gap(drop, 120, 65) == pytest.approx(100 * (54 / 65 - 29 / 55), abs=0.2)

@@ -138,7 +138,7 @@ def test_an_incomplete_entry_is_refused(tmp_path, old, match):
 
 def test_the_registry_says_where_each_file_is_from():
     files = public.load_registry()
-    assert len(files) == 29
+    assert len(files) == 30
     derived = {name for name, entry in files.items() if "address" not in entry}
     assert derived == {
         "forecastbench/leaderboard_baseline_history.csv",
@@ -147,6 +147,7 @@ def test_the_registry_says_where_each_file_is_from():
         "leaks/ai_trader_retrievals.csv",
         "news/current_events.tar.gz",
         "proof_of_time/awards.csv",
+        "worldreasoner/include_ids.txt",
         "worldreasoner/market_prices.csv",
         "worldreasoner/model_cutoffs.csv",
         "worldreasoner/questions_with_event_cards.json",

@@ -1,0 +1,245 @@
+"""What the paper's printed tables carry: the counts behind them, their intervals, and tests of what it concludes.
+
+The paper prints shares without intervals, and nothing question by question. Two limits, or two prompts, answer the same
+questions, and how often they are right together is not printed: intervals of their difference are the widest that the
+two shares allow, which holds when no question is answered rightly at both.
+"""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from helpers import papers
+from helpers.estimates.agreement import correlate
+from helpers.estimates.intervals import correct_holm, flip_signs, judge_test
+
+KEY = "proof_of_time"
+
+
+def name_model(text):
+    """Return a model's name as its provider's list has it, from any table's spelling.
+
+    >>> name_model("GP-5 mini"), name_model("Gemini 3 Pro Preview"), name_model("gpt-5.1-2025-11-13")
+    ('gpt_5_mini', 'gemini_3_pro', 'gpt_5_1')
+    """
+    plain = re.sub(r"[-. ]", "_", text.lower().replace("gp-5", "gpt-5"))
+    return re.sub(r"(_preview|_\d{4}_\d\d_\d\d)$", "", plain)
+
+
+def load_table(name, **read):
+    """Return a printed table with two columns more: provider, and model as Table 2 spells it without "Preview"."""
+    known = papers.load_published(KEY, "table2_models")
+    known["key"] = known["model"].map(name_model)
+    known["model"] = known["model"].str.removesuffix(" Preview")
+    table = papers.load_published(KEY, name, **read)
+    printed = next(column for column in ("model", "model_as_printed") if column in table)
+    merged = table.assign(key=table[printed].map(name_model)).drop(columns={"model", "provider"} & set(table))
+    merged = known[["provider", "model", "key"]].merge(merged, on="key", validate="one_to_one")
+    if len(merged) != len(table):
+        raise ValueError(f"{name} has models that Table 2 has not")
+    return merged
+
+
+def count_tasks(*, with_pre=False):
+    """Return how many instances the tasks of Table 6 have in all, by default without the pre-cutoff awards.
+
+    >>> count_tasks(), count_tasks(with_pre=True)
+    (925, 1122)
+    """
+    tasks = papers.load_published(KEY, "table6_task_counts")
+    return int(tasks.loc[with_pre | (tasks["temporal_status"] == "Post-cutoff"), "n_samples"].sum())
+
+
+def guess_tasks(n_fields=None):
+    """Return Table 6 with the share a blind guess gets right, the options counted as the paper gives them.
+
+    The fields of the two tasks with a taxonomy are not counted in the paper: `n_fields` says how many, None none right.
+
+    >>> guess_tasks().set_index("task")["guess"].round(3)[["Citation Rank", "SOTA Bucket"]].tolist()
+    [0.042, 0.2]
+    """
+    four, tiers = (
+        papers.get_constant("proof_of_time", "n_candidates"),
+        len(papers.get_constant("proof_of_time", "award_tiers")),
+    )
+    field = 1 / n_fields if n_fields else 0.0
+    chances = {
+        "Citation MCQ": 1 / four,
+        "Citation Rank": 1 / math.factorial(four),
+        "Citation Bucket": 1 / len(papers.get_constant("proof_of_time", "citation_buckets")),
+        "Award (Pre-cutoff)": 1 / tiers,
+        "Award (Post-cutoff)": 1 / tiers,
+        "Prof. Field": field,
+        "Prof. Article": 1 / (four + 1),
+        "Field Focus": field,
+        "SOTA Bucket": 1 / (len(papers.get_constant("proof_of_time", "sota_buckets")) - 1),
+    }
+    tasks = papers.load_published(KEY, "table6_task_counts")
+    return tasks.assign(guess=tasks["task"].map(chances))
+
+
+def guess_all(n_fields=None):
+    """Return the share a blind guess gets right over the headline's tasks, by sample.
+
+    >>> round(guess_all(), 3), round(guess_all(4), 3)
+    (0.176, 0.198)
+    """
+    tasks = guess_tasks(n_fields)
+    tasks = tasks[tasks["temporal_status"] == "Post-cutoff"]
+    return float((tasks["guess"] * tasks["n_samples"]).sum() / tasks["n_samples"].sum())
+
+
+def list_limits():
+    """Return Table 7 in rows: provider, model, limit, n, share, low, high (95% Wilson, over the headline's tasks)."""
+    table, n = load_table("table7_test_time_scaling"), count_tasks()
+    limits = {f"acc_at_{limit}_pct": limit for limit in papers.get_constant("proof_of_time", "message_limits")}
+    long = table.melt(["provider", "model"], list(limits), "limit", "share")
+    long["limit"], long["share"] = long["limit"].map(limits), long["share"] / 100
+    low, high = proportion_confint(long["share"] * n, n, method="wilson")
+    return long.assign(n=n, low=low, high=high)
+
+
+def bound_change(before, after, n):
+    """Return the standard error of a change between two shares of the same n questions, at its largest.
+
+    >>> bound_change(pd.Series([0.4, 0.0]), pd.Series([0.4, 0.2]), 100).round(4).tolist()
+    [0.0894, 0.04]
+    """
+    apart = np.minimum(before + after, 2 - before - after)  # at most so many answers differ
+    return np.sqrt((apart - (after - before) ** 2) / n)
+
+
+def measure_changes(rows, before, after, n):
+    """Return rows with the change of one share to another: change, low, high, p, p by Holm over the rows, verdict."""
+    change = rows[after] - rows[before]
+    error = bound_change(rows[before], rows[after], n)
+    p = pd.Series(2 * stats.norm.sf(change.abs() / error), rows.index)
+    corrected = correct_holm(p)
+    verdicts = [judge_test(*pair) for pair in zip(change, corrected, strict=True)]
+    ends = {"low": change - 1.96 * error, "high": change + 1.96 * error}
+    return rows.assign(change=change, **ends, p=p, p_holm=corrected, verdict=verdicts)
+
+
+def measure_gains():
+    """Return each model's change of accuracy between two limits (Table 7, Figure 3), a family of tests a pair."""
+    wide = list_limits().pivot(index=["provider", "model"], columns="limit", values="share").reset_index()
+    limits = papers.get_constant("proof_of_time", "message_limits")
+    pairs = [limits[:2], limits[1:], limits[::2]]
+    parts = [measure_changes(wide, *pair, count_tasks()).assign(step=f"{pair[0]} to {pair[1]}") for pair in pairs]
+    return pd.concat([part.drop(columns=list(limits)) for part in parts], ignore_index=True)
+
+
+def measure_prompts():
+    """Return each model's change of accuracy by the structured prompt at the primary limit (Figure 2C, public code)."""
+    table = load_table("code_prompt_effect")
+    shares = table[["structured_at_50_pct", "plain_at_50_pct"]] / 100
+    rows = table[["provider", "model"]].assign(structured=shares.iloc[:, 0], plain=shares.iloc[:, 1])
+    return measure_changes(rows, "plain", "structured", count_tasks())
+
+
+def list_sizes(table):
+    """Return how many papers stand behind each model's two award accuracies, as (before, after) the cutoff.
+
+    Before: Table 6's. After: Table 6's too, but for the models that the authors' public report leaves fewer.
+    """
+    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+    fewer = papers.get_constant("proof_of_time", "award_post_sizes")
+    after = [fewer.get(key, sizes["Award (Post-cutoff)"]) for key in table["key"]]
+    return np.full(len(table), sizes["Award (Pre-cutoff)"]), np.array(after)
+
+
+def measure_periods():
+    """Return Table 3 with intervals: provider, model, and by period n, share, low, high; the change, Newcombe's
+    interval of it, Fisher's exact p, that by Holm over the models, and the verdict on a rise."""
+    table = load_table("table3_awards_pre_post")
+    rows = table[["provider", "model"]].copy()
+    for period, n in zip(("pre", "post"), list_sizes(table), strict=True):
+        hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round()
+        low, high = proportion_confint(hits, n, method="wilson")
+        rows = rows.assign(**{f"{period}_n": n, f"{period}_hits": hits.astype(int), f"{period}_share": hits / n})
+        rows = rows.assign(**{f"{period}_low": low, f"{period}_high": high})
+    cells = rows[["post_hits", "post_n", "pre_hits", "pre_n"]].to_numpy()
+    ends = [confint_proportions_2indep(*row, method="newcomb") for row in cells]
+    p = pd.Series([stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells], rows.index)
+    change = rows["post_share"] - rows["pre_share"]
+    corrected = correct_holm(p)
+    verdicts = [judge_test(*pair) for pair in zip(change, corrected, strict=True)]
+    low, high = np.array(ends).T
+    return rows.assign(change=change, low=low, high=high, p=p, p_holm=corrected, verdict=verdicts)
+
+
+def compare_provider(rows, value, provider):
+    """Return how a provider's models differ from the others in a value, with the exact two-sided p of all splits.
+
+    >>> rows = pd.DataFrame({"provider": ["a"] * 3 + ["b"] * 4, "gain": [9.0, 8.0, 7.0, 1.0, 2.0, 3.0, 0.0]})
+    >>> difference, p = compare_provider(rows, "gain", "a")
+    >>> difference, round(p, 3)  # the most extreme of 35 splits, and none as far the other way
+    (6.5, 0.057)
+    """
+    own, others = (part[value].to_numpy() for _, part in rows.groupby(rows["provider"] != provider))
+    test = stats.permutation_test(
+        (own, others), lambda a, b, axis: a.mean(axis) - b.mean(axis), n_resamples=np.inf, vectorized=True
+    )
+    return float(test.statistic), float(test.pvalue)
+
+
+def judge_statements(gains, prompts, periods):
+    """Return what the paper says of models and providers, each with its test over models, Holm over all, a verdict.
+
+    Columns section, statement, estimate (percentage points), p, p_holm, verdict. A statement on one set of models is
+    tested by flipping signs, one that sets a provider apart by all splits of the models.
+    """
+    step = {name: part.reset_index(drop=True) for name, part in gains.groupby("step")}
+    first, last, whole = (step[name] for name in ("15 to 30", "30 to 50", "15 to 50"))
+    start = list_limits().query("limit == limit.min()")
+    flat = last.assign(change=-last["change"])
+    lower = whole.assign(change=-whole["change"])
+    tests = [
+        ("5.1", "more messages help, 15 to 50", flip_models(whole)),
+        ("5.1", "they help up to 30", flip_models(first)),
+        ("5.1", "they still help from 30 to 50", flip_models(last)),
+        ("5.1", "Claude models gain most, 15 to 50", compare_provider(whole, "change", "Anthropic")),
+        ("5.1", "Gemini models start higher, at 15", compare_provider(start, "share", "Google")),
+        ("5.1", "Gemini models gain less, 15 to 50", compare_provider(lower, "change", "Google")),
+        ("5.1", "GPT models gain less from 30 to 50", compare_provider(flat, "change", "OpenAI")),
+        ("5.3", "the prompt helps Claude models", flip_models(prompts[prompts["provider"] == "Anthropic"])),
+        ("5.3", "the prompt helps, over all models", flip_models(prompts)),
+        ("5.3", "the prompt helps Claude models more", compare_provider(prompts, "change", "Anthropic")),
+        ("5.4", "awards are told better after the cutoff", flip_models(periods)),
+    ]
+    table = pd.DataFrame([(*about, 100 * estimate, p) for *about, (estimate, p) in tests])
+    table.columns = ["section", "statement", "estimate", "p"]
+    table["p_holm"] = correct_holm(table["p"])
+    return table.assign(verdict=[judge_test(*pair) for pair in zip(table["estimate"], table["p_holm"], strict=True)])
+
+
+def flip_models(rows):
+    """Return the models' mean change and the exact p of its sign being chance."""
+    return float(rows["change"].mean()), flip_signs(rows["change"].reset_index(drop=True))
+
+
+def correlate_periods(periods, rng, n_draws=9999):
+    """Return the rank correlation of award accuracies before and after the cutoff, with its p over
+    orders drawn by `rng`."""
+    before, after = (stats.rankdata(periods[f"{name}_share"]) for name in ("pre", "post"))
+    rho = float(correlate(before, after))
+    drawn = correlate(before, rng.permuted(np.tile(after, (n_draws, 1)), axis=1))
+    return rho, float((1 + (np.abs(drawn) >= abs(rho) - 1e-9).sum()) / (1 + n_draws))
+
+
+def measure_tasks():
+    """Return the tasks whose mean over models the authors' public report names: task, n, share, low, high, guess.
+
+    The interval is Wilson's over a task's questions: too wide rather than too narrow for a mean over models. `guess` is
+    blank where the options are not counted.
+    """
+    table = papers.load_published(KEY, "code_task_means").merge(guess_tasks(), on="task", validate="one_to_one")
+    low, high = proportion_confint(
+        table["mean_at_50_pct"] / 100 * table["n_samples"], table["n_samples"], method="wilson"
+    )
+    rows = table[["task"]].assign(n=table["n_samples"], share=table["mean_at_50_pct"] / 100, low=low, high=high)
+    return rows.assign(guess=table["guess"].where(table["guess"] > 0)).sort_values("share", ignore_index=True)

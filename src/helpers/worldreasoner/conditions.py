@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers.calendar import stamp_moment
 from helpers.papers import get_constant
+from helpers.store import dump_json, parse_json
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
@@ -24,6 +26,8 @@ POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), stric
 """Horizon -> the fraction at which its forecast is made."""
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
 N_ROLLING = get_constant("worldreasoner", "rolling_questions")
+
+NEAR = {"near resolution": "Near"}
 
 RETRIEVAL = ("no", "no", "gateway", "gateway", "gateway", "open")
 GRAPH = (False, True, False, True, True, True)
@@ -63,6 +67,30 @@ def place_forecast(opens_at, resolves_at, horizon="midpoint"):
     if horizon in POINTS and last - first < pd.Timedelta(days=MIN_DAYS):
         return None
     return (first + POINTS.get(horizon, MIDPOINT) * (last - first)).normalize()
+
+
+def place_moments(questions):
+    """Return questions with the moment of each horizon (`metadata.moments`), and the default one as `as_of`.
+
+    Mid is the midpoint; a horizon that a question does not have is left out of its moments. A question without a
+    midpoint of its own (one that resolves within a day) is dropped.
+    """
+    rows = []
+    for row in questions.to_dict("records"):
+        ends = [pd.Timestamp(row[name]) for name in ("opens_at", "resolves_at")]
+        days = {name: place_forecast(*ends, name) for name in ("Early", "Mid", "Late", "near resolution")}
+        moments = {NEAR.get(name, name): stamp_moment(day) for name, day in days.items() if day is not None}
+        if "Mid" in moments:
+            metadata = parse_json(row["metadata"]) | {"moments": moments}
+            rows.append(row | {"as_of": moments["Mid"], "metadata": dump_json(metadata)})
+    return pd.DataFrame(rows, columns=questions.columns)
+
+
+def ask_at(questions, horizon):
+    """Return the questions that have a horizon (Early, Mid, Late, Near), each at its moment."""
+    moments = [parse_json(cell).get("moments", {}).get(horizon) for cell in questions["metadata"]]
+    asked = questions.assign(as_of=moments)
+    return asked[asked["as_of"].notna()]
 
 
 def name_stage(opens_at, resolves_at, days):

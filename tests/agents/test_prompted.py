@@ -90,7 +90,12 @@ SILENT = {
     "429": ("error", "RateLimitError 429: slow down (requests: 2)"),
     "500": ("error", "InternalServerError 500: oops (requests: 2)"),
     "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)"),
-    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)"),
+    "404": (
+        "error",
+        "not found (404): no such model; most likely there is no model 'mock-1' there, or api_base is not where the "
+        "chat completions are (as a rule it ends in /v1) (requests: 1)",
+    ),
+    "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota. (requests: 1)"),
     "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)"),
     "refusal": ("refusal", "I will not bet."),
     "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)'),

@@ -256,7 +256,7 @@ def test_arguments_that_are_no_object_are_none():
 
 @pytest.mark.parametrize("method", [ask_with_pages, ask_step_by_step, ask_with_tools])
 @pytest.mark.parametrize(
-    ("fault", "status"), [("hang", "timeout"), ("500", "error"), ("refusal", "refusal"), ("404", "unsupported")]
+    ("fault", "status"), [("hang", "timeout"), ("500", "error"), ("refusal", "refusal"), ("404", "error")]
 )
 def test_a_fault_anywhere_ends_as_a_missing_prediction(reach, provider, method, fault, status):
     provider.answer = lambda asked: fault

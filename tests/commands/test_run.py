@@ -269,6 +269,24 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
 
 
+def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, provider, capsys):
+    said = "the provider's quota or credit is spent: You exceeded your quota"
+    provider.answer = lambda asked: "no credit"
+    with pytest.raises(SystemExit, match=f"mine: its model did not answer the first question: {said}"):
+        mine(limit=4)
+    assert len(provider.asked) == 1, "waiting does not mend it"
+    answers = iter([{"content": r"\boxed{A}"}, "no credit"])
+    provider.answer = lambda asked: next(answers)
+    with pytest.raises(SystemExit, match="3"):
+        mine("--at-once", "1", limit=4)
+    told = capsys.readouterr()
+    assert f"mine was stopped: {said}" in told.err and "with new credit the same command goes on" in told.err
+    assert "over_budget" not in told.out and len(provider.asked) == 3
+    provider.answer = None
+    mine(limit=4)
+    assert len(provider.asked) == 6 and "1 of 4 questions have their replies; 3 are left" in capsys.readouterr().out
+
+
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom helpers.models.recordings import claim_folder\n"
@@ -295,11 +313,15 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
         with pytest.raises(SystemExit, match=f"^daybefore run: nothing can be written under {place} .*; set DAYBEFORE"):
             mine()
     assert not provider.asked
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "data/runs/mine-A"))
+    monkeypatch.setattr("helpers.commands.compare.main", refuse_folder)
     with pytest.raises(
-        SystemExit, match=r"^daybefore compare: nothing can be written to .* \(not a directory\); set DAY"
+        SystemExit, match=r"^daybefore compare: nothing can be written to /a/b \(not a directory\); set DAY"
     ):
         run_command(["compare", "last_value", "arima"])
+
+
+def refuse_folder(arguments):
+    raise NotADirectoryError(20, "Not a directory", "/a/b")
 
 
 def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):

@@ -211,6 +211,17 @@ def say_500(stage):
     return play(stage, "mine, 8 error: .*500", code=0, between=fail_after(stage, 4, "500"))
 
 
+def spend_quota(stage):
+    mend = fail_after(stage, 4, "no credit")
+    row = play(stage, "mine was stopped: the provider's quota or credit is spent", code=3, between=mend)
+    return row | {"silent": row["silent"] or row["requests"] > 4 + AT_ONCE}
+
+
+def mistake_address(stage):
+    words = "did not answer the first question: not found .404.*api_base"
+    return play(stage, words, code=1, between=fail_after(stage, 0, "404"))
+
+
 def stop_after_ten(stage):
     mend = fail_after(stage, 4, "401")
     options = {"limit": 24}
@@ -333,6 +344,8 @@ ACCIDENTS = {
     "connections dropped midway": (drop_midway, 0),
     "429 midway, then back": (say_429, 0),
     "500 midway, then back": (say_500, 0),
+    "429 midway: the quota is spent": (spend_quota, 0.2),
+    "404 at the first question": (mistake_address, 0),
     "401 midway: ten in a row": (stop_after_ten, 0),
     "timeouts": (time_out, 0),
     "timeouts, RETRY=1": (time_out_and_retry, 0),

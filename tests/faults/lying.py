@@ -206,7 +206,13 @@ ENDS = {
     ),
     "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
     "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
-    "404": ("unsupported", "NotFoundError 404: no such model (requests: 1)", 1),
+    "404": (
+        "error",
+        "not found (404): no such model; most likely there is no model 'mock-1' there, or api_base is not where the "
+        "chat completions are (as a rule it ends in /v1) (requests: 1)",
+        1,
+    ),
+    "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota. (requests: 1)", 1),
     "hang": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
     "drip": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
     "drip in the head": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
@@ -338,7 +344,7 @@ MUST = {
     "error": "a failure that says what came, asked exactly so often",
     "unreadable": "a failure that says what came, asked exactly once",
     "timeout": "ends within a second of the deadline",
-    "unsupported": "a failure that says what came, asked exactly so often",
+    "over_budget": "a failure that says what came, asked exactly once",
     "refusal": "a refusal, asked once",
 }
 

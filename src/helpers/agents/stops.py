@@ -1,4 +1,4 @@
-"""When a run of questions in threads is to stop, and why: accidents in a row, a ceiling, Ctrl-C."""
+"""When a run of questions in threads is to stop, and why: accidents in a row, a ceiling, a spent quota, Ctrl-C."""
 
 import os
 import signal
@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 from helpers.agents.ledger import FIRST_FAILURES, STRIKES
 from helpers.agents.workers import STOPS
+from helpers.models.failures import NO_CREDIT
 
 
 class Stopped(RuntimeError):
-    """A run was stopped before its last question; `cause` is "first", "accidents", "ceiling" or "signal".
+    """A run was stopped before its last question; `cause` is "first", "accidents", "ceiling", "credit" or "signal".
 
     `run_ids` are as `run_agents` returns them.
     """
@@ -43,7 +44,7 @@ class Watch:
     def look(self, arrivals):
         """Yield batches of rows as they arrive, without those that are no reply and tell of a setting.
 
-        That is what a ceiling kept from being asked, and a first question that could not be asked.
+        That is what a ceiling, or a spent quota, kept from being asked, and a first question that could not be asked.
         """
         for batch in arrivals:
             kept = [rows for rows in batch if self.judge(rows[0])]
@@ -55,7 +56,8 @@ class Watch:
         self.seconds.append(reply.get("duration_s") or 0)
         self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
         if status == "over_budget":
-            self.stop("ceiling", reason)
+            is_own = not (reason or "").startswith(NO_CREDIT)
+            self.stop("ceiling" if is_own else "first" if self.is_trying else "credit", reason)
             return False
         if self.is_trying and status in FIRST_FAILURES:
             self.stop("first", reason + "; the same command asks it, and may pay it, again" * (status == "timeout"))

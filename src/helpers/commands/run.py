@@ -69,6 +69,10 @@ def explain_stop(agent_id, stopped, ceiling_usd):
             f"{agent_id} has reached its ceiling: {stopped}; what was answered is stored, and {higher}, which counts "
             "all that the run has ever cost, goes on from there; the same CEILING asks nothing"
         )
+    if stopped.cause == "credit":
+        return (
+            f"{agent_id} was stopped: {stopped}; what was answered is stored; with new credit the same command goes on"
+        )
     rest = "what was answered is stored; the same command asks for the rest, and for accidents again"
     return f"{agent_id} was stopped: {stopped}; {rest}"
 

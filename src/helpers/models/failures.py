@@ -81,10 +81,38 @@ def describe_malformed(error):
     return str(find_unfit(error) or "the reply is not JSON")
 
 
+NO_CREDIT = "the provider's quota or credit is spent"
+"""With these words the reason of a failed request begins that no further one would mend: it stops an agent."""
+
+SPENT = re.compile(
+    r"insufficient[ _](quota|credit|balance|fund)|exceeded your (current|monthly) (quota|usage)|billing.{0,20}limit"
+    r"|credit balance is too low|(out of|no more|not enough) credits",
+    re.IGNORECASE,
+)
+"""How providers say so."""
+
+SOON = re.compile(r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE)
+"""How they say that it is a quota of minutes."""
+
+
+def find_code(error):
+    """Return the HTTP status behind an error, None without any; litellm's own differs for some."""
+    codes = [getattr(getattr(cause, "response", None), "status_code", None) for cause in list_causes(error)[::-1]]
+    return next(filter(None, [*codes, getattr(error, "status_code", None)]), None)
+
+
+def is_spent(error):
+    """Say whether a provider refuses for want of money or quota, which waiting does not mend."""
+    code, said = find_code(error), " ".join(map(str, list_causes(error)))
+    if code == 402 or "insufficient_quota" in said:
+        return True
+    return code in (400, 403, 429) and bool(SPENT.search(said)) and not (code == 429 and SOON.search(said))
+
+
 def is_passing(error):
     """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that failed."""
     code = getattr(error, "status_code", None)
-    is_unfit = find_unfit(error) or is_malformed(error)
+    is_unfit = find_unfit(error) or is_malformed(error) or is_spent(error)
     return isinstance(code, int) and (code in (408, 429) or code >= 500) and not is_unfit
 
 
@@ -132,6 +160,13 @@ def explain(error, n_requests, limit, door):
         status, text = "unreadable" if is_malformed(error) else "error", describe_malformed(error)
     elif behind and type(behind[0]).__name__ != "HTTPStatusError":
         status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
+    elif is_spent(error):
+        status, text = "over_budget", f"{NO_CREDIT}: {text}"
+    elif find_code(error) == 404:
+        what = (
+            f"most likely there is no model {getattr(error, 'model', None)!r} there, or api_base is not where the chat"
+        )
+        status, text = "error", f"not found (404): {text}; {what} completions are (as a rule it ends in /v1)"
     else:
         status = classify(kind, text)
         text = f"{kind} {code}: {text}" if code else f"{kind}: {text}"
@@ -143,12 +178,12 @@ def explain(error, n_requests, limit, door):
 def classify(kind, text):
     """Return the status of a provider's no, by the kind of litellm's exception.
 
-    >>> classify("NotFoundError", "no such model"), classify("AuthenticationError", "bad key")
+    >>> classify("UnsupportedParamsError", "no logprobs"), classify("AuthenticationError", "bad key")
     ('unsupported', 'error')
     """
     if kind == "ContentPolicyViolationError" or "content_policy" in text:
         return "refusal"
-    if kind in ("NotFoundError", "UnsupportedParamsError", "ContextWindowExceededError"):
+    if kind in ("UnsupportedParamsError", "ContextWindowExceededError"):
         return "unsupported"
     return "error"
 

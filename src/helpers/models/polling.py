@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 
 from helpers.limits import call_within, count_left
 from helpers.models.costs import get_prices, name_prices
-from helpers.models.failures import LlmError, classify, explain, get_headers, is_malformed, read_wait
+from helpers.models.failures import LlmError, classify, explain, find_code, get_headers, is_malformed, read_wait
 from helpers.models.llm import OURS, check_options, prepare_connection, recall, try_often
 from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
@@ -144,6 +144,8 @@ def explain_poll(door, row, error):
     """Return why a poll failed, in a form that may be stored."""
     if isinstance(error, TimeoutError):
         return "no answer"
+    if find_code(error) == 404:
+        return "the provider does not know it (404)"
     return explain(error, door.n_requests, math.inf, door)[1].rpartition(" (requests")[0]
 
 

@@ -1,0 +1,79 @@
+"""Tokens and money (7, D): how they grow with the message limit, and which configurations no other one betters.
+
+The frontier is drawn in the paper, never defined: here it is the Pareto set, those that no other configuration matches
+in accuracy for as few tokens. Tokens of zero-shot replies are not printed, so neither is the overhead over them.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers import papers
+from helpers.proof_of_time.published import count_tasks, list_limits, load_table
+
+
+def list_tokens():
+    """Return Table 9 in rows: provider, model, limit, n_tokens (of a run: one log of a task), per_question.
+
+    `per_question` divides by Table 6's mean questions a task, as the paper does not say which logs are averaged.
+    """
+    table = load_table("table9_tokens")
+    limits = {f"tokens_at_{limit}": limit for limit in papers.get_constant("proof_of_time", "message_limits")}
+    long = table.melt(["provider", "model"], list(limits), "limit", "n_tokens")
+    n_tasks = len(papers.load_published("proof_of_time", "table6_task_counts"))
+    return long.assign(
+        limit=long["limit"].map(limits), per_question=long["n_tokens"] * n_tasks / count_tasks(with_pre=True)
+    )
+
+
+def measure_growth(tokens):
+    """Return how each model's tokens grow between neighbouring limits: step, growth, least (that of the limit itself),
+    is_faster."""
+    wide = tokens.pivot(index=["provider", "model"], columns="limit", values="n_tokens")
+    steps = list(zip(wide.columns[:-1], wide.columns[1:], strict=True))
+    rows = [(*who, f"{a} to {b}", row[b] / row[a], b / a) for a, b in steps for who, row in wide.iterrows()]
+    table = pd.DataFrame(rows, columns=["provider", "model", "step", "growth", "least"])
+    return table.assign(is_faster=table["growth"] > table["least"])
+
+
+def find_frontier(cost, gain):
+    """Return which rows are on the frontier: no other has as high a gain for as low a cost, and one of them better.
+
+    >>> find_frontier(pd.Series([1, 2, 2, 3]), pd.Series([5, 5, 7, 6])).tolist()
+    [True, False, True, False]
+    """
+    costs, gains = cost.to_numpy()[:, None], gain.to_numpy()[:, None]
+    as_good = (costs.T <= costs) & (gains.T >= gains)
+    better = (costs.T < costs) | (gains.T > gains)
+    return pd.Series(~(as_good & better).any(axis=1), cost.index)
+
+
+def find_unbeaten(table):
+    """Return which rows no other betters for sure: none costs as little with an interval wholly above theirs."""
+    costs, lows, highs = (table[name].to_numpy()[:, None] for name in ("per_question", "low", "high"))
+    return pd.Series(~((costs.T <= costs) & (lows.T > highs)).any(axis=1), table.index)
+
+
+def list_configurations():
+    """Return models by limit with accuracy (its interval), tokens a question, is_frontier, and may_be: no other
+    configuration betters them for sure."""
+    table = list_limits().merge(list_tokens(), on=["provider", "model", "limit"], validate="one_to_one")
+    frontier = find_frontier(table["per_question"], table["share"])
+    return table.assign(is_frontier=frontier, may_be=find_unbeaten(table))
+
+
+def correlate_spend(limit):
+    """Return Spearman's correlation over models of dollars spent (Table 8) and accuracy at a limit: (rho, p, n)."""
+    spent = load_table("table8_api_spend").set_index("model")["total_usd"]
+    share = list_limits().query("limit == @limit").set_index("model")["share"]
+    rho, p = stats.spearmanr(spent, share.loc[spent.index])
+    return float(rho), float(p), len(spent)
+
+
+def list_spend():
+    """Return Table 8 by model, dearest first: provider, model, input_usd, output_usd, whole_usd (where not parted)."""
+    table = load_table("table8_api_spend")
+    whole = np.where(table["input_usd"].isna(), table["total_usd"], 0.0)
+    parts = table[["input_usd", "output_usd"]].fillna(0.0)
+    rows = table[["provider", "model", "total_usd"]].assign(**parts, whole_usd=whole)
+    return rows.sort_values("total_usd", ascending=False, ignore_index=True)

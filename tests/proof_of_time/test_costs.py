@@ -1,0 +1,35 @@
+"""Costs: growth as printed, and a frontier that is the Pareto set."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.proof_of_time import costs
+
+
+def test_growth_is_what_the_paper_prints_beside_the_tokens():
+    growth = costs.measure_growth(costs.list_tokens()).set_index(["model", "step"])["growth"]
+    printed = papers.load_published("proof_of_time", "table9_tokens").set_index("model")
+    for model, row in printed.iterrows():
+        model = model.replace("mini", "Mini").replace("nano", "Nano")
+        for step, column in (("15 to 30", "increase_15_to_30_pct"), ("30 to 50", "increase_30_to_50_pct")):
+            assert 100 * (growth[model, step] - 1) == pytest.approx(row[column], abs=0.01)
+
+
+def test_the_frontier_is_the_set_of_rows_that_none_dominates():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 6, (30, 2)), columns=["cost", "gain"])
+    on = costs.find_frontier(table["cost"], table["gain"])
+    worse = set()
+    for (i, a), (_, b) in itertools.permutations(table.iterrows(), 2):
+        if b["cost"] <= a["cost"] and b["gain"] >= a["gain"] and tuple(a) != tuple(b):
+            worse.add(i)
+    assert set(table.index[~on]) == worse and worse
+
+
+def test_what_is_on_the_frontier_is_not_surely_off_it():
+    table = costs.list_configurations()
+    assert table.loc[table["is_frontier"], "may_be"].all() and not table["may_be"].all()

@@ -1,0 +1,147 @@
+"""Question stubs from clusters of dated articles: stories that are being told, and whether they go on.
+
+Lines of the last weeks are grouped by their words; a group that several days tell of is a story. What comes after the
+opening is held against the story's own words, so a stub resolves itself: does the story return, how often, which of
+several most. The words serve a reader only: what is kept of a stub are ids, counts and dates.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from helpers.calendar import ZONE, stamp_moment
+from helpers.store import check_table, dump_json
+from helpers.world.render import format_period
+
+BACK_DAYS, AHEAD_DAYS = 28, 60
+"""Days before an opening whose lines are grouped, and days after it in which a story may go on."""
+QUIET_DAYS = 30
+"""A story returns when it is told again after so many days: that it goes on tomorrow is no question."""
+MIN_LINES, MIN_DAYS = 4, 3
+LIKENESS = 0.2
+"""Least mean likeness of a group's lines, a cosine over words weighted by rarity; nearer 0, groups lose their story."""
+N_WORDS, N_RIVALS = 5, 5
+
+
+def list_lines(articles):
+    """Return articles (`world.news.Article`) as a row a line: line_id, published (epoch seconds), day, text."""
+    rows = [
+        (f"{article.path}#{n}", article.published, article.path[:10], text)
+        for article in articles
+        for n, text in enumerate(article.paragraphs)
+    ]
+    return pd.DataFrame(rows, columns=["line_id", "published", "day", "text"])
+
+
+def find_stories(lines, opens_at):
+    """Return (stories, model): what lines public before a moment tell of on several days, the largest first.
+
+    A story is a dict of line_ids, n_lines, n_days, first, last, words, centre (a unit vector) and bar, the likeness to
+    the centre that all of its own lines reach. `model` turns lines into vectors. ([], None) with too few lines.
+    """
+    end = int(pd.Timestamp(opens_at).timestamp())
+    recent = lines[(lines["published"] < end) & (lines["published"] >= end - BACK_DAYS * 86400)]
+    if len(recent) < 2 * MIN_LINES:
+        return [], None
+    model = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2)
+    vectors = model.fit_transform(recent["text"])
+    apart = 1 - np.clip((vectors @ vectors.T).toarray(), 0, 1)
+    grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - LIKENESS)
+    stories = []
+    for _, places in pd.Series(np.arange(len(recent))).groupby(grouping.fit_predict(apart)):
+        own = recent.iloc[places]
+        if len(own) >= MIN_LINES and own["day"].nunique() >= MIN_DAYS:
+            stories.append(describe_story(own, vectors[places.to_numpy()], model))
+    return sorted(stories, key=lambda story: (-story["n_lines"], story["line_ids"])), model
+
+
+def describe_story(own, vectors, model):
+    """Return a story of its lines and their vectors, as `find_stories` says."""
+    centre = np.asarray(vectors.mean(axis=0)).ravel()
+    centre /= np.linalg.norm(centre)
+    words = model.get_feature_names_out()[np.argsort(-centre, kind="stable")[:N_WORDS]]
+    counts = {"n_lines": len(own), "n_days": own["day"].nunique(), "first": own["day"].min(), "last": own["day"].max()}
+    bar = float((vectors @ centre).min()) - 1e-9  # a line is as like it as itself
+    return {"line_ids": sorted(own["line_id"]), "words": list(words), "centre": centre, "bar": bar} | counts
+
+
+def follow_stories(stories, model, lines, opens_at):
+    """Return a table of the lines after a moment that go on with a story: story (its place) and days after the opening.
+
+    A line goes on with the story that it is most like, if it is as like its centre as any of the story's own.
+    """
+    start = int(pd.Timestamp(opens_at).timestamp())
+    later = lines[(lines["published"] >= start) & (lines["published"] < start + AHEAD_DAYS * 86400)]
+    if later.empty or not stories:
+        return pd.DataFrame({"story": [], "days": []}).astype({"story": int, "days": float})
+    alike = model.transform(later["text"]) @ np.array([story["centre"] for story in stories]).T
+    is_told = alike >= np.array([story["bar"] for story in stories])
+    best = np.where(is_told, alike, -1).argmax(axis=1)
+    table = pd.DataFrame({"story": best, "days": (later["published"].to_numpy() - start) / 86400})
+    return table[is_told.any(axis=1)].reset_index(drop=True)
+
+
+def make_stubs(lines, opens_at):
+    """Return (events, answers, stories) of one opening: for each story whether it returns and how often it is told.
+
+    And which of the largest is told most. Columns of the tables; `stories` has story_id, n_lines, n_days, first, last.
+    """
+    opens_at = pd.Timestamp(opens_at, tz=ZONE)
+    stories, model = find_stories(lines, opens_at)
+    told = follow_stories(stories, model, lines, opens_at)
+    names = [f"S-{opens_at:%Y%m%d}-{n:02}" for n in range(len(stories))]
+    counts = told["story"].value_counts().reindex(range(len(stories)), fill_value=0)
+    returns = told.loc[told["days"] >= QUIET_DAYS, "story"].value_counts().reindex(counts.index, fill_value=0)
+    made = []
+    for n, name in enumerate(names):
+        made.append((f"{name}-returns", "single", {"A": "Yes", "B": "No"}, "A" if returns[n] else "B", name))
+        made.append((f"{name}-count", "number", None, int(counts[n]), name))
+    rivals = counts[:N_RIVALS]
+    if len(rivals) >= 3 and rivals.max() > rivals.drop(rivals.idxmax()).max():  # a tie has no right option
+        letters = {chr(ord("A") + n): names[n] for n in rivals.index}
+        made.append((f"S-{opens_at:%Y%m%d}-most", "single", letters, chr(ord("A") + int(rivals.idxmax())), "all"))
+    events = [write_stub(*row, opens_at) for row in made]
+    answers = [{"event_id": row[0], "value": dump_json(row[3]), "status": "ok", "method": "clusters"} for row in made]
+    about = [
+        {"story_id": name} | {key: story[key] for key in ("n_lines", "n_days", "first", "last")}
+        for name, story in zip(names, stories, strict=True)
+    ]
+    tables = [
+        check_table(name, pd.DataFrame(rows) if rows else pd.DataFrame(columns=["event_id"]))
+        for name, rows in (("events", events), ("answers", answers))
+    ]
+    return *tables, pd.DataFrame(about, columns=["story_id", "n_lines", "n_days", "first", "last"])
+
+
+ASKED = {
+    "returns": "Will a line of the feed that is public from {quiet} to {end} go on with story {story}?",
+    "count": "How many lines of the feed that are public from {start} to {end} will go on with story {story}?",
+    "most": "Which of these stories will most lines of the feed that are public from {start} to {end} go on with?",
+}
+
+
+def write_stub(event_id, kind, options, value, story, opens_at):
+    """Return a stub's row of the events table; its words name the story by its id alone."""
+    ask, end = event_id.rsplit("-", 1)[1], opens_at + pd.Timedelta(days=AHEAD_DAYS)
+    days = {"start": opens_at, "quiet": opens_at + pd.Timedelta(days=QUIET_DAYS), "end": end}
+    days = {name: format_period(str(day.date())) for name, day in days.items()}
+    lines = [ASKED[ask].format(story=story, **days)] + [f"{letter}. {text}" for letter, text in (options or {}).items()]
+    return {
+        "event_id": event_id,
+        "paper": "worldreasoner",
+        "task": "forecast",
+        "cluster_id": event_id.rsplit("-", 1)[0],
+        "source_id": "news_clusters",
+        "variables": dump_json({"ask": ask, "entity": story, "date": str(end.date())}),
+        "prompt": "\n".join(lines),
+        "kind": kind,
+        "options": dump_json(options),
+        "unit": "lines" if kind == "number" else "",
+        "opens_at": stamp_moment(opens_at),
+        "resolves_at": stamp_moment(end),
+        "resolution_criteria": f"Lines as like the story's centre as any of its own, public by {days['end']}.",
+        "provenance": "clusters of dated news",
+        "is_synthetic": False,
+        "metadata": dump_json({"question_type": "yes_no" if ask == "returns" else ""}),
+    }

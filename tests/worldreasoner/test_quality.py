@@ -1,0 +1,82 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.store import dump_json
+from helpers.worldreasoner import quality
+
+GOOD = {
+    "event_id": "q1",
+    "source_id": "rain",
+    "prompt": "Will 5 mm of rain or more fall at Oslo in the week to 7 April 2024?\nA. Yes\nB. No",
+    "kind": "single",
+    "options": '{"A":"Yes","B":"No"}',
+    "unit": "mm",
+    "variables": '{"ask":"threshold","variable":"rain","entity":"Oslo","threshold":5,"date":"2024-04-07"}',
+    "opens_at": "2024-01-04T00:00:00+08:00",
+    "resolves_at": "2024-04-08T00:00:00+08:00",
+    "resolution_criteria": "What the station shows for 7 April 2024.",
+    "provenance": "rows of a station",
+}
+OPEN = {"value": "A", "distribution": {"A": 0.5, "B": 0.5}}
+
+
+def rate(*changes, said=OPEN, least=0):
+    rows = [GOOD | {"event_id": f"q{n}"} | change for n, change in enumerate(changes)]
+    names = [row["event_id"] for row in rows]
+    return quality.rate_questions(pd.DataFrame(rows), dict.fromkeys(names, said), dict.fromkeys(names, least))
+
+
+def test_a_sound_question_is_kept_with_full_marks():
+    rated = rate({}).loc[0]
+    assert rated["reasons"] == "" and rated["composite"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"variables": GOOD["variables"].replace(":5", ":0")}, "answerability: its form alone settles it"),
+        ({"resolves_at": "2024-01-20T00:00:00+08:00"}, None),
+        (
+            {"resolves_at": "2024-01-20T00:00:00+08:00", "variables": '{"date":"2024-01-01"}'},
+            "temporal validity: it does not run as long as it should, what it asks about had happened at its opening",
+        ),
+        (
+            {"resolution_criteria": None, "provenance": ""},
+            "verifiability: it does not say what settles it, what settles it names no date, "
+            "it does not say where it comes from",
+        ),
+        ({"prompt": "Will it likely rain soon? " + "word " * 60}, "clarity: it names no date, it uses a vague word"),
+    ],
+)
+def test_each_refusal_says_why(change, reason):
+    told = rate(change)["reasons"].iloc[0]
+    assert told.startswith(reason) if reason else told == ""
+
+
+def test_what_looked_certain_and_what_was_asked_before_are_left_out():
+    sure = {"value": "A", "distribution": {"A": 0.99, "B": 0.01}}
+    assert rate({}, said=sure)["reasons"].iloc[0] == "interest: its outcome looked nearly certain"
+    again = rate(
+        {}, {"opens_at": "2024-01-10T00:00:00+08:00"}, {"variables": GOOD["variables"].replace("Oslo", "Rome")}
+    )
+    assert again.set_index("event_id")["reasons"].str.startswith("novelty").to_dict() == {
+        "q0": False,
+        "q1": True,
+        "q2": False,
+    }
+    assert quality.count_refusals(again).values.tolist()[0] == ["kept", 2]
+
+
+def test_a_quantity_is_open_when_the_past_leaves_its_tolerance():
+    near = {"value": 100.0, "distribution": {"0.05": 95.0, "0.25": 99.0, "0.5": 100.0, "0.75": 101.0, "0.95": 105.0}}
+    far = {"value": 100.0, "distribution": {"0.05": 50.0, "0.25": 80.0, "0.5": 100.0, "0.75": 120.0, "0.95": 150.0}}
+    assert quality.measure_openness("number", near) == 0 and quality.measure_openness("number", far) == 1
+    assert quality.measure_openness("single", {"distribution": {"A": 1.0, "B": 0.0}}) == 0
+    assert np.isclose(quality.measure_openness("single", OPEN), 1)
+
+
+def test_a_band_below_the_least_value_is_no_option():
+    cuts = dump_json({"ask": "band", "variable": "rain", "entity": "Oslo", "cuts": [0.0, 2.0], "date": "2024-04-07"})
+    assert rate({"variables": cuts})["reasons"].iloc[0].startswith("answerability")
+    assert rate({"variables": cuts}, least=-5)["reasons"].iloc[0] == ""

@@ -87,17 +87,19 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
         {"role": "user", "content": fill_prompt(event)},
     ]
     transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
-    status = "ok"
+    status, replayed = "ok", []
     with ExitStack() as stack:
         box = cache(lambda: stack.enter_context(open_sandbox(*desk)))
         try:
             while True:
                 check_limit(messages, limit, count)
+                set_clock(transcript)
                 reply, calls = take_turn(transcript, event, messages)
                 if not calls:
                     return reply
                 check_limit(messages, limit, count, n_more=len(calls))
-                messages += [use_tool(transcript, event, box, reply, n, call) for n, call in enumerate(calls)]
+                for n, call in enumerate(calls):
+                    messages.append(use_tool(transcript, box, reply, n, call, replayed))
         except LlmError as error:
             status = error.status
             raise
@@ -152,15 +154,31 @@ def take_turn(transcript, event, messages):
     return final, []
 
 
-def use_tool(transcript, event, box, reply, number, call):
-    """Return the message with a call's result: recorded, or else made in the sandbox, opened when first needed."""
+def set_clock(transcript):
+    """Set a question's deadline by the seconds its steps took, recorded ones too, so that a run may go on another day.
+
+    Raises LlmError when the time is up.
+    """
+    left = transcript.client.door.deadline_s - sum(step.get("duration_s") or 0 for step in transcript.steps)
+    if left <= 0:
+        raise LlmError("timeout", f"no answer within {transcript.client.door.deadline_s:g} seconds")
+    transcript.deadline_at = time.monotonic() + left
+
+
+def use_tool(transcript, box, reply, number, call, replayed):
+    """Return the message with a call's result: recorded, or else made in the sandbox, opened when first needed.
+
+    `replayed` lists calls whose results were recorded: a sandbox that is opened after them does them first.
+    """
     call_id, name, arguments = call
-    left = transcript.deadline_at - time.monotonic()
+    set_clock(transcript)
+    replayed.append((name, arguments))
 
     def run(door, request, limit, row):
-        if left <= 0:
-            raise LlmError("timeout", "the time was up before the tool was called")
-        made = Transcript(transcript.client)
+        for earlier in replayed[:-1]:
+            call_tool(Transcript(transcript.client), box(), *earlier)
+        replayed.clear()
+        made, left = Transcript(transcript.client), limit - time.monotonic()
         call_tool(made, box(), name, arguments, timeout=left)
         return {"step": made.steps[0], "cost_usd": 0.0, "n_input_tokens": None, "n_output_tokens": None}
 

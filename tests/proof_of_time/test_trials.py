@@ -1,0 +1,110 @@
+"""Trials of solvers: what a sample holds, what a resumed run does, what the recordings of one limit say of a lower."""
+
+import json
+
+import pandas as pd
+import pytest
+from builders import needs_sandbox
+
+from helpers.proof_of_time import trials
+from helpers.proof_of_time.evidence import write_evidence
+from helpers.proof_of_time.instances import Instance
+from helpers.proof_of_time.trials import Cell, list_answers, list_cells, run_trial, run_trials, sample_instances
+
+FINAL = r"Final answer: \boxed{B}"
+ROWS = pd.DataFrame({"day": ["2024-12-30", "2024-12-31"], "score": [41.0, 48.5]})
+
+
+def make_instance(folder=None, **changes):
+    entry = [write_evidence(folder, "a.csv", ROWS, as_of="2024-12-31", dates="day")] if folder else []
+    fields = {"id": "b-1", "family": "frontier", "task": "frontier_bucket", "variant": "plain", "prompt": "Where?"}
+    fields |= {"choices": {"A": "low", "B": "high"}, "target": "B", "cutoff": "2025-01-01", "manifest": entry}
+    return Instance(**fields | {"metadata": {"source": "b", "criteria": "what it shows"}} | changes)
+
+
+def test_samples_nest_and_take_tasks_and_sources_by_turns():
+    made = [
+        make_instance(id=f"{task}-{source}-{at}", task=task, metadata={"source": source, "criteria": "x"})
+        for task in ("bucket", "full_order")
+        for source in "xyz"
+        for at in range(4)
+    ] + [make_instance(id="pair", variant="pairwise")]
+    first, second = (sample_instances(made, n) for n in (6, 12))
+    assert first == second[:6] and len(sample_instances(made, 99)) == 24
+    table = pd.DataFrame([(one.task, one.metadata["source"]) for one in first])
+    assert not table.duplicated().any() and table[0].value_counts().to_dict() == {"bucket": 3, "full_order": 3}
+
+
+def turn(script):
+    return {"content": json.dumps({"thought": "t", "action": "bash", "input": script})}
+
+
+def test_a_run_at_the_highest_limit_holds_the_lower_ones(reach, provider, tmp_path):
+    needs_sandbox()
+    instance = make_instance(tmp_path)
+    work = [turn(f"echo {at} >> log; tail -1 /evidence/a.csv; wc -l < log") for at in range(7)]
+    replies = [*work, {"content": json.dumps({"thought": "", "action": "answer", "input": ""})}, {"content": FINAL}]
+    provider.answer = lambda asked: replies[len(provider.asked) - 1]
+    client = reach(is_local=True)
+    cells = list_cells(["agentic"])
+    table = run_trials(client, [instance], tmp_path, cells, {"agentic": 1})
+    n_asked = len(provider.asked)
+    assert n_asked == 9 and table["limit"].tolist() == [50, 30, 15]
+    assert table["status"].tolist() == ["ok", "ok", "message_limit"]
+    assert table["answer"].fillna("").tolist() == ["B", "B", ""]
+    prompt = provider.asked[0]["messages"][1]["content"]
+    assert "/evidence/a.csv: 2 lines; columns day,score" in prompt
+    again = run_trials(reach(False, is_local=True), [instance], tmp_path, cells, {"agentic": 1})
+    pd.testing.assert_frame_equal(again, table)
+
+
+def test_a_run_that_was_broken_off_goes_on_in_a_sandbox_that_did_the_same(reach, provider, tmp_path):
+    needs_sandbox()
+    instance = make_instance(tmp_path)
+    replies = [turn("echo once >> log"), turn("cat log"), turn("cat log; echo over")]
+    final = [{"content": json.dumps({"thought": "", "action": "answer", "input": ""})}, {"content": FINAL}]
+
+    def answer(asked):
+        return ([*replies, *final])[sum(message["role"] == "assistant" for message in asked["messages"])]
+
+    provider.answer = answer
+    cell = Cell("agentic", 50)
+    client = reach(is_local=True)
+    run_trial(client, instance, tmp_path, cell)
+    rows = client.door.recordings.rows
+    tools = [key for key, row in rows.items() if row["request"]["model"] == "sandbox"]
+    assert [rows[key]["step"]["content"].split()[0] for key in tools] == ["(it", "once", "once"]
+    del rows[tools[-1]]
+    run_trial(client, instance, tmp_path, cell)
+    assert rows[tools[-1]]["step"]["content"] == "once\nover"
+
+
+def test_recorded_seconds_count_against_the_time(reach, provider, tmp_path):
+    needs_sandbox()
+    instance = make_instance(tmp_path)
+    provider.answer = lambda asked: turn("echo on")
+    client = reach(is_local=True)
+    assert run_trial(client, instance, tmp_path, Cell("agentic", 15))["status"] == "message_limit"
+    for row in client.door.recordings.rows.values():
+        row["duration_s"] = 250.0
+    late = run_trial(client, instance, tmp_path, Cell("agentic", 15))
+    assert late["status"] == "timeout" and late["n_turns"] == 2 and late["answer"] is None
+
+
+def test_what_is_not_recorded_is_missing_and_stands_in_no_table(reach, provider, tmp_path):
+    provider.answer = lambda asked: {"content": FINAL}
+    instances = [make_instance(id="b-1"), make_instance(id="b-2", prompt="Where to?")]
+    client = reach()
+    cells = list_cells(["zero_shot"])
+    run_trials(client, instances, tmp_path, cells, {"zero_shot": 1})
+    table = run_trials(reach(False), instances, tmp_path, cells, {"zero_shot": 2})
+    assert table["status"].tolist() == ["ok", "missing"]
+    assert list_answers(table, cells).to_dict("records") == [{"id": "b-1", "solver": "zero-shot", "answer": "B"}]
+    both = [*cells, Cell("agentic", 15)]
+    assert list_answers(table, both).empty
+    with pytest.raises(KeyError):
+        run_trials(client, instances, tmp_path, [Cell("agentic", 15)], {})
+
+
+def test_recordings_lie_where_the_notebook_of_that_name_looks():
+    assert trials.RUN_ID == "41_solvers"

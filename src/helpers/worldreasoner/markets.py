@@ -103,7 +103,8 @@ def compare_direction(nodes, prices):
 def draw_pressure(pressure, prices, ax):
     """Draw one question as Figures 3 and 7 do: each event's push as a dot, pressure as steps, the price as a line.
 
-    The price has the right-hand axis, returned beside `ax`.
+    The price has the right-hand axis, returned beside `ax`. Days longer before the first price than the prices last are
+    left out of the picture, so that these can be read.
     """
     days = [pd.to_datetime(table["day"], unit="D") for table in (pressure, prices)]
     ax.axhline(0, color="0.6", lw=1)
@@ -113,6 +114,9 @@ def draw_pressure(pressure, prices, ax):
         ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3)
     ax.xaxis.set_major_locator(AutoDateLocator(maxticks=5))
     ax.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
+    start, end = prices["day"].min(), prices["day"].max()
+    ends = np.array([max(pressure["day"].min(), 2 * start - end), max(pressure["day"].max(), end)])
+    ax.set_xlim(*pd.to_datetime(ends + np.ptp(ends) * np.array([-0.03, 0.03]), unit="D"))
     right = ax.twinx()
     right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2)
     right.set(ylim=(0, 1))

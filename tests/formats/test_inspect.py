@@ -1,0 +1,169 @@
+"""Logs of inspect_ai: what is in a small one comes out; a zip that is wrong or hostile is refused in one sentence."""
+
+import json
+import os
+import struct
+import zipfile
+
+import pytest
+
+from helpers import store
+from helpers.formats import inspect
+
+CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}}
+MESSAGES = [
+    {"role": "system", "content": "Look first."},
+    {"role": "user", "content": "Which tier?"},
+    {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "I look."}], "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "function": "bash", "content": "a.csv", "error": {"type": "timeout"}},
+    {"role": "assistant", "content": "attachment://0123456789abcdef"},
+]
+HEADER = {
+    "status": "success",
+    "eval": {
+        "task": "awards",
+        "task_id": "T1",
+        "model": "lab/m-1",
+        "config": {"message_limit": 30},
+        "packages": {"inspect_ai": "0.3"},
+        "revision": {"commit": "abc"},
+        "sandbox": {"type": "docker"},
+    },
+}
+
+
+def make_sample(**changed):
+    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
+    events = [{"event": "model", "output": {"usage": usage}}] * 2
+    return {
+        "id": "s1",
+        "epoch": 1,
+        "target": "Best",
+        "messages": MESSAGES,
+        "events": events,
+        "attachments": {"0123456789abcdef": "Main"},
+        "output": {"choices": [{"message": {"content": "Main"}}]},
+        "scores": {"match": {"value": "I", "answer": "Main"}},
+        "model_usage": {"lab/m-1": usage},
+        "working_time": 1.5,
+    } | changed
+
+
+def write_log(path, samples=None, header=HEADER, compression=zipfile.ZIP_DEFLATED, **others):
+    samples = [make_sample()] if samples is None else samples
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        for at, sample in enumerate(samples):
+            archive.writestr(f"samples/{at}_epoch_1.json", json.dumps(sample))
+        for name, text in others.items():
+            archive.writestr(name.replace("__", "/") + ".json", text)
+    return path
+
+
+def test_a_log_becomes_our_tables(tmp_path):
+    log = inspect.read_log(write_log(tmp_path / "a.eval"))
+    run, reply = log.runs.iloc[0], log.replies.iloc[0]
+    assert (run["run_id"], run["message_limit"], run["n_tokens"], run["status"]) == ("T1", 30, 12, "complete")
+    assert (reply["event_id"], reply["status"], reply["reply"], reply["n_cached_tokens"]) == (
+        "awards-s1",
+        "ok",
+        "Main",
+        4,
+    )
+    assert log.traces["step_type"].tolist() == ["prompt", "prompt", "model", "tool", "model", "count", "answer"]
+    tool = log.traces.iloc[3]
+    assert (tool["tool"], json.loads(tool["arguments"]), tool["error"]) == ("bash", {"cmd": "ls"}, "timeout")
+    assert log.traces["content"][2] == "I look." and log.traces["content"][4] == "Main"
+    assert log.traces["n_input_tokens"][2] == 10 and set(log.traces["sandbox_backend"]) == {"docker"}
+    told = json.loads(log.traces["content"][5])
+    assert told["n_messages"] == 5 and told["n_turns"] == 2
+    assert log.scores["score"].tolist() == [0.0] and log.answers["value"].tolist() == ['"Best"']
+    assert log.predictions["value"].tolist() == ['"Main"']
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "last"),
+    [
+        ({"limit": {"type": "message", "limit": 30.0}}, "message_limit", "end"),
+        ({"limit": {"type": "working", "limit": 480.0}}, "timeout", "end"),
+        ({"limit": {"type": "token", "limit": 9.0}}, "over_budget", "end"),
+        ({"error": {"message": "no model"}, "scores": {}, "output": {}}, "error", "end"),
+        ({}, "ok", "answer"),
+    ],
+)
+def test_how_a_sample_ended_is_the_logs_word_not_its_score(tmp_path, changed, status, last):
+    log = inspect.read_log(write_log(tmp_path / "a.eval", [make_sample(**changed)]))
+    assert log.replies["status"].tolist() == [status] and log.traces["step_type"].iloc[-1] == last
+    assert log.predictions["value"].isna().tolist() == [status != "ok"]
+
+
+def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
+    first = write_log(tmp_path / "a.eval")
+    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}})
+    assert len(inspect.read_logs([first, second]).traces) == 14
+    with pytest.raises(ValueError, match="repeat a key"):
+        inspect.read_logs([first, first])
+
+
+def refuse(path, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        inspect.read_log(path)
+    text = str(caught.value)
+    assert path.name in text and str(path.parent) not in text and "\n" not in text and len(text) < 400
+
+
+def test_what_is_no_log_is_refused(tmp_path):
+    (tmp_path / "text.eval").write_bytes(b"no zip")
+    refuse(tmp_path / "text.eval", "not a zip")
+    refuse(write_log(tmp_path / "h.eval", header=[1]), "no JSON object")
+    refuse(write_log(tmp_path / "k.eval", header={"status": "success"}), "it has no 'eval'")
+    refuse(write_log(tmp_path / "n.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "../x"}}), "a name is")
+    refuse(write_log(tmp_path / "m.eval", [make_sample(messages="none")]), "no log of inspect_ai")
+    with zipfile.ZipFile(tmp_path / "e.eval", "w") as archive:
+        archive.writestr("samples/0_epoch_1.json", "{}")
+    refuse(tmp_path / "e.eval", "no header.json")
+    refuse(write_log(tmp_path / "d.eval", samples__9_epoch_1="[" * 200_000), "nested too deep")
+    refuse(tmp_path / "absent.eval", "No such file")
+
+
+def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(inspect, "MAX_ENTRY", 1 << 20)
+    bomb = write_log(tmp_path / "b.eval", samples__9_epoch_1=json.dumps({"a": "x" * (3 << 20)}))
+    refuse(bomb, "larger than 1 MB")
+    monkeypatch.setattr(inspect, "MAX_TOTAL", 2 << 20)
+    refuse(bomb, "unpacked it is larger than 2 MB")
+    data = bytearray(bomb.read_bytes())
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 10)  # its list of contents says ten bytes
+    bomb.write_bytes(data)
+    refuse(bomb, "b.eval")
+    monkeypatch.setattr(inspect, "MAX_FILE", 100)
+    refuse(bomb, "larger than 0 MB")
+
+
+def test_a_name_twice_a_password_and_zstandard_are_refused(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "t.eval", "w") as archive:
+        archive.writestr("header.json", "{}")
+        archive.writestr("header.json", "{}")
+    refuse(tmp_path / "t.eval", "a name twice")
+    data = bytearray(write_log(tmp_path / "p.eval").read_bytes())
+    central = data.index(b"PK\x01\x02")
+    locked = data.copy()
+    locked[central + 8] |= 1
+    (tmp_path / "p.eval").write_bytes(locked)
+    refuse(tmp_path / "p.eval", "password")
+    data[central + 10 : central + 12] = struct.pack("<H", 93)
+    (tmp_path / "z.eval").write_bytes(data)
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        refuse(tmp_path / "z.eval", "Zstandard")
+
+
+def test_the_authors_logs_are_read_whole():
+    folder = store.ROOT / os.environ.get("KIT_DATA_MIRROR", "none") / "proof_of_time/eval_logs"
+    if not folder.exists():
+        pytest.skip("the public logs are not at hand (KIT_DATA_MIRROR)")
+    log = inspect.read_logs(sorted(folder.glob("*.eval")))
+    assert len(log.runs) == 16 and len(log.replies) == 33 and log.runs["model_family"].nunique() >= 3
+    ended = log.replies[log.replies["status"] == "message_limit"]
+    counts = [json.loads(text)["n_messages"] for text in log.traces.query("step_type == 'count'")["content"]]
+    assert len(ended) == 5 and sum(n == 30 for n in counts) == 5

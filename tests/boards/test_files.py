@@ -138,7 +138,7 @@ def test_an_incomplete_entry_is_refused(tmp_path, old, match):
 
 def test_the_registry_says_where_each_file_is_from():
     files = public.load_registry()
-    assert len(files) == 30
+    assert len(files) == 46
     derived = {name for name, entry in files.items() if "address" not in entry}
     assert derived == {
         "forecastbench/leaderboard_baseline_history.csv",

@@ -155,7 +155,7 @@ def test_the_registry_says_where_each_file_is_from():
         "worldreasoner/turning_points_authors.csv",
     }
     addresses = [entry["address"] for entry in files.values() if "address" in entry]
-    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 18
+    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 34
 
 
 def test_frameworks_have_one_category_each():

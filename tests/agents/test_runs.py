@@ -5,13 +5,25 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
-from decimal import Decimal
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from small_agents import (
+    answer,
+    answer_late,
+    answer_oddly,
+    answer_slowly,
+    misbehave,
+    open_badly,
+    open_folder,
+    open_nothing,
+    open_or_die,
+    spend,
+    tell_world,
+)
 
 from helpers.agents import runs, workers
 from helpers.agents.ledger import ACCIDENTS, open_ledger, read_runs
@@ -29,95 +41,6 @@ def make_events(n, **columns):
     ids, levels = [f"e{i:03}" for i in range(n)], [1 + i % 4 for i in range(n)]
     table = {"event_id": ids, "as_of": days, "source_id": [f"s{i % 2}" for i in range(n)], "level": levels}
     return pd.DataFrame(table | columns)
-
-
-def answer(event, world):
-    n = int(event["event_id"][1:])
-    trace = [
-        {"actor": "manager", "step_type": "fetch", "page_ids": [f"p{n}"]},
-        {"step_type": "answer", "content": "ok"},
-    ]
-    return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
-
-
-def answer_oddly(event, world):
-    """Answer with what no table holds."""
-    usage = {"n_input_tokens": 2**70, "n_output_tokens": -8, "cost_usd": Decimal("0.25"), "finish_reason": "\ud800"}
-    if event["event_id"] == "e001":
-        usage = {"n_input_tokens": Decimal(3), "cost_usd": "much", "reason": "half \ud83d"}
-    trace = [
-        {
-            "step_type": "answer",
-            "content": "a\udc00b",
-            "cost_usd": "free",
-            "tool": Path("x"),
-            "arguments": {"a": "\ud800"},
-        }
-    ]
-    return usage | {"reply": "It is \ud83d.", "prediction": {"value": "\ud800", "rationale": "\ud83d"}, "trace": trace}
-
-
-def answer_slowly(event, world):
-    time.sleep(0.02)
-    return answer(event, world)
-
-
-def answer_late(event, world):
-    time.sleep(0.6 if event["task"] == "late" else 0.2)
-    return answer(event, world)
-
-
-def misbehave(event, world):
-    kind = event["task"]
-    if kind == "raise":
-        raise ValueError(f"no /home/me/.cache/file for key sk-secret in {event['event_id']}")
-    if kind == "hang":
-        time.sleep(60)
-    if kind == "hang hard":  # deaf to the signal that asks it to end
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(60)
-    if kind == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if kind == "exit":
-        sys.exit(3)
-    if kind == "refuse":
-        return {"reply": "I would rather not.", "status": "refusal", "reason": "refused", "prediction": {"value": None}}
-    if kind == "misspell":
-        return {"prediction": {"valeu": 1.0}}
-    return answer(event, world)
-
-
-def spend(event, world):
-    outcome = answer(event, world)
-    return outcome | {"cost_usd": 0.25, "n_input_tokens": 100, "n_output_tokens": 20, "finish_reason": "stop"}
-
-
-def tell_world(event, world):
-    return {"prediction": {"value": str(world)}}
-
-
-@contextmanager
-def open_folder():
-    folder = Path(os.environ["TEST_FOLDER"])
-    (folder / f"opened_{os.getpid()}").touch()
-    yield folder.name
-    (folder / f"closed_{os.getpid()}").touch()
-
-
-def open_nothing():
-    return None
-
-
-def open_badly():
-    raise OSError("the replay web is down")
-
-
-def open_or_die():
-    """Starts 3 and 6 work; the process dies at the others."""
-    start = 1 + len(list(Path(os.environ["TEST_FOLDER"]).glob("start_*")))
-    (Path(os.environ["TEST_FOLDER"]) / f"start_{start}").touch()
-    if start % 3:
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def run(agents, events, path, opener=open_nothing, category="scripted", **options):
@@ -433,8 +356,9 @@ def test_repeats_are_asked_each_once_and_more_of_them_are_the_same_run(tmp_path)
 
 
 CTRL_C = """
-from test_runs import *
 if __name__ == "__main__":
+    from small_agents import *
+    from test_runs import *
     try:
         run({"a": answer_slowly}, make_events(600), "PATH", open_slowly, "baseline")
     except KeyboardInterrupt:
@@ -442,13 +366,9 @@ if __name__ == "__main__":
 """
 
 
-def open_slowly():
-    (Path(os.environ["TEST_FOLDER"]) / f"opened_{os.getpid()}").touch()
-
-
-@pytest.mark.parametrize("moment", [0.0, 0.5, None])
+@pytest.mark.parametrize("moment", [0.0, 0.2, None])
 def test_ctrl_c_to_a_whole_terminal_leaves_no_trace_of_the_worker_processes(tmp_path, moment):
-    """SIGINT goes to the parent and its workers, while they import (0 s, 0.5 s) or when they are at work (None)."""
+    """SIGINT goes to the parent and its workers, while they import (0 s, 0.2 s) or when they are at work (None)."""
     code, environment = tmp_path / "go.py", os.environ | {"TEST_FOLDER": str(tmp_path)}
     code.write_text(CTRL_C.replace("PATH", str(tmp_path / "l.sqlite")))
     environment["PYTHONPATH"] = f"{HERE}:{environment.get('PYTHONPATH', '')}"
@@ -461,10 +381,9 @@ def test_ctrl_c_to_a_whole_terminal_leaves_no_trace_of_the_worker_processes(tmp_
 
 
 STOPPED = """
-from helpers.agents.workers import run_in_processes
-from test_runs import answer, make_events, open_nothing
-
 if __name__ == "__main__":
+    from helpers.agents.workers import run_in_processes
+    from test_runs import answer, make_events, open_nothing
     rows = make_events(10).to_dict("records")
     arrivals = run_in_processes([[(("r", "a"), row)] for row in rows], {"a": answer}, open_nothing, 20, workers=5)
     next(arrivals)

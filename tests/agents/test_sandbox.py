@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -287,10 +288,17 @@ def came(request, tmp_path_factory):
     if request.param == "root" and os.geteuid() != 0:
         pytest.skip("the tests do not run as root: sudo make test tries the sandbox as root, too")
     needs_sandbox()
-    return attempt(request.param)
+    return attempt_all()[request.param]
 
 
 @cache
+def attempt_all():
+    """Let the users make their attempts, side by side, as most of the time is waiting; returns {user: what came}."""
+    users = ["root", "ordinary user"] if os.geteuid() == 0 else ["ordinary user"]
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(users, pool.map(attempt, users), strict=True))
+
+
 def attempt(user):
     """Run this file as a program; returns what it tells."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as reachable:

@@ -6,6 +6,7 @@ quantiles.
 """
 
 import zlib
+from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -125,13 +126,16 @@ def answer_event(event, variables, point, draws, *, by_draws):
     if event["kind"] == "ranking":
         return rank_entities(measured, point, draws)
     letters = list(parse_json(event["options"]))
-    names, rows = list(draws.columns), draws.to_numpy().tolist()
-    sets = [set(resolve_event(measured, dict(zip(names, row, strict=True)))) for row in rows]
-    shares = {letter: round(sum(letter in chosen for chosen in sets) / len(sets), 6) for letter in letters}
+    names, found = list(draws.columns), Counter()
+    for row, n in Counter(map(tuple, draws.to_numpy().tolist())).items():  # a base rate's draws repeat past days
+        found[frozenset(resolve_event(measured, dict(zip(names, row, strict=True))))] += n
+    shares = {
+        letter: round(sum(n for chosen, n in found.items() if letter in chosen) / len(draws), 6) for letter in letters
+    }
     if event["kind"] == "multi":
         value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)
         value = value or [max(shares, key=shares.get)]
-        probability = sum(chosen == set(value) for chosen in sets) / len(sets)
+        probability = found[frozenset(value)] / len(draws)
     else:
         value = max(shares, key=shares.get) if by_draws else resolve_event(measured, point)
         probability = shares[value]
@@ -151,8 +155,8 @@ def rank_entities(variables, point, draws):
     places = np.argsort(order * draws.to_numpy(), axis=1, kind="stable")
     first = variables.get("rank", 1) - 1
     top = places[:, first : first + variables["k"]]
-    shares = pd.Series(draws.columns[top.ravel()]).value_counts() / len(draws)
-    return {"value": value, "distribution": {name: round(float(share), 6) for name, share in sorted(shares.items())}}
+    counts = zip(draws.columns, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
+    return {"value": value, "distribution": {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}}
 
 
 def guess_event(event, variables, history, rng):

@@ -38,6 +38,7 @@ def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
     open_events = [row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")]
     for event in open_events:
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
+        event["last_at"] = pd.Timestamp(event["answer_due_at"])
     answers, attempts, by_source = {}, [], itemgetter("source_id")
     for day in list_crawl_days(open_events):
         for hour in CRAWL_HOURS:
@@ -59,13 +60,13 @@ def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
 def list_crawl_days(events):
     """Return the days on which something is due, from the first resolution to the last carried day."""
     first = min(event["first_day"] for event in events)
-    last = max(pd.Timestamp(event["answer_due_at"]).tz_convert(ZONE).normalize() for event in events)
+    last = max(event["last_at"] for event in events).tz_convert(ZONE).normalize()
     return pd.date_range(first, last)
 
 
 def is_due(event, moment):
     """Tell whether an event belongs to the acquisition set at a crawl: resolved today or carried from before."""
-    return event["first_day"] <= moment <= pd.Timestamp(event["answer_due_at"])
+    return event["first_day"] <= moment <= event["last_at"]
 
 
 def attempt_group(crawler, source_id, events, moment, spread_rule):

@@ -71,6 +71,19 @@ def test_moved_moments_are_so_many_days_after_the_resolution(events):
     assert (pd.to_datetime(move_moments(some, 0)["as_of"]) == pd.to_datetime(some["resolves_at"])).all()
 
 
+def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life():
+    whole, loaded = read_table("events", "L"), load_arms()
+    asked = {name: select_events(arm, whole) for name, arm in loaded.items() if arm["window"] == "L"}
+    usual = asked["qwen_search_prompt-L"]
+    assert len(usual) == 80 and usual["kind"].nunique() == 3 and usual["cluster_id"].nunique() >= 10
+    for name, events in asked.items():
+        assert events["event_id"].tolist() == usual["event_id"].tolist(), name
+        assert (events["as_of"] < events["resolves_at"]).all() and (events["as_of"] >= events["opens_at"]).all()
+    moments = [asked[f"qwen_search_prompt-L{end}"]["as_of"] for end in ("-early", "", "-late", "-near")]
+    assert all((a < b).all() for a, b in zip(moments, moments[1:], strict=False))
+    assert select_events({"horizon": "Real-Time"}, whole).empty
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

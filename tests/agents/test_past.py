@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
+from helpers.agents import paths
 from helpers.agents.past import METHODS, load_past_agents, name_likely
 from helpers.boards import past
 from helpers.formats.futurex import build_events, screen_rows
@@ -91,8 +92,9 @@ def test_a_window_without_series_has_its_own_baselines(tables, monkeypatch):
     agents = {name: {"category": "baseline"} for name in ("last_value", "random")} | {"mine": {"category": "scripted"}}
     entries = {name: agent | {"method": name} for name, agent in agents.items()}
     assert past.choose_baselines("A", entries, agents, ["arima"]) == (entries, agents)
+    assert list(past.choose_baselines("L", entries, agents, ["mine"])[1])[-5:] == list(paths.METHODS)
     own_entries, own = past.choose_baselines("P", entries, agents, ["mine"])
     assert set(own) == {"mine", *METHODS} == set(own_entries)
-    with pytest.raises(ValueError, match="last_value reads a source's series, .* its baselines are random, "):
+    with pytest.raises(ValueError, match="last_value reads a source's page, .* its baselines are random, "):
         past.choose_baselines("P", entries, agents, ["last_value"])
     assert json.dumps(own["base_rate"]["params"]).count("base_rate") == 1

@@ -72,7 +72,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     assert set(replies["status"]) == {"ok"} and len(replies) == 5 * 12
     traces = read_runs(tmp_path / "out" / LEDGER, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
-    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's series, .* window P have none"):
+    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* window P have none"):
         main(["--window", "P", "--agent", "arima"])
     assert run_command(["view", "--window", "P", "--agent", "mine"]) == 0
     rows = (tmp_path / "out/data/runs/view/rows.js").read_text()

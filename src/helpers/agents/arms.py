@@ -16,17 +16,34 @@ from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
 from helpers.columns import check_name
 from helpers.models.llm import open_door
-from helpers.store import ROOT, locate_input
+from helpers.store import ROOT, locate_input, parse_json
 
 SEED = 20161010
 """Draws the events of all arms."""
 
-KEYS = {"agent", "window", "n", "levels", "kinds", "first_date", "last_date", "days_after", "query_of", "about"}
+KEYS = {
+    "agent",
+    "window",
+    "n",
+    "levels",
+    "kinds",
+    "first_date",
+    "last_date",
+    "days_after",
+    "query_of",
+    "horizon",
+    "about",
+}
 """What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood;
-`query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`)."""
+`query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`);
+`horizon`: asked at another point of a question's life than the usual one (`HORIZONS`)."""
 
 VALUE_METHODS = ("zero_shot", "search_prompt")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
+
+
+HORIZONS = ("Early", "Mid", "Late", "Near")
+"""Points of a question's life at which it may be asked, where its metadata say when they are (WorldReasoner 5.3)."""
 
 
 def load_arms(path=ROOT / "data/arms.toml"):
@@ -72,7 +89,21 @@ def select_events(arm, events):
     if kinds:
         chosen &= events["kind"].isin(kinds)
     ordered = swap_queries(order_events(events[chosen], SEED), arm.get("query_of"))
-    return move_moments(ordered.iloc[: arm.get("n", len(ordered))], arm.get("days_after"))
+    chosen = ordered.iloc[: arm.get("n", len(ordered))]
+    return move_moments(choose_horizon(chosen, arm.get("horizon")), arm.get("days_after"))
+
+
+def choose_horizon(events, horizon):
+    """Return events as asked at a point of their life, those that have it; as they are for None (WorldReasoner 5.3).
+
+    >>> table = pd.DataFrame({"as_of": ["2024-03-01"], "metadata": ['{"moments": {"Early": "2024-02-01"}}']})
+    >>> choose_horizon(table, "Early")["as_of"].tolist(), choose_horizon(table, "Late")["as_of"].tolist()
+    (['2024-02-01'], [])
+    """
+    if horizon is None:
+        return events
+    moments = [(parse_json(cell) or {}).get("moments", {}).get(horizon) for cell in events["metadata"]]
+    return events.assign(as_of=moments).dropna(subset=["as_of"])
 
 
 def swap_queries(events, query_of):
@@ -147,4 +178,5 @@ def describe_condition(arm):
     days = arm.get("days_after")
     told = [] if days is None else [f"asked {days} days after the resolution"]
     told += ["searched with another's question"] * ("query_of" in arm)
+    told += [f"asked at {arm['horizon']}"] if "horizon" in arm else []
     return "; ".join(told) or None

@@ -1,12 +1,19 @@
-"""Window P: FutureX's past questions from the public file, built anew wherever they are needed and kept nowhere."""
+"""Windows that the replay web does not pose: FutureX's past questions (P), and long questions over series (L).
 
+Those of P are built anew from the public file wherever they are needed, and kept nowhere.
+"""
+
+import contextlib
 from functools import lru_cache
 
 from helpers.agents.past import load_past_agents
+from helpers.agents.paths import load_path_agents
 from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
 from helpers.formats.futurex import build_events, read_past, screen_rows
+from helpers.questions.shelf import Shelf
 from helpers.store import read_table
+from helpers.world.crawl import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""
@@ -44,6 +51,28 @@ def list_articles(window):
     return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []
 
 
+@contextlib.contextmanager
+def open_window(window, **options):
+    """Start the world of a window; yields a function that returns a world to search (`crawl.open_world`).
+
+    Window L's is a shelf of its series (`questions.shelf`), which needs no server and takes no articles.
+    """
+    if window == "L":
+        yield Shelf
+    else:
+        with open_world(**options) as opener:
+            yield opener
+
+
+def name_default(window):
+    """Return the baseline that stands beside an agent when none is named.
+
+    >>> [name_default(window) for window in "ALP"]
+    ['last_value', 'walk', 'base_rate']
+    """
+    return "walk" if window == "L" else "base_rate" if window in PUBLIC_WINDOWS else "last_value"
+
+
 def name_arm(arm_id):
     """Return how the agent of a public window's arm is called beside others.
 
@@ -57,17 +86,16 @@ def name_arm(arm_id):
 def choose_baselines(window, entries, agents, names):
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 
-    Public questions have no series: what reads one is left out, and `agents.past` stands in its place. Raises
-    ValueError when one of `names` is left out.
+    Public questions have no series: what reads one is left out, and `agents.past` stands in its place; window L's look
+    further ahead, and have `agents.paths`. Raises ValueError when one of `names` is left out.
     """
-    if window not in PUBLIC_WINDOWS:
+    if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents
-    events, answers, _ = build_past()
-    own = load_past_agents(events, answers)
+    own = load_path_agents() if window == "L" else load_past_agents(*build_past()[:2])
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(
-            f"{name} reads a source's series, and the questions of window {window} have none; its baselines are "
+            f"{name} reads a source's page, and the questions of window {window} have none; its baselines are "
             f"{', '.join(own)}"
         )
     kept = {name: entry for name, entry in entries.items() if name not in unfit}

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.boards.past import list_articles, read_window
+from helpers.boards.past import list_articles, open_window, read_window
 from helpers.commands.main import build_parser
 from helpers.limits import end_after
 from helpers.models.llm import open_door, record
@@ -21,7 +21,6 @@ from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text
 from helpers.world.checks import list_nearest
-from helpers.world.crawl import open_world
 from helpers.world.news import describe_articles
 
 COMMAND = "make record ARM="
@@ -65,7 +64,7 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
     with ExitStack() as stack:
         connection = open_model(entry, stack)
         articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
-        crawler = stack.enter_context(open_world(articles=articles))()
+        crawler = stack.enter_context(open_window(arm["window"], articles=articles))()
         door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
         stack.callback(door.recordings.close)
         agent = connect_agent(entry, door)

@@ -9,15 +9,15 @@ import signal
 from contextlib import ExitStack
 from functools import partial
 
-from helpers.agents.arms import SEED
+from helpers.agents.arms import HORIZONS, SEED, choose_horizon
 from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
-from helpers.boards.past import choose_baselines, list_articles, read_window
-from helpers.calendar import PUBLIC_WINDOWS, list_days, write_windows
+from helpers.boards.past import choose_baselines, list_articles, name_default, open_window, read_window
+from helpers.calendar import WINDOWS, list_days, write_windows
 from helpers.commands.announce import (
     MANY_PAID,
     announce,
@@ -34,7 +34,6 @@ from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.store import locate_output
 from helpers.world.checks import list_nearest
-from helpers.world.crawl import open_world
 from helpers.world.sources import load_sources
 
 MAX_ACCIDENTS = 10
@@ -152,23 +151,41 @@ def prepare_prompted(names, entries, events, path, stack, condition, limits, tol
 
 
 def run(
-    names, window, limit, *, workers, at_once, deadline_s, seed, ceiling_usd, is_retry, is_sure, n_samples=1, press=()
+    names,
+    window,
+    limit,
+    *,
+    workers,
+    at_once,
+    deadline_s,
+    seed,
+    ceiling_usd,
+    is_retry,
+    is_sure,
+    n_samples=1,
+    press=(),
+    horizon=None,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
-    `press` are folders of dated articles that the agents asked for may search beside what the window publishes.
+    `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
+    `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near).
     """
     list_days(window)  # raises ValueError for an unknown window
     path = locate_ledger()
-    is_named, names = names, names or ["base_rate" if window in PUBLIC_WINDOWS else "last_value"]
+    is_named, names = names, names or [name_default(window)]
     entries, agents = gather_agents(names, window)
     press = [*list_articles(window), *press]
     condition = announce_articles(press)
     compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
     others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
-    whole = read_window("events", window)
+    whole = choose_horizon(read_window("events", window), horizon)
+    if whole.empty:
+        raise ValueError(
+            f"no question of window {window} says when {horizon} is; those of L name {', '.join(HORIZONS)}"
+        )
     events = whole if limit is None else sample_events(whole, limit, seed)
-    local = window not in PUBLIC_WINDOWS and not set(events["source_id"]) <= set(load_sources())
+    local = window in WINDOWS and window != "L" and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
         tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": whole}
@@ -180,7 +197,7 @@ def run(
         prompted = prepare_prompted(prompted, entries, events, path, stack, condition, limits, told, **asking)
         tell_unbound([name for name in agents if entries[name]["method"] == FUNCTION])
         tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *others])} ...")
-        opener = stack.enter_context(open_world(local=local, keeps_pages=True, articles=press))
+        opener = stack.enter_context(open_window(window, local=local, keeps_pages=True, articles=press))
         asking |= {"at_once": at_once, "ceiling_usd": ceiling_usd, "max_accidents": MAX_ACCIDENTS, "tries_first": True}
         run_ids, stops = ask_prompted(prompted, entries, events, opener, path, **asking)
         if n_samples > 1:
@@ -223,6 +240,7 @@ def read_arguments(arguments):
     parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
     parser.add_argument("--window", default="A", help=f"{write_windows()}, FutureX's past questions (default A)")
+    parser.add_argument("--horizon", choices=HORIZONS, help="of window L: when in a question's life (default Mid)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
@@ -258,6 +276,7 @@ def main(arguments=None):
             is_sure=given.yes,
             n_samples=parse_positive("SAMPLES", given.samples, example=5),
             press=given.articles,
+            horizon=given.horizon,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"daybefore run: {problem}") from None

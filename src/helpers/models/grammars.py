@@ -54,8 +54,8 @@ def build_grammar(kind, options=None, k=1):
     r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
 
     `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
-    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point). Raises ValueError
-    for another kind, or a ranking too large for a grammar.
+    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point), date (a day of this
+    or the last century). Raises ValueError for another kind, or a ranking too large for a grammar.
 
     >>> print(build_grammar("single", ["A", "B"]))
     root ::= "Final answer: \\boxed{" answer "}"
@@ -77,8 +77,10 @@ def build_grammar(kind, options=None, k=1):
         rules = ["answer ::= " + ' "; " '.join(["name"] * k), NAME_RULE]
     elif kind == "number":
         rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
+    elif kind == "date":
+        rules = ['answer ::= ("19" | "20") [0-9]{2} "-" [01] [0-9] "-" [0-3] [0-9]']
     else:
-        raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking and number")
+        raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date")
     return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
 
 

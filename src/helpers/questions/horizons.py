@@ -15,6 +15,7 @@ from helpers.calendar import WINDOWS, ZONE, stamp_moment
 from helpers.papers import get_constant
 from helpers.questions.pose import ADDERS, Unanswerable, open_deck, seed_by_name, word_event
 from helpers.questions.targets import resolve_event
+from helpers.questions.tiers import VOLATILITY_CUT, assign_level, measure_number_volatility
 from helpers.store import ROOT, check_table, dump_json, parse_json
 from helpers.world.render import format_period
 from helpers.world.sources import Source, compute_published_at, fill_defaults, read_rows
@@ -27,6 +28,8 @@ MIN_PEAK_DAYS, MIN_MONTHS = 90, 3
 """A timeframe question needs some months to choose from."""
 N_HISTORY = 26
 """Published values that a series must have before it is asked about."""
+N_SPREAD = 7
+"""Values before a number's own whose standard deviation is its spread, as for the other windows' weekly sources."""
 SEED = 20230104
 
 
@@ -142,7 +145,8 @@ def pose_question(source, template, start, deck, rng):
     wanted = source.entities.get("only")
     alive = [name for name in series if series[name].iloc[-N_HISTORY:].notna().all() and name in (wanted or series)]
     worded = word_question(template, source, variables, series, alive, ahead, deck)
-    return worded | describe_question(source, template, worded, opens_at, ahead[-1][1])
+    about = describe_question(source, template, worded, opens_at, ahead[-1][1])
+    return worded | about | assign_own_level(worded, series)
 
 
 def word_question(template, source, variables, series, entities, ahead, deck):
@@ -160,6 +164,15 @@ def word_question(template, source, variables, series, entities, ahead, deck):
     text = template["text"].replace("{start}", format_period(ahead[0][0]))
     worded = word_event(template | {"ask": "value", "text": text}, source, variables, {}, ahead[-1][1])
     return worded | {"kind": "date", "unit": ""}
+
+
+def assign_own_level(worded, series):
+    """Return a question's volatility, its class and its level, as those of the other windows have them."""
+    entity, options = worded["entity_id"], worded["options"] or {}
+    volatility = None if entity is None else measure_number_volatility(series[entity].dropna())
+    label = "" if options else "high" if volatility > VOLATILITY_CUT else "low"
+    level = assign_level(worded["kind"], len(options), label)
+    return {"volatility": volatility and round(volatility, 6), "volatility_class": label, "level": level}
 
 
 def describe_question(source, template, worded, opens_at, resolves_at):
@@ -221,7 +234,16 @@ def answer_questions(events):
     rows = []
     for event in events.to_dict("records"):
         variables = parse_json(event["variables"])
-        value = resolve_question(variables, read_series(event["source_id"], variables["variable"])[0])
-        status = "not_published" if value is None else "ok"
-        rows.append({"event_id": event["event_id"], "value": dump_json(value), "status": status, "method": "series"})
+        path = read_series(event["source_id"], variables["variable"])[0]
+        value = resolve_question(variables, path)
+        row = {"event_id": event["event_id"], "value": dump_json(value), "method": "series"}
+        row["status"] = "not_published" if value is None else "ok"
+        if event["kind"] == "number":
+            before = path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
+            row |= {
+                "spread": round(float(before.std()), 9),
+                "n_spread": len(before),
+                "spread_rule": "before_resolution",
+            }
+        rows.append(row)
     return check_table("answers", pd.DataFrame(rows))

@@ -86,13 +86,6 @@ def place_moments(questions):
     return pd.DataFrame(rows, columns=questions.columns)
 
 
-def ask_at(questions, horizon):
-    """Return the questions that have a horizon (Early, Mid, Late, Near), each at its moment."""
-    moments = [parse_json(cell).get("moments", {}).get(horizon) for cell in questions["metadata"]]
-    asked = questions.assign(as_of=moments)
-    return asked[asked["as_of"].notna()]
-
-
 def name_stage(opens_at, resolves_at, days):
     """Return the horizon in whose window days lie: Early, Mid, Late, or "Near" for what comes after Late's.
 

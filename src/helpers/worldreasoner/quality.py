@@ -9,9 +9,12 @@ import re
 import numpy as np
 import pandas as pd
 
+from helpers.agents.paths import forecast_from_paths
 from helpers.calendar import find_dates
 from helpers.papers import get_constant
+from helpers.questions.horizons import answer_questions, load_series, pose_questions
 from helpers.store import parse_json
+from helpers.worldreasoner.conditions import place_moments
 from helpers.worldreasoner.scores import name_type
 
 DIMENSIONS = tuple(get_constant("worldreasoner", "quality_dimensions"))
@@ -23,6 +26,29 @@ CLOSED = ("answerability", "temporal_validity", "novelty")
 VAGUE = re.compile(r"\b(soon|significant(?:ly)?|likely|major|substantial(?:ly)?|notable|around|approximately)\b", re.I)
 MAX_WORDS = get_constant("worldreasoner", "quality_max_words")
 TOLERANCE = get_constant("worldreasoner", "quantity_tolerance")
+
+
+def build_window():
+    """Return window L: (events, answers) that pass the gate, each at its midpoint, (rated, dropped) all that was posed.
+
+    `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed or has none.
+    """
+    posed, dropped = pose_questions()
+    answers, events = answer_questions(posed), place_moments(posed)
+    silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(reason="the series has a gap where it asks")
+    events = events[~events["event_id"].isin(silent["event_id"])]
+    rows = events.to_dict("records")
+    said = {row["event_id"]: forecast_from_paths("opening", row)["prediction"] for row in rows}
+    rated = rate_questions(events, said, {row["event_id"]: find_least(row) for row in rows})
+    kept = rated.loc[rated["reasons"] == "", "event_id"]
+    events, answers = (table[table["event_id"].isin(kept)].reset_index(drop=True) for table in (events, answers))
+    return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
+
+
+def find_least(event):
+    """Return the smallest value that the series of a question can have, minus infinity where there is none."""
+    variable = parse_json(event["variables"])["variable"]
+    return load_series()[event["source_id"]].variables[variable].get("least", -np.inf)
 
 
 def rate_questions(questions, said, least=None, span=SPAN):

@@ -1,0 +1,42 @@
+import re
+
+import pandas as pd
+import pytest
+
+from helpers.questions import horizons, shelf
+from helpers.world.gateway import GatewayError
+
+MOMENT = "2024-01-08T00:00:00+08:00"
+
+
+def test_a_search_finds_the_series_that_is_asked_about():
+    world = shelf.Shelf()
+    hit = world.search("Will the last ECB euro reference rate of PLN in the week to 5 May 2024 be higher?", MOMENT)[0]
+    assert hit.text.startswith("PLN: Units per euro: ") and hit.url == "http://ecb-weeks.replay/"
+    assert world.search("dengue notified in Tainan City", MOMENT)[0].text.startswith("Tainan City: Cases")
+    assert world.search("zebra", MOMENT) == []
+
+
+@pytest.mark.parametrize(
+    "moment", ["2023-02-01T00:00:00+08:00", "2024-01-01T00:00:00+08:00", "2026-05-05T00:00:00+08:00"]
+)
+def test_no_page_shows_what_was_not_public(moment):
+    for source in horizons.load_series().values():
+        for hit in shelf.write_page(source, moment):
+            assert pd.Timestamp(hit.published_at) < pd.Timestamp(moment)
+            dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", hit.text)]
+            assert dates and dates == sorted(dates, reverse=True)
+            published = horizons.compute_published_at(source.publication, pd.Series([str(dates[0].date())]))[0]
+            assert published < pd.Timestamp(moment)
+
+
+def test_values_are_those_of_the_series():
+    text = shelf.Shelf().open("http://flux-weeks.replay/", MOMENT).text
+    series = horizons.cut_series("flux_weeks", "f107", MOMENT)["Sun"]
+    last = pd.Timestamp(series.index[-1])
+    assert f"{last.day} {last:%B %Y} {series.iloc[-1]:.1f}" in text
+
+
+def test_an_address_where_nothing_is_cannot_be_opened():
+    with pytest.raises(GatewayError, match="no source has this address"):
+        shelf.Shelf().open("http://nowhere.replay/", MOMENT)

@@ -69,6 +69,10 @@ class Stage:
             self.billed[prompt] += fault not in FAULTS or fault == "malformed"
         return fault or (self.reply(asked) if callable(self.reply) else self.reply)
 
+    def mend(self):
+        """End what goes wrong at the provider."""
+        self.fault = lambda n, prompt: None
+
     @property
     def n_asked(self):
         return len(self.server.asked)
@@ -163,11 +167,7 @@ def play(stage, words, *, code, first=(), again=(), between=None, options=None, 
 def fail_after(stage, n, fault):
     """Let every request meet a fault once so many were answered; returns a function that ends it."""
     stage.fault = lambda billed, prompt: fault if billed >= n else None
-
-    def mend():
-        stage.fault = lambda billed, prompt: None
-
-    return mend
+    return stage.mend
 
 
 # --- the accidents ---------------------------------------------------------------------------------------------------
@@ -212,14 +212,12 @@ def say_500(stage):
 
 
 def spend_quota(stage):
-    mend = fail_after(stage, 4, "no credit")
-    row = play(stage, "mine was stopped: the provider's quota or credit is spent", code=3, between=mend)
-    return row | {"silent": row["silent"] or row["requests"] > 4 + AT_ONCE}
+    words = "mine was stopped: the provider's quota or credit is spent"
+    return play(stage, words, code=3, between=fail_after(stage, 4, "no credit"))
 
 
 def mistake_address(stage):
-    words = "did not answer the first question: not found .404.*api_base"
-    return play(stage, words, code=1, between=fail_after(stage, 0, "404"))
+    return play(stage, "not found .404.*api_base", code=1, between=fail_after(stage, 0, "404"))
 
 
 def stop_after_ten(stage):
@@ -237,13 +235,11 @@ def hang_some(stage, *again, n_answered):
         return "hang" if prompt in chosen else None
 
     stage.fault = hang
-
-    def mend():
-        stage.fault = lambda billed, prompt: None
-
     options = {"deadline": 10}
     words = "mine, 3 timeout: "
-    return play(stage, words, code=0, options=options, later=options, again=again, between=mend, n_answered=n_answered)
+    return play(
+        stage, words, code=0, options=options, later=options, again=again, between=stage.mend, n_answered=n_answered
+    )
 
 
 def time_out(stage):
@@ -305,19 +301,25 @@ def press_ctrl_c(stage, *signals, words="stopped by Ctrl-C.*the same command", w
     return row | {"silent": row["silent"] or one["stored"] != {"ok": 1 + AT_ONCE}}
 
 
+def tell_open(stage, first, words, code, n_open):
+    """Run again after a cut; returns the row. It must say how many requests were under way, and may have been paid."""
+    row = judge(stage, first, again := note(stage, *stage.run()), words, code=code, n_open=n_open)
+    told = re.search(r"(\d+) requests? (?:was|were) under way.* may have been paid, [\d.]+ USD", again["said"])
+    return row | {"silent": row["silent"] or not told or not n_open <= int(told[1]) <= AT_ONCE}
+
+
 def send_sigterm(stage):
     return press_ctrl_c(stage, signal.SIGTERM, words="stopped by SIGTERM.*the same command", whole=False)
 
 
 def press_ctrl_c_twice(stage):
     code, said, n_open = stage.interrupt(signal.SIGINT, signal.SIGINT, after=1 + AT_ONCE)
-    words = "a second Ctrl-C stops at once"
-    return judge(stage, note(stage, code, said), note(stage, *stage.run()), words, code=130, n_open=n_open)
+    return tell_open(stage, note(stage, code, said), "a second Ctrl-C stops at once", 130, n_open)
 
 
-def kill(stage):
-    code, said, n_open = stage.interrupt(signal.SIGKILL, after=1 + AT_ONCE)
-    return judge(stage, note(stage, code, said), note(stage, *stage.run()), "", code=-9, n_open=n_open)
+def kill(stage, after=1 + AT_ONCE):
+    code, said, n_open = stage.interrupt(signal.SIGKILL, after=after)
+    return tell_open(stage, note(stage, code, said), "", -9, n_open)
 
 
 def kill_midway(stage):
@@ -326,8 +328,7 @@ def kill_midway(stage):
     turns += [json.dumps({"thought": "", "action": "answer", "input": ""}), CONTENT]
     stage.write(method="react")
     stage.reply = lambda asked: {"content": turns[len(asked["messages"]) // 2]}
-    code, said, n_open = stage.interrupt(signal.SIGKILL, after=20)
-    return judge(stage, note(stage, code, said), note(stage, *stage.run()), "", code=-9, n_open=n_open)
+    return kill(stage, after=20)
 
 
 def break_registry(stage):

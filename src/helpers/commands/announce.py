@@ -15,7 +15,7 @@ from helpers.agents.ledger import LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, count_replies, describe_recorded, read_prices
 from helpers.agents.runs import describe_run
-from helpers.models.costs import bound_cost, describe_spent, get_prices, name_prices, write_usd
+from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output
@@ -88,6 +88,8 @@ def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceilin
     settings |= {"ceiling_usd": None if is_free or not is_live else ceiling_usd, "rereads": is_retry}
     door = open_door(run_id, live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
+    if is_live and not is_free and (cut := describe_cut(door)):
+        tell(f"{agent_id}: {cut}")
     if is_live:
         check_bound(agent_id, entry, left, door)
     elif door.recordings.rows:

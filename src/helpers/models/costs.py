@@ -126,6 +126,23 @@ def describe_spent(door):
     return told + most * bool(door.at_most_usd)
 
 
+def describe_cut(door):
+    """Return how many requests a kill cut short, and what they may have cost, as a sentence; "" where none was.
+
+    >>> from types import SimpleNamespace
+    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={"a": 0.01, "b": 0.02})))
+    '2 requests were under way when an earlier run was cut short: they may have been paid, 0.03 USD at most, and are \
+paid again where they are still wanted'
+    """
+    bounds = list(door.recordings.under_way.values())
+    if not bounds:
+        return ""
+    what = "1 request was" if len(bounds) == 1 else f"{len(bounds)} requests were"
+    most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
+    told = f"{what} under way when an earlier run was cut short: they may have been paid{most}, and are paid again"
+    return f"{told} where they are still wanted"
+
+
 def settle(door, bound, billed, *, is_most=False):
     """Take a request's bound back, count what was billed, and let those that wait for room look again.
 

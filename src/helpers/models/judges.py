@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jsonschema
 
+from helpers.models.costs import describe_cut
 from helpers.models.failures import LlmError
 from helpers.models.files import name_model
 from helpers.models.grammars import demand_json
@@ -68,6 +69,8 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
         connection = open_model(entry, stack) if live else None
         command = COMMAND.format(run_id=run_id)
         door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command)
+        if live and not local and (cut := describe_cut(door)):
+            print(f"{run_id}: {cut}")
         try:
             yield door, name_model(local) if local else model, bool(local)
         finally:

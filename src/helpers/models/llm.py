@@ -85,6 +85,7 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
     door = Door(recordings, live=live, ends_at=end_after(minutes), connection=connection, secrets=secrets, **settings)
     rows = recordings.rows.values()
     door.at_most_usd = sum(row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
+    door.at_most_usd += recordings.cut_usd
     door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
     if live:
         load_litellm()
@@ -189,6 +190,7 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
     row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
     billed = bound
     try:
+        door.recordings.start(key, bound)
         row |= answer(door, request, limit, row)
         row["cost_usd"] = charge(door, row)
         if row["cost_usd"] is None:

@@ -2,9 +2,11 @@
 
 A request (model, messages, options, sample) is known by a hash of it. Under data/runs/<run_id>/ a recording is one line
 of JSON: first in `requests.jsonl`, a journal that survives a kill at any moment (ignored by git), then, packed, in
-`requests.jsonl.gz`, sorted by hash: the same recordings give the same bytes. Seconds and moments of a recording are
-facts of the one time it was asked; replaying repeats them and never measures anew. Nothing is written before the keys
-that are configured are hidden in it.
+`requests.jsonl.gz`, sorted by hash: the same recordings give the same bytes. In the journal a line stands before each
+request, too: one that no recording follows was under way when its process was killed, and may have been paid.
+
+Seconds and moments of a recording are facts of the one time it was asked; replaying repeats them and never measures
+anew. Nothing is written before the keys that are configured are hidden in it.
 """
 
 import errno
@@ -58,7 +60,9 @@ class Recordings:
     """The recordings of one run, read from the repository and from `DAYBEFORE_OUT`; new ones go where writes go.
 
     Threads and processes may add at once: a line is one appended write, on disk before `add` returns; those that wait
-    for the disk meanwhile share one wait. The last recording of a request holds.
+    for the disk meanwhile share one wait. The last recording of a request holds. `under_way` maps the hash of a request
+    that a kill cut short, and that was not recorded since, to the most that it can have cost (US dollars, or None);
+    `cut_usd` is that of all that were ever cut short.
     """
 
     def __init__(self, run_id, secrets=(), *, is_alone=False):
@@ -67,13 +71,41 @@ class Recordings:
         self.claim = claim_folder(locate_output(self.folder)) if is_alone else None
         self.lock, self.syncing, self.journal = threading.Lock(), threading.Lock(), None
         self.n_written, self.n_synced, self.problem = 0, 0, None
-        self.rows = {}
+        self.rows, self.under_way, self.cut_usd = {}, {}, 0.0
         for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
-            self.rows |= read_rows(base / self.folder)
+            rows, under_way, cut_usd = read_folder(base / self.folder)
+            self.rows |= rows
+            self.under_way |= under_way
+            self.cut_usd += cut_usd
 
     def find(self, key):
         """Return the recording of a request by its hash, None when there is none."""
         return self.rows.get(key)
+
+    def start(self, key, bound_usd=None):
+        """Note that a request is about to go out, and the most that it can cost; raises OSError as `add` does.
+
+        The line outlives a kill at once; it does not wait for the disk, so a loss of power may take it.
+        """
+        self.check_room()
+        try:
+            with self.lock:
+                self.append({"asked": key, "cost_bound_usd": bound_usd})
+        except OSError as error:
+            self.refuse(error)
+
+    def append(self, row):
+        """Append a line to the journal; to be called by one thread at a time."""
+        if self.journal is None:
+            self.journal = open_journal(locate_output(f"{self.folder}/{JOURNAL}"))
+        line = dump_json(row).encode() + b"\n"
+        if os.write(self.journal, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def refuse(self, error):
+        """Raise OSError, now and from now on: the disk has refused a line."""
+        self.problem = f"data/runs takes no more recordings ({error.strerror}); make room and run again"
+        self.check_room()
 
     def add(self, row):
         """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden.
@@ -83,13 +115,9 @@ class Recordings:
         """
         self.check_room()
         row = hide_secrets(row, self.secrets)
-        line = dump_json(row).encode() + b"\n"
         try:
             with self.lock:
-                if self.journal is None:
-                    self.journal = open_journal(locate_output(f"{self.folder}/{JOURNAL}"))
-                if os.write(self.journal, line) < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self.append(row)
                 self.rows[row["key"]] = row
                 self.n_written += 1
                 place = self.n_written
@@ -99,8 +127,7 @@ class Recordings:
                     os.fsync(self.journal)
                     self.n_synced = n
         except OSError as error:
-            self.problem = f"data/runs takes no more recordings ({error.strerror}); make room and run again"
-            self.check_room()
+            self.refuse(error)
         return row
 
     def check_room(self):
@@ -167,9 +194,15 @@ def open_journal(path):
 
 
 def read_rows(folder):
-    """Return a folder's recordings by hash, packed ones first; a journal's line that a kill cut short is left out.
+    """Return a folder's recordings by hash, packed ones first; raises as `read_folder` does."""
+    return read_folder(folder)[0]
 
-    Raises ValueError, naming the file, when the packed one cannot be read, or a line of it is no recording.
+
+def read_folder(folder):
+    """Return (a folder's recordings by hash, `under_way`, `cut_usd`), the latter two as `Recordings` has them.
+
+    A journal's line that a kill cut short is left out. Raises ValueError, naming the file, when the packed one cannot
+    be read, or a line of it is no recording.
     """
     rows, packed, journal = {}, Path(folder) / PACKED, Path(folder) / JOURNAL
     if packed.exists():
@@ -178,10 +211,15 @@ def read_rows(folder):
             if "key" not in row:
                 raise ValueError(f"{Path(folder).name}/{PACKED}: line {number} is no recording; restore the file")
             rows[row["key"]] = row
-    if journal.exists():
-        found = map(parse_object, journal.read_bytes().splitlines())
-        rows |= {row["key"]: row for row in found if "key" in row}
-    return rows
+    under_way, cut_usd = {}, 0.0
+    for row in map(parse_object, journal.read_bytes().splitlines() if journal.exists() else ()):
+        if "asked" in row:
+            cut_usd += under_way.get(row["asked"]) or 0.0
+            under_way[row["asked"]] = row.get("cost_bound_usd")
+        elif "key" in row:
+            rows[row["key"]] = row
+            under_way.pop(row["key"], None)
+    return rows, under_way, cut_usd + sum(filter(None, under_way.values()))
 
 
 def unpack(path):

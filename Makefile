@@ -44,7 +44,7 @@ $(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run view compare model record again study source lab lint slice ocr lock \
+TARGETS := help figures public test faults mutations run view explore compare model record again study source lab lint slice ocr lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -78,6 +78,9 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=2
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., WINDOW=A; ARGS="--event ID": print one)
 	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
+
+explore: $(VENV)/.ready ## write questions with hindsight, prices and forecasts as a page that opens from disk (WINDOW=A; ARGS="--origin synthetic")
+	@$(BIN)/python -m daybefore explore $(WINDOW:%=--window %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
 	@$(SHOW) daybefore compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)

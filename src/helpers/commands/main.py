@@ -43,6 +43,7 @@ COMMANDS = {
     "retry": ("as run, and ask again what timed out", "--agent my_agent --limit 20"),
     "compare": ("paired differences between agents or runs", "my_agent arima"),
     "view": ("look at runs, events and replies in a browser", ""),
+    "explore": ("look at questions, their hindsight graphs, prices and forecasts in a browser", "--origin synthetic"),
     "source": ("try one source by itself, from its page to its scores", "--source clemson"),
     "own": ("score and draw predictions of your own, from a folder of csv files", "my_folder"),
     "record": ("record local models on the events of data/arms.toml", "--arm qwen_zero_shot-A --minutes 30"),

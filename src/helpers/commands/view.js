@@ -1,4 +1,4 @@
-/* The page of `make view`. Everything that a model, a page or a question said becomes text (textContent), never markup. */
+/* The page of `make view`; page.js comes before it. */
 "use strict";
 const {runs, events, rows, pages} = daybefore;
 const [RUN, EVENT, SAMPLE, STATUS, SCORE, VALUE, REASON, SECONDS, USD, TOKENS, REPLY] = Array(11).keys();
@@ -7,52 +7,14 @@ const CLASSES = {"right": "right", "partly right": "partly", "wrong": "wrong", "
 const filters = document.querySelector("#filters").elements;
 const list = document.querySelector("#list"), life = document.querySelector("#life");
 
-/* ------------------------------------------------------------------------------------------------ building elements */
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes))
-    name === "onclick" || name === "ontoggle" ? (element[name] = value) : element.setAttribute(name, value);
-  element.append(...children.filter(child => child !== null && child !== undefined));
-  return element;
-}
+/* ------------------------------------------------------------------------------------------------ words of a row */
 const style = status => CLASSES[status] || "missing";
 const tag = status => make("span", {class: `tag ${style(status)}`}, status);
-const number = (value, digits = 2) => value === undefined || value === null ? "" : value.toFixed(digits);
-const hash = fields => "#" + new URLSearchParams(fields);
-const moment = text => text && text.replace(/T(\d\d:\d\d):00\+08:00$/, " $1 (UTC+8)");
 const shortName = run => [run.agent_id, run.run_id.split("-").at(-2), run.condition, run.origin].filter(Boolean).join(", ");
 const nameRun = run => runs.filter(other => shortName(other) === shortName(run)).length > 1
   ? `${shortName(run)} (${run.run_id.split("-").at(-1)})` : shortName(run);
 const repeat = sample => sample ? ` (answer ${sample + 1})` : "";  // of a run that asks each question several times
 const linkQuestion = row => hash({event: events[row[EVENT]].event_id, run: runs[row[RUN]].run_id, sample: row[SAMPLE]});
-const show = value => typeof value === "string" ? value : Array.isArray(value) ? value.join(", ") : JSON.stringify(value, null, 1);
-function describe(pairs) {
-  const given = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return make("dl", {}, ...given.flatMap(([name, value]) =>
-    [make("dt", {}, name), make("dd", {}, value instanceof Node ? value : show(value))]));
-}
-function fold(kind, said, body, isOpen = false) {
-  const details = make("details", isOpen ? {open: ""} : {}, make("summary", {}, make("span", {class: "kind"}, kind), said));
-  details.append(...[body].flat().filter(Boolean));
-  return details;
-}
-
-/* ------------------------------------------------------------------------- what is opened: compressed scripts from disk */
-const waiting = {}, opened = {};
-async function receive(name, data) {
-  const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
-  const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  waiting[name].resolve(JSON.parse(text));
-}
-function load(name) {
-  opened[name] ||= new Promise((resolve, reject) => {
-    waiting[name] = {resolve};
-    document.head.append(Object.assign(document.createElement("script"), {src: `${name}.js`, onerror: () =>
-      reject(new Error(`${name}.js is not there; make view writes it`))}));
-  });
-  return opened[name];
-}
-
 /* ------------------------------------------------------------------------------------------------------- lists */
 function countRuns() {
   const counts = runs.map(() => ({n: 0, seconds: 0, timed: 0, usd: 0, tokens: 0}));
@@ -270,9 +232,6 @@ function tellLife(told, question, row) {
     ...tellReply(question), ...tellScore(told, question).filter(Boolean), ...tellOthers(told, question),
     fold("event", "all that is known of it", describe(Object.entries(event).map(([name, value]) => [name, show(value)]))));
 }
-async function tell(box, work) {
-  try { await work(); } catch (error) { box.append(make("p", {class: "tag missing"}, error.message)); }
-}
 async function openLife(fields) {
   const place = events.findIndex(event => event.event_id === fields.get("event"));
   const row = rows.find(row => row[EVENT] === place && runs[row[RUN]].run_id === fields.get("run") && String(row[SAMPLE]) === fields.get("sample"));
@@ -304,9 +263,6 @@ async function route() {
   }
   document.documentElement.dataset.shown = location.hash || "#";
 }
-const dark = matchMedia("(prefers-color-scheme: dark)"), follow = () => document.documentElement.classList.toggle("dark", dark.matches);
-dark.onchange = follow;
-follow();
 document.querySelector("#total").textContent = `${runs.length} runs, ${events.length.toLocaleString("en")} events, ${rows.length.toLocaleString("en")} questions`;
 document.querySelector("#empty").hidden = rows.length > 0;
 for (const section of document.querySelectorAll("#list section")) section.hidden = rows.length === 0;

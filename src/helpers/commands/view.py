@@ -32,7 +32,7 @@ from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.store import hash_text, locate_output
 
 FOLDER = "data/runs/view"
-OWN = ("view.html", "view.css", "view.js")
+OWN = ("view.html", "view.css", "page.js", "view.js")
 RUN_COLUMNS = "run_id agent_id category framework model condition origin status cost_usd n_tokens".split()
 LISTED_EVENT = ("event_id", "window", "level", "kind", "domain", "prompt", "options", "value")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
@@ -144,13 +144,7 @@ def list_rows(lives, questions):
 
 def write_page(folder, lives, questions, secrets=()):
     """Write the page into a folder; returns its size in bytes. Files of an earlier page there are replaced."""
-    for name in ("questions", "pages"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        for old in (folder / name).glob("*.js"):
-            old.unlink()
-    texts = {name.replace("view.html", "index.html"): (files(__package__) / name).read_text("utf-8") for name in OWN}
-    texts |= {"table.js": read_library(), "table.css": read_bundle("dt_bundle.css")}
-    page_ids = set()
+    texts, page_ids = read_own(OWN), set()
     for life in spread_lives(lives, questions):
         page_ids.update(list_pages(life))
         name = name_file("questions", life["event"]["event_id"])
@@ -167,6 +161,26 @@ def write_page(folder, lives, questions, secrets=()):
     replies = lives.replies.dropna(subset="reply").set_index(KEY)["reply"].to_dict()
     texts["replies.js"] = pack("replies", [hide_secrets(replies.get(key, ""), secrets)[:N_SEARCHED] for key in keys])
     texts["rows.js"] = f"var daybefore = {json.dumps(listed, separators=(',', ':'), allow_nan=False)};\n"
+    return write_texts(folder, texts)
+
+
+def read_own(names):
+    """Return the texts of a page's own files, the first of them as index.html, and of the table library."""
+    texts = {name: (files(__package__) / name).read_text("utf-8") for name in names}
+    return {
+        "index.html": texts.pop(names[0]),
+        **texts,
+        "table.js": read_library(),
+        "table.css": read_bundle("dt_bundle.css"),
+    }
+
+
+def write_texts(folder, texts):
+    """Write a page's files into a folder; returns their size in bytes. Scripts of an earlier page there go."""
+    for name in ("questions", "pages"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for old in (folder / name).glob("*.js"):
+            old.unlink()
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return sum(len(text.encode()) for text in texts.values())

@@ -1,0 +1,139 @@
+"""`daybefore explore`: questions with their hindsight on a page that opens from disk (WorldReasoner Figure 8).
+
+Of each question: what is known of it, its events against the market's price, its causal graph, its evidence, and all
+forecasts. Without public files there are made-up questions, marked synthetic, and the replay's with graphs by rule;
+with them the authors' own, whose words stay in the folder that is written. The page is made as that of `view` is.
+"""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.boards.files import locate_public
+from helpers.calendar import write_windows
+from helpers.commands.lives import list_questions, read_lives, spread_lives, write_value
+from helpers.commands.main import build_parser
+from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
+from helpers.models.secrets import hide_secrets
+from helpers.store import locate_output, parse_json
+from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted, tell_question
+from helpers.worldreasoner.hindsight import build_hindsight
+
+FOLDER = "data/runs/explore"
+OWN = ("explore.html", "view.css", "page.js", "explore.js")
+PUBLIC = ("questions_with_event_cards.json", "market_prices.csv", "turning_points_authors.csv")
+N_REPLAY = 40
+"""Questions of the replay on the page, unless --limit says otherwise."""
+TOLD = ("value", "probability", "outcome", "score", "reason")
+
+
+def main(arguments=None):
+    """Read the command line; write the page, print one question (--question), or return all of them for --json."""
+    parser = build_parser("explore", __doc__.split("\n\n")[0])
+    parser.add_argument(
+        "--origin", action="append", choices=tuple(ORIGINS), help="only these; may be given several times"
+    )
+    parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
+    parser.add_argument(
+        "--limit", type=int, default=N_REPLAY, help=f"so many of the replay's questions (default {N_REPLAY})"
+    )
+    parser.add_argument("--question", help="print this question as JSON instead of writing the page")
+    parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
+    given = parser.parse_args(arguments)
+    try:
+        return explore(given)
+    except (ValueError, LookupError, OSError) as problem:
+        raise SystemExit(f"daybefore explore: {problem}") from None
+
+
+def explore(given):
+    """Do what the command line says; with `given.json` return the questions."""
+    dossiers = hide_secrets(list_dossiers(given.origin or tuple(ORIGINS), given.window, given.limit), list_keys())
+    if given.question:
+        dossiers = [one for one in dossiers if one["question_id"] == given.question]
+        if not dossiers:
+            raise LookupError(f"no question {given.question!r}; --json lists them")
+    if given.json:
+        return {"questions": dossiers}
+    if given.question:
+        print(json.dumps(dossiers[0], indent=1, ensure_ascii=False))
+        return None
+    folder = Path(given.folder) if given.folder else locate_output(f"{FOLDER}/index.html").parent
+    size = write_page(folder, dossiers)
+    print(f"{len(dossiers)} questions, {size / 1e6:.1f} MB; open in a browser:")
+    print((folder / "index.html").resolve().as_uri())
+    return None
+
+
+def list_dossiers(origins, window="A", limit=N_REPLAY):
+    """Return the dossiers of questions by origin; the authors' are left out where their files are not at hand."""
+    dossiers = tell_planted() if "synthetic" in origins else []
+    if "replay" in origins:
+        dossiers += list_replay(window, limit)
+    if "authors" in origins:
+        try:
+            cards, prices, turns = (locate_public(f"worldreasoner/{name}") for name in PUBLIC)
+        except FileNotFoundError:
+            if tuple(origins) == ("authors",):
+                raise
+            return dossiers
+        questions = json.loads(cards.read_text(encoding="utf-8"))
+        dossiers += tell_authors(questions, pd.read_csv(prices), pd.read_csv(turns))
+    return dossiers
+
+
+def list_replay(window, limit):
+    """Return the dossiers of a window's questions that have a graph by rule with an event; those most runs answered."""
+    lives = read_lives([window])
+    questions = list_questions(lives)
+    answers = lives.answers.set_index("event_id")["value"]
+    events = lives.events[lives.events["event_id"].isin(answers.dropna().index)].set_index("event_id", drop=False)
+    chosen, order = {}, questions["event_id"].value_counts(sort=False)
+    for event_id in sorted(set(order.index) & set(events.index), key=lambda name: (-order[name], name)):
+        if len(chosen) == limit:
+            break
+        event = events.loc[event_id].to_dict()
+        answer = write_value(parse_json(answers[event_id]), parse_json(event["options"]))
+        found = build_hindsight(event, answer)
+        if found and len(found[0]["nodes"]) > 1:
+            chosen[event_id] = (event, answer, *found)
+    told = spread_lives(lives, questions[questions["event_id"].isin(list(chosen))])
+    runs = {life["event"]["event_id"]: life["questions"] for life in told}
+    return [tell_replay(*parts, runs[event_id]) for event_id, parts in chosen.items()]
+
+
+def tell_replay(event, answer, graph, tests, questions):
+    """Return the dossier of one event of the replay; `questions` as of `lives.spread_lives`."""
+    about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
+    about |= {"answer": answer, "opens_at": event["as_of"], "resolves_at": event["resolves_at"], "explanation": None}
+    facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
+    about["facts"] = facts | {"series that may be causes": ", ".join(tests["cause"]) or "none of its domain"}
+    options = parse_json(event["options"])
+    return tell_question(about, graph, forecasts=[tell_forecast(one, options) for one in questions])
+
+
+def tell_forecast(question, options):
+    """Return a question's forecast by one run as the page shows it; the words of `value` are those of its options."""
+    prediction = question["prediction"]
+    told = {"agent": question["run_id"], "as_of": prediction.get("as_of"), "rationale": prediction.get("rationale")}
+    told |= {name: question.get(name, prediction.get(name)) for name in TOLD}
+    return told | {"value": write_value(told["value"], options)}
+
+
+def write_page(folder, dossiers):
+    """Write the page into a folder; returns its size in bytes. Files of an earlier page there are replaced."""
+    texts, listed = read_own(OWN), []
+    for one in dossiers:
+        name = name_file("questions", one["question_id"])
+        texts[f"{name}.js"] = pack(name, one)
+        counts = {"n_nodes": len(one["nodes"]), "n_edges": one["check"]["n_edges"], "n_prices": len(one["prices"])}
+        about = {key: one[key] for key in ("question_id", "title", "origin", "answer")}
+        listed.append(about | counts | {"n_forecasts": len(one["forecasts"]), "file": name})
+    rows = {"questions": listed, "origins": ORIGINS}
+    texts["rows.js"] = f"var daybefore = {json.dumps(rows, separators=(',', ':'), allow_nan=False)};\n"
+    return write_texts(folder, texts)
+
+
+if __name__ == "__main__":
+    main()

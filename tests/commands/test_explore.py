@@ -1,0 +1,103 @@
+"""The explorer: made-up questions say so, what is told adds up, text stays text, and the page in a browser."""
+
+import json
+
+import pandas as pd
+import pytest
+from browser import CHROMIUM, open_browser
+
+from helpers.commands import explore
+from helpers.commands.main import main as run_command
+from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>"
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return tell_planted(n_questions=1)
+
+
+@pytest.fixture(scope="module")
+def authors():
+    """A question in the form of the authors' file, its words ours and hostile."""
+    impact = {"direction": "positive", "magnitude": 0.8, "confidence": 0.5, "affects": "Yes - x", "reasoning": HOSTILE}
+    card = {"title": HOSTILE, "description": HOSTILE, "source_url": "https://a.test/", "status": "pending"}
+    cards = [
+        card | {"id": f"e{day}", "date": f"2026-01-0{day}", "impact": impact if day > 1 else None} for day in (1, 3, 4)
+    ]
+    row = {"id": "q", "title": HOSTILE, "outcome": "Yes", "in_benchmark_120": True, "events": cards}
+    days = pd.date_range("2026-01-01 12:00", periods=8, tz="UTC").astype(str)
+    prices = pd.DataFrame({"question_id": "q", "time_utc": days, "price": [0.3, 0.3, 0.31, 0.6, 0.6, 0.7, 0.7, 0.7]})
+    return tell_authors([row], prices, prices.head(1))
+
+
+def test_a_dossier_holds_what_the_measures_say(planted, authors):
+    told, [card] = planted[0], authors
+    assert told["origin"] == "synthetic" and ORIGINS["synthetic"].startswith("Made up")
+    assert told["pressure"][-1]["pressure"] == pytest.approx(sum(row["push"] for row in told["pressure"]), abs=1e-5)
+    kept = [edge for edge in told["edges"] if edge["is_kept"]]
+    assert len(kept) == told["check"]["n_edges"] and len(told["edges"]) == len(kept) + told["check"]["n_removed"]
+    assert {edge[end] for edge in kept for end in ("cause", "effect")} == set(told["layout"])
+    assert sum(node["is_key"] for node in told["nodes"]) == 5
+    honest, *_, copies = told["forecasts"]
+    assert all("matches" in event for event in honest["said"]) and len(copies["said"]) > len(honest["said"])
+    assert [move["agrees"] for move in card["moves"]] == [True] and card["leads"] == [[20457.5, "Yes"]]
+    assert card["pressure"][-1]["pressure"] == pytest.approx(0.8) and card["turns"] == [20454.5]
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+
+
+def test_questions_of_the_replay_have_their_forecasts(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    run_command(["explore", "--origin", "replay", "--limit", "1", "--json"])
+    [told] = json.loads(capsys.readouterr().out)["questions"]
+    assert told["origin"] == "replay" and len(told["forecasts"]) >= 7 and not told["prices"]
+    assert {"arima", "qwen_zero_shot"} <= {one["agent"].split("-")[0] for one in told["forecasts"]}
+    assert any(node["is_outcome"] and told["answer"] in node["title"] for node in told["nodes"])
+
+
+def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
+    with pytest.raises(SystemExit, match="daybefore explore: .*no question 'nothing'"):
+        explore.main(["--origin", "synthetic", "--question", "nothing"])
+    monkeypatch.setattr(explore, "locate_public", lambda name: (_ for _ in ()).throw(FileNotFoundError(f"no {name}")))
+    with pytest.raises(SystemExit, match="no worldreasoner/questions"):
+        explore.main(["--origin", "authors"])
+    assert {one["origin"] for one in explore.list_dossiers(("synthetic", "authors"))} == {"synthetic"}
+
+
+def test_the_page_holds_no_markup_of_a_question(planted, authors, tmp_path):
+    size = explore.write_page(tmp_path, [*planted, *authors])
+    assert size == sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
+    assert HOSTILE not in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here (apt-get install chromium)")
+def test_in_a_browser_from_disk(planted, authors, tmp_path):
+    explore.write_page(tmp_path, [*planted, *authors])
+    with open_browser(tmp_path / "chromium") as tab:
+        tab.open((tmp_path / "index.html").as_uri())
+        tab.wait("document.documentElement.dataset.ready")
+        assert tab.run("document.querySelector('#count').textContent") == "2 of 2 questions"
+        tab.run("filters.text.value = 'refunds'; filters.text.dispatchEvent(new Event('input', {bubbles: true}))")
+        assert tab.run("document.querySelector('#count').textContent") == "1 of 2 questions"
+        tab.run("document.querySelector('#questions td a').click()")
+        tab.wait("document.querySelector('#life .why')")
+        assert tab.run("document.querySelector('#life .why').textContent").startswith("synthetic: Made up")
+        n_dots = "document.querySelectorAll('#life svg')[0].querySelectorAll('circle').length"
+        assert tab.run(n_dots) == len(planted[0]["pressure"])
+        n_edges = "document.querySelectorAll('#life svg')[1].querySelectorAll('.edge').length"
+        assert tab.run(n_edges) == planted[0]["check"]["n_edges"]
+        n_rows = (
+            "[...document.querySelectorAll('#life h2')].at(-1).nextElementSibling.querySelectorAll('tbody > tr').length"
+        )
+        assert tab.run(n_rows) == len(planted[0]["nodes"])
+        tab.open((tmp_path / "index.html").as_uri() + "#question=q", width=390, scheme="dark")
+        tab.wait("document.querySelector('#life h1') && document.querySelector('#life svg .price')")
+        assert tab.run("document.querySelector('#life h1').textContent") == HOSTILE
+        tab.run("for (const part of document.querySelectorAll('#life details')) part.open = true")
+        assert tab.run("document.documentElement.scrollWidth <= 390")
+        assert tab.run("window.hacked") is None and not tab.run(
+            "document.querySelectorAll('main img, main script').length"
+        )
+        tab.run("location.hash = '#question=gone'")
+        tab.wait("document.querySelector('#life .tag')")

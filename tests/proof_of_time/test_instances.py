@@ -175,6 +175,11 @@ def test_the_papers_leak_is_caught_in_prompt_and_table(tmp_path):
     with pytest.raises(LeakError, match="line 3 holds the value"):
         build(tmp_path, ROWS.assign(score=[41.0, 53.7]))
     assert build(tmp_path, ROWS.assign(score=[41.0, 53.7]), is_series=True) == (1, 2)
+    both = {"items": {"A": "Bench 6", "B": "Bench 5"}, "asked": [["Bench 6", 6], ["Bench 5", 41.0]]}
+    told = RECORD | {"choices": {"A": "Bench 6", "B": "Bench 5, now at 41"}, "metadata": RECORD["metadata"] | both}
+    with pytest.raises(LeakError, match="the choice holds the value asked for of Bench 5: 41.0"):
+        check_instances([Instance(**told)], tmp_path)
+    check_instances([Instance(**told | {"choices": {"A": "Bench 6", "B": "Bench 5"}})], tmp_path)
     assert build(tmp_path, undated.assign(score=[53.7, 41.0]), dates=None) == (1, 2)
 
 

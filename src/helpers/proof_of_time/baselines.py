@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import measure_share, summarize_clustered
+from helpers.estimates.intervals import correct_holm, judge_test, measure_share, summarize_clustered
 from helpers.papers import get_constant
 from helpers.proof_of_time.builders import find_bucket, place_on_scale
 from helpers.proof_of_time.evidence import read_evidence
@@ -74,16 +74,19 @@ def answer_instance(instance, panel, method):
     if instance.task == "person_article":
         return pick_record(instance, series[""], matrix, method)
     figures = {letter: forecast_figure(values, matrix, metadata, method) for letter, values in series.items()}
+    return answer_figures(instance, figures)
+
+
+def answer_figures(instance, figures):
+    """Return the answer to an instance's question that forecasts of its items (letter -> value) lead to."""
     if instance.task == "full_order":
         return sorted(figures, key=figures.get, reverse=True)
     if "" not in figures:
         return max(figures, key=figures.get)
     is_closed = instance.task == "frontier_bucket"
-    edges = (
-        get_constant("proof_of_time", "sota_buckets")
-        if is_closed
-        else get_constant("proof_of_time", "citation_buckets")
-    )
+    edges = get_constant("proof_of_time", "citation_buckets")
+    if is_closed:
+        edges = get_constant("proof_of_time", "sota_buckets")
     value = np.clip(figures[""], edges[0], edges[-1] if is_closed else None)
     return chr(65 + find_bucket(value, edges, is_closed=is_closed))
 
@@ -181,3 +184,23 @@ def tabulate_accuracy(scored, by=("task", "solver")):
     return table.assign(low=table["low"].clip(0, 1), high=table["high"].clip(0, 1)).astype(
         {"n": int, "n_clusters": int}
     )
+
+
+def compare_with_floor(scored, floor="majority"):
+    """Return by task and solver how far it lies above a floor on the same instances, in pairs, by source.
+
+    Columns task, solver, difference, low, high, n, n_clusters, p (Holm over the table), verdict ("holds": above). Blank
+    and "cannot tell" below ten sources.
+    """
+    wide = scored.pivot(index="id", columns="solver", values="is_right").astype(float)
+    about = scored.drop_duplicates("id").set_index("id").reindex(wide.index)
+    rows = []
+    for task, ids in about.groupby("task", sort=False).groups.items():
+        part = wide.loc[ids].drop(columns=["random", floor], errors="ignore").dropna(axis=1, how="all")
+        above = summarize_clustered(part.sub(wide.loc[ids, floor], axis=0), about.loc[ids, "source"])
+        rows.append(above.rename_axis("solver").reset_index().assign(task=task))
+    table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
+    table = table.assign(p=correct_holm(table["p"]))
+    verdicts = [judge_test(*pair) for pair in zip(table["difference"], table["p"], strict=True)]
+    columns = ["task", "solver", "difference", "low", "high", "n", "n_clusters", "p"]
+    return table[columns].assign(verdict=verdicts)

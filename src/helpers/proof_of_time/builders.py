@@ -248,7 +248,7 @@ def find_field(fields):
     >>> find_field(["syntax", "speech", "syntax"]), find_field(["syntax", "speech"]), find_field([])
     ('syntax', None, None)
     """
-    names, counts = np.unique([field for field in fields if field], return_counts=True)
+    names, counts = np.unique([field for field in fields if isinstance(field, str)], return_counts=True)
     if not len(names) or not has_top(counts):
         return None
     return str(names[counts.argmax()])

@@ -128,10 +128,16 @@ def check_values(table, places, path, instance):
 
 
 def check_prompt(instance):
-    """Raise LeakError for a prompt that holds a value asked for."""
+    """Raise LeakError for a prompt, or a choice, that holds the value asked for; a number in an item's name is none."""
+    items = instance.metadata.get("items", {})
+    choices = {item: instance.choices.get(letter, "") for letter, item in items.items()}
+    prompt = instance.prompt
+    for item in items.values():
+        prompt = prompt.replace(item, "")
     for item, value in instance.metadata.get("asked", ()):
-        if tells(instance.prompt, value):
-            raise LeakError(f"{instance.id}: the prompt holds the value asked for of {item}: {value}")
+        for where, text in (("prompt", prompt), ("choice", choices.get(item, "").replace(item, ""))):
+            if tells(text, value):
+                raise LeakError(f"{instance.id}: the {where} holds the value asked for of {item}: {value}")
 
 
 def tells(text, value):

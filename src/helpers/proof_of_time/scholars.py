@@ -1,0 +1,189 @@
+"""Instances of the paper's own kind from public lists of papers: citations, awards, people (3.3, A.2 to A.5).
+
+There is no pool of 2025 in these lists, so the cutoff is T0, a year before the paper's. Citations were counted once, on
+a day after it: what is asked and the evidence both come from that snapshot, a split of its own (`counts_as_of_t1`). A
+paper is dated by the last day of its year. People are told apart by name alone; their fields are named by a program.
+"""
+
+import ast
+import tomllib
+
+import numpy as np
+import pandas as pd
+
+from helpers.proof_of_time.builders import (
+    Pool,
+    build_articles,
+    build_buckets,
+    build_fields,
+    build_most,
+    build_order,
+    build_tiers,
+    drop_tellers,
+    find_field,
+    has_top,
+)
+from helpers.proof_of_time.evidence import write_evidence
+from helpers.store import ROOT, hash_text
+
+T0 = "2024-01-01"
+"""The cutoff: the lists end in 2024, so that the paper's own, January 2025, leaves nothing to ask."""
+
+MIN_PAPERS = 10
+"""A person has at least so many papers before the cutoff."""
+N_ABSTRACT = 300
+"""Characters of a candidate's abstract that are shown."""
+
+
+def clean_abstract(text):
+    """Return an abstract as text: some stand in the list as the markup they came in.
+
+    >>> clean_abstract("{'url': 'https://x', '#text': 'We study rain.'}"), clean_abstract(float("nan"))
+    ('We study rain.', '')
+    """
+    if not isinstance(text, str):
+        return ""
+    if text.startswith("{'"):
+        try:
+            text = str(ast.literal_eval(text).get("#text", ""))
+        except (ValueError, SyntaxError):
+            pass
+    return " ".join(text.split())
+
+
+def load_accepted(accepted, awards, fields):
+    """Return EMNLP's papers: item (title), year, published_at, authors (a list), abstract, tier, field, text.
+
+    `accepted` and `awards` are the public lists; an award makes a main paper Outstanding or Best by the same title in
+    the same year; a paper with an award of no tier is left out (its tier is None), and so is a title that occurs twice.
+    """
+    papers = accepted.drop_duplicates("title", keep=False).reset_index(drop=True)
+    won = awards[awards["conference"].str.startswith("EMNLP")]
+    key = won["conference"].str[-4:] + " " + won["title"].str.casefold()
+    prize = dict(zip(key, won["award_tier"].str.capitalize().fillna("untiered"), strict=True))
+    keys = papers["year"].astype(str) + " " + papers["title"].str.casefold()
+    tiers = keys.map(prize).fillna(papers["tier"].str.capitalize())
+    abstracts = papers["abstract"].map(clean_abstract)
+    out = pd.DataFrame(
+        {
+            "item": papers["title"],
+            "year": papers["year"],
+            "published_at": papers["year"].astype(str) + "-12-31",
+            "authors": papers["authors"].fillna("").str.split(", "),
+            "abstract": abstracts,
+            "tier": tiers.where(tiers != "untiered", None),
+            "text": papers["title"] + "\n" + abstracts,
+        }
+    )
+    return out.assign(field=[name_field(text, fields) for text in out["text"]])
+
+
+def load_fields(path=ROOT / "data/nlp_fields.toml"):
+    """Return the taxonomy: field -> the word beginnings by which it is told."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def name_field(text, fields):
+    """Return the field whose words a text has most of, None for a tie or none.
+
+    >>> name_field("Translating parsed text", {"mt": ["translat"], "syntax": ["pars", "syntac"], "speech": ["speech"]})
+    >>> name_field("Translating translated text", {"mt": ["translat"], "syntax": ["pars", "syntac"]})
+    'mt'
+    """
+    text = text.casefold()
+    counts = [sum(text.count(word) for word in words) for words in fields.values()]
+    return list(fields)[int(np.argmax(counts))] if max(counts) and has_top(counts) else None
+
+
+def write_papers(papers, name, folder, **late):
+    """Write papers as an evidence file; returns its entry of a manifest."""
+    columns = {"item": "title", "published_at": "published_date"}
+    shown = papers.assign(authors=papers["authors"].map("; ".join)).rename(columns=columns)
+    kept = ["published_date", "title", "authors", *(c for c in ("tier", "citations", "abstract") if c in shown)]
+    as_of = papers["published_at"].max()
+    return write_evidence(folder, name, shown[kept], as_of=as_of, dates="published_date", **late)
+
+
+def tidy_counts(counts):
+    """Return the public list of citation counts as items: item (title), published_at, authors, value, group (track).
+
+    Titles that occur twice are left out.
+    """
+    table = counts.drop_duplicates("title", keep=False)
+    table = table.assign(
+        item=table["title"],
+        published_at=table["year"].astype(str) + "-12-31",
+        authors=table["authors"].fillna("").str.split("; "),
+        value=table["citations"].astype(float),
+        group=table["track"],
+    )
+    shown = table["authors"].map(lambda names: ", ".join(names[:6]))
+    return table.assign(text=table["title"] + " (" + shown + ")").reset_index(drop=True)
+
+
+def build_citations(table, rng, folder, n):
+    """Return (instances, sets rejected as tied): which of four NAACL 2024 papers is cited most, their order, the range.
+
+    `table` is that of `tidy_counts`. Candidates share venue, year and track. Evidence: the list's papers before T0,
+    with their counts of the same later day.
+    """
+    (day,) = table["counted_by"].unique()
+    is_before = table["published_at"] < T0
+    file = write_papers(table[is_before], "papers_cited.csv", folder, late={"citations": day})
+    words = {"name": "Papers of NAACL 2024", "one": "paper", "measure": "number of citations", "span": f"by {day}"}
+    words["criteria"] = f"A public list of citation counts of {day}."
+    pool = Pool("naacl_2024", T0, [file], words, {}, "counts_as_of_t1")
+    later = drop_tellers(table[~is_before])
+    most, n_tied = build_most(pool, later, rng, n)
+    orders, n_more = build_order(pool, later, rng, n)
+    return most + orders + build_buckets(pool, later, rng, n), n_tied + n_more
+
+
+def build_awards(papers, rng, folder, n_each):
+    """Return instances of a paper's tier: EMNLP 2024 after the cutoff, and for contrast 2021 to 2023 before it.
+
+    Evidence: the papers before T0 with their tiers; those that are asked about are taken out of it (3.3).
+    """
+    known = papers[papers["tier"].notna()]
+    words = {"name": "EMNLP", "one": "paper", "criteria": "The conference's proceedings and list of awards."}
+    out = []
+    for task, part in known.groupby(np.where(known["published_at"] < T0, "tier_pre", "tier_post"), sort=False):
+        source = "emnlp_2024" if task == "tier_post" else "emnlp_2021_2023"
+        made = build_tiers(Pool(source, T0, [], words), part, rng, n_each, task)
+        asked = {one.metadata["items"][""] for one in made}
+        kept = known[(known["published_at"] < T0) & ~known["item"].isin(asked)]
+        file = write_papers(kept, f"papers_{task}.csv", folder)
+        out += [one._replace(manifest=[file]) for one in made]
+    return out
+
+
+def build_people(papers, fields, rng, folder, n):
+    """Return (instances about people: their article, their field, the field of their papers; people rejected as tied).
+
+    People have MIN_PAPERS papers before T0 and publish in 2024. Each is what an instance shares its luck with.
+    """
+    by_person = papers.explode("authors").rename(columns={"authors": "person"})
+    is_before = by_person["published_at"] < T0
+    n_before = by_person[is_before].groupby("person").size()
+    later = by_person[~is_before & by_person["person"].isin(n_before.index[n_before >= MIN_PAPERS])]
+    names = sorted(name for name in later["person"].unique() if name)
+    file = write_papers(papers[papers["published_at"] < T0], "papers_people.csv", folder)
+    words = {"name": "Papers at EMNLP", "one": "author", "span": "2024", "criteria": "The papers of EMNLP 2024."}
+    new = papers[papers["published_at"] >= T0].reset_index(drop=True)
+    records = pd.DataFrame({"record": new["item"], "owners": new["authors"].map(set), "group": new["field"].fillna("")})
+    records["text"] = new["item"] + ": " + new["abstract"].str[:N_ABSTRACT]
+    persons = pd.DataFrame({"item": names, "text": names})
+    persons["field"] = [find_field(later.loc[later["person"] == name, "field"]) for name in names]
+    pool = Pool("people", T0, [file], words)
+    articles, n_tied = build_articles(pool, persons, records, rng, n)
+    made = articles + build_fields(pool._replace(words=words | {"span": "in 2024"}), persons, list(fields), rng, n)
+    sets = persons.assign(text=["\n".join(later.loc[later["person"] == name, "item"]) for name in names])
+    sets = sets[sets["text"].str.count("\n") >= 2]
+    made += build_fields(pool, sets, list(fields), rng, n, "field_focus")
+    return [share_luck(one) for one in made], n_tied
+
+
+def share_luck(instance):
+    """Return an instance about a person whose source is that person, by a digest of the name."""
+    source = f"person_{hash_text(instance.metadata['items'][''], 8)}"
+    return instance._replace(metadata=instance.metadata | {"source": source})

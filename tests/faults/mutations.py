@@ -103,8 +103,12 @@ def is_tolerance(node):
 
 
 def choose_changes(seed=SEED):
-    """Return [(file, line, start, end, new, tests)], seeded, as many of each place as PLACES says, and first none."""
-    chosen = [(file, 0, 0, 0, "", tests) for file, _, _, tests in PLACES]
+    """Return [(file, line, start, end, new, tests)], seeded, as many of each place as PLACES says, and first none.
+
+    Where none is made, the files that the same tests are for stand together.
+    """
+    files = {tests: [file for file, _, _, its in PLACES if its == tests] for _, _, _, tests in PLACES}
+    chosen = [(" ".join(names), 0, 0, 0, "", tests) for tests, names in files.items()]
     for file, n, functions, tests in PLACES:
         changes = list_changes((ROOT / "src/helpers" / file).read_text(encoding="utf-8"), functions)
         rng = random.Random(f"{seed} {file}")
@@ -118,24 +122,26 @@ def try_change(change):
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         kit = Path(folder)
-        for room in ("src", "tests", "data", ".ci"):
-            shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
+        for room in ("src", "tests", "data", ".ci"):  # with what is compiled: only the changed file is compiled anew
+            shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("*.sqlite*"))
         shutil.copy2(ROOT / "pyproject.toml", kit)
-        path = kit / "src/helpers" / file
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text[:start] + new + text[end:], encoding="utf-8")
-        killed_by = run_tests(kit, file, tests)
-    old = text[start:end]
+        old = ""
+        if line:
+            path = kit / "src/helpers" / file
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text[:start] + new + text[end:], encoding="utf-8")
+            old = text[start:end]
+        killed_by = run_tests(kit, file.split(), tests)
     told = f"{old} -> {new}" if len(old) < 60 else f"... -> {new}"
     return file, line, " ".join(told.split()), killed_by, round(time.monotonic() - begun)
 
 
-def run_tests(kit, file, tests):
+def run_tests(kit, files, tests):
     """Run a room's tests in a copy; returns the first that fails, "the time limit" or, where all pass, None."""
     paths, _, words = tests.partition(" -k ")
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-    command += [f"src/helpers/{file}", *paths.split()]
-    command += ["-k", " or ".join([*words.split("|"), Path(file).stem])] * bool(words)
+    command += [*(f"src/helpers/{file}" for file in files), *paths.split()]
+    command += ["-k", " or ".join([*words.split("|"), *(Path(file).stem for file in files)])] * bool(words)
     environment = os.environ | {"PYTHONPATH": str(kit / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         pipes = {"capture_output": True, "text": True, "timeout": LIMIT_S, "check": False}

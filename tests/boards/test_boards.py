@@ -298,6 +298,17 @@ def test_the_fall_and_the_bar_are_judged_by_their_intervals():
     assert [row["verdict"] for row in boards_findings.judge_base(leads)] == ["disagrees", "agrees"]
 
 
+def test_what_a_family_does_not_leave_cannot_be_told():
+    ps = {"a": 0.001, "b": 0.03, "c": 0.04, "d": 0.9}
+    rows = [boards_findings.state_finding(name, 1, "it", (-2.0, 0, 0, 7), "7 weeks", p=p) for name, p in ps.items()]
+    found = boards_findings.correct_family(pd.DataFrame(rows)).set_index("id")
+    assert found["verdict"].tolist() == ["disagrees"] + ["cannot tell"] * 3
+    assert found["p_holm"].tolist() == pytest.approx([0.004, 0.09, 0.09, 0.9])
+    assert found.loc["fx_public_a", "note"] == "public board: disagrees; 7 weeks"
+    assert found.loc["fx_public_b", "note"] == "public board: cannot tell after Holm, disagrees alone; 7 weeks"
+    assert found.loc["fx_public_d", "note"] == "public board: cannot tell; 7 weeks"
+
+
 def test_each_verdict_is_reached_where_it_is_planted():
     """Weeks of a planted mean: beyond the nominal share no wrong verdict, and the right one where it is large."""
     rng = np.random.default_rng(7)

@@ -181,12 +181,30 @@ def judge_people(boards):
 def judge_boards(table, boards):
     """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note.
 
-    A verdict is of its statement alone; p_holm takes all statements as one family.
+    All statements are one family: verdicts are by p_holm.
     """
     rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    table.insert(COLUMNS.index("verdict"), "p_holm", correct_holm(table["p"]))
-    return table
+    return correct_family(pd.DataFrame(rows, columns=COLUMNS))
+
+
+def correct_family(findings):
+    """Return findings with p_holm over all of them; what it does not leave cannot be told, and the note says so.
+
+    >>> ps = {"a": 0.01, "b": 0.03, "c": 0.04}
+    >>> rows = [state_finding(name, 1, "it falls", (2.0, 0.0, 0.0, 7), "7 weeks", p=p) for name, p in ps.items()]
+    >>> correct_family(pd.DataFrame(rows))["verdict"].tolist()
+    ['agrees', 'cannot tell', 'cannot tell']
+    """
+    p_holm = correct_holm(findings["p"])
+    is_lost = findings["verdict"].ne("cannot tell") & ~p_holm.lt(0.05)
+    told = [
+        note.replace(f"public board: {alone};", f"public board: cannot tell after Holm, {alone} alone;")
+        for note, alone in zip(findings["note"], findings["verdict"], strict=True)
+    ]
+    judged = findings.assign(verdict=findings["verdict"].mask(is_lost, "cannot tell"))
+    judged["note"] = judged["note"].mask(is_lost, pd.Series(told, findings.index))
+    judged.insert(judged.columns.get_loc("verdict"), "p_holm", p_holm)
+    return judged
 
 
 def draw_findings(findings, ax):
@@ -205,7 +223,8 @@ def draw_findings(findings, ax):
     for place, why in zip(absent.index, absent["note"].str.split("; ").str[1], strict=True):
         ax.annotate(f"no value: {why}", (0, place), (20, 0), textcoords="offset points", va="center", fontsize=8)
     ax.set_yticks(drawn.index, drawn["finding"].astype(str) + ": " + drawn["statement"], fontsize=8)
-    ax.set(xlabel="points; the black tick is what the finding must exceed", title="Findings 1 to 5 on public boards")
+    words = "points (the ratio: logarithms), 95%\nblack tick: what the finding must exceed; colours after Holm"
+    ax.set(xlabel=words, title="Findings 1 to 5 on public boards")
     for verdict, colour in TINTS.items():
         ax.plot([], [], color=colour, marker="o", label=verdict)
     handles, labels = ax.get_legend_handles_labels()

@@ -306,10 +306,14 @@ def draw_past(table, effects, axes):
     left = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
     ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
     draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
-    axes[0].set(title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing")
+    axes[0].set(
+        title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing, 95% by cluster"
+    )
     axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=3, fontsize=8)
     lines = effects.assign(
         line=effects["line"] + ", n = " + effects["n"].astype(int).astype(str), is_few=effects["p"].isna()
     )
     draw_points(lines, axes[1], label="line", value="difference", low="low", high="high", is_thin="is_few")
-    axes[1].set(title="What the order of options tells, and the news adds", xlabel="difference, by question")
+    is_order = lines["line"].str.startswith("first in the file").all()
+    title = "What the order of options tells" + ("" if is_order else ", and the news adds")
+    axes[1].set(title=title, xlabel="share or score less what is expected, 95% by cluster")

@@ -5,6 +5,7 @@ same rule that answers it from the published value answers a baseline's drawn fu
 multiple choice, quantity and timeframe: the last asks for the month of a window in which a series is highest.
 """
 
+import bisect
 import tomllib
 from functools import lru_cache
 
@@ -30,6 +31,7 @@ N_HISTORY = 26
 """Published values that a series must have before it is asked about."""
 N_SPREAD = 7
 """Values before a number's own whose standard deviation is its spread, as for the other windows' weekly sources."""
+YEAR = pd.Timedelta(days=366)
 SEED = 20230104
 
 
@@ -77,9 +79,18 @@ def list_dates(source, last_date, end):
     >>> [date for date, _ in list_dates(source, "2024-01-01", pd.Timestamp("2024-06-01", tz="UTC"))]
     ['2024-02-01', '2024-03-01', '2024-04-01']
     """
-    dates = pd.Series(step_dates(source.update_frequency, last_date, str(end.date())), dtype=str)
-    moments = compute_published_at(source.publication, dates) if len(dates) else []
-    return [(date, moment) for date, moment in zip(dates, moments, strict=True) if moment <= end]
+    dates, moments = schedule_dates(source.id)
+    ahead = range(bisect.bisect_right(dates, last_date), moments.searchsorted(end, side="right"))
+    return [(dates[at], moments[at]) for at in ahead]
+
+
+@lru_cache(maxsize=64)
+def schedule_dates(source_id):
+    """Return (dates, moments of publication) of a source's values, to a year beyond the last window's days."""
+    source = load_series()[source_id]
+    first = read_series(source_id, next(iter(source.variables)))[0].index[0]
+    dates = (first, *step_dates(source.update_frequency, first, str(pd.Timestamp(WINDOWS["L"][1]) + YEAR)[:10]))
+    return dates, pd.DatetimeIndex(compute_published_at(source.publication, pd.Series(dates, dtype=str)))
 
 
 @lru_cache(maxsize=4096)
@@ -136,14 +147,15 @@ def pose_question(source, template, start, deck, rng):
         raise Unanswerable("the series has too little history by then")
     least = MIN_PEAK_DAYS if template["ask"] == "peak" else MIN_DAYS
     end = opens_at + pd.Timedelta(days=int(rng.integers(least, MAX_DAYS + 1)))
+    if end > read_series(source.id, template["variable"])[1][-1]:
+        raise Unanswerable("the series ends before it would be resolved")
     ahead = [(date, moment) for date, moment in list_dates(source, series.index[-1], end) if date >= start]
     if not ahead or ahead[-1][1] < opens_at + pd.Timedelta(days=MIN_DAYS):
         raise Unanswerable("no value is due 30 to 180 days ahead")
-    if end > read_series(source.id, template["variable"])[1][-1]:
-        raise Unanswerable("the series ends before it would be resolved")
     variables = {"ask": template["ask"], "variable": template["variable"], "hour": None, "date": ahead[-1][0]}
     wanted = source.entities.get("only")
-    alive = [name for name in series if series[name].iloc[-N_HISTORY:].notna().all() and name in (wanted or series)]
+    is_alive = series.iloc[-N_HISTORY:].notna().all()
+    alive = [name for name in series if is_alive[name] and name in (wanted or series)]
     worded = word_question(template, source, variables, series, alive, ahead, deck)
     about = describe_question(source, template, worded, opens_at, ahead[-1][1])
     return worded | about | assign_own_level(worded, series)

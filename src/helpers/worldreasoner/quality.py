@@ -12,7 +12,7 @@ import pandas as pd
 from helpers.agents.paths import forecast_from_paths
 from helpers.calendar import find_dates
 from helpers.papers import get_constant
-from helpers.questions.horizons import answer_questions, load_series, pose_questions
+from helpers.questions.horizons import SEED, answer_questions, load_series, pose_questions
 from helpers.store import parse_json
 from helpers.worldreasoner.conditions import place_moments
 from helpers.worldreasoner.scores import name_type
@@ -28,12 +28,12 @@ MAX_WORDS = get_constant("worldreasoner", "quality_max_words")
 TOLERANCE = get_constant("worldreasoner", "quantity_tolerance")
 
 
-def build_window():
+def build_window(seed=SEED):
     """Return window L: (events, answers) that pass the gate, each at its midpoint, (rated, dropped) all that was posed.
 
     `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed or has none.
     """
-    posed, dropped = pose_questions()
+    posed, dropped = pose_questions(seed=seed)
     answers, events = answer_questions(posed), place_moments(posed)
     silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(reason="the series has a gap where it asks")
     events = events[~events["event_id"].isin(silent["event_id"])]

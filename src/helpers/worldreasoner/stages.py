@@ -1,0 +1,124 @@
+"""How forecasts change over a question's life: agents asked Early, Mid, Late and Near, scored and compared in pairs.
+
+WorldReasoner 5.3. Intervals and tests are by what questions share their luck with (their series).
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.arms import HORIZONS, choose_horizon
+from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.pairs import compare_pairs
+from helpers.store import dump_json, parse_json
+from helpers.worldreasoner.scores import METRICS, score_table
+
+
+def ask_stages(events, agents, horizons=HORIZONS):
+    """Return the predictions of agents that need no world, asked at each horizon: a row a run, question.
+
+    Columns run_id ("agent at horizon"), agent_id, horizon, event_id, sample, as_of and those of a prediction, values
+    and distributions as JSON. `agents` are as `runs.run_agents` takes them.
+    """
+    rows = []
+    for horizon in horizons:
+        asked = choose_horizon(events, horizon).to_dict("records")
+        for name, agent in agents.items():
+            about = {"run_id": f"{name} at {horizon}", "agent_id": name, "horizon": horizon, "sample": 0}
+            for event in asked:
+                said = agent["forecast"](event, None)["prediction"]
+                cells = {key: dump_json(said.get(key)) for key in ("value", "distribution")}
+                rows.append(about | {"event_id": event["event_id"], "as_of": event["as_of"]} | said | cells)
+    return pd.DataFrame(rows)
+
+
+def score_stages(predictions, answers, events):
+    """Return the scores (`scores.score_table`) of predictions at a horizon, with it, and each question's cluster.
+
+    Columns run_id, event_id, agent_id, horizon, type, the metrics, cluster.
+    """
+    horizons = predictions.drop_duplicates("run_id").set_index("run_id")["horizon"]
+    table = score_table(predictions, answers, events)
+    clusters = find_clusters(events)[0]
+    return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
+
+
+def take_clusters(scores):
+    """Return each question's cluster, by event_id."""
+    return scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
+
+
+def summarize_stages(scores, metrics=METRICS, by=("agent_id", "horizon")):
+    """Return means by agent, horizon and metric: the columns of `by`, metric, mean, low, high, n, n_clusters.
+
+    Horizons stand in their order. Intervals are 95% by cluster, none below ten of them.
+    """
+    parts = []
+    for metric in [name for name in metrics if scores[name].notna().any()]:
+        wide = scores.astype({metric: float}).pivot_table(metric, "event_id", list(by), aggfunc="mean", sort=False)
+        found = summarize_clustered(wide, take_clusters(scores)).rename_axis(list(by)).reset_index()
+        parts.append(found.assign(metric=metric)[[*by, "metric", "mean", "low", "high", "n", "n_clusters"]])
+    table = pd.concat(parts, ignore_index=True)
+    places = {name: place for place, name in enumerate(HORIZONS)}
+    order = table["horizon"].map(places) if "horizon" in by else pd.Series(0, table.index)
+    return table.assign(order=order).sort_values(["metric", by[0], "order"], ignore_index=True).drop(columns="order")
+
+
+def compare_stages(scores, metric="accuracy", first="Early", last="Near"):
+    """Return by agent what the last horizon has over the first, on the questions asked at both (`pairs.compare_pairs`).
+
+    Columns agent_id, n, n_clusters, difference, low, high, p, p_holm (over the agents), seen (the smallest difference
+    that could have been seen). An agent whose forecasts are the same at both has difference 0 and no p.
+    """
+    wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
+    agents = [name for name in scores["agent_id"].unique() if {first, last} <= set(wide[name].columns)]
+    wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
+    pairs = [(f"{name} at {last}", [f"{name} at {first}"]) for name in agents]
+    table = compare_pairs(wide, take_clusters(scores), pairs)
+    table.insert(0, "agent_id", table["agent_a"].str.removesuffix(f" at {last}"))
+    return table[["agent_id", "n", "n_clusters", "difference", "low", "high", "p", "p_holm", "seen"]]
+
+
+def measure_lead(scores, reference, metric="brier"):
+    """Return by agent and horizon how far its mean lies below the reference's on the same questions: its skill.
+
+    For scores of which less is better. Columns agent_id, horizon, reference (its mean), difference (above 0: better
+    than it), skill (the difference over the reference's mean), low, high, p, p_holm (over all rows), seen, n,
+    n_clusters. Raises LookupError when the reference was not asked.
+    """
+    if reference not in set(scores["agent_id"]):
+        raise LookupError(f"no scores of {reference!r}; there are {', '.join(sorted(scores['agent_id'].unique()))}")
+    known, parts = scores[scores[metric].notna()].astype({metric: float}), []
+    for horizon, part in known.groupby("horizon"):
+        wide = part.pivot_table(metric, "event_id", "agent_id", aggfunc="mean")
+        others = [name for name in wide if name != reference]
+        if reference in wide and others:
+            found = compare_pairs(wide, take_clusters(scores), [(reference, others)])
+            shared = [wide.loc[wide[name].notna(), reference].mean() for name in found["agent_b"]]
+            parts.append(found.assign(horizon=horizon, reference=shared))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id"})
+    table["skill"] = table["difference"] / table["reference"]
+    table["p_holm"] = correct_holm(table["p"])
+    table["order"] = table["horizon"].map({name: place for place, name in enumerate(HORIZONS)})
+    columns = "agent_id horizon reference difference skill low high p p_holm seen n n_clusters"
+    return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]
+
+
+def span_horizons(events):
+    """Return the days from a question's opening to its resolution, and to each horizon's moment: a row a question."""
+    first = pd.to_datetime(events["opens_at"], utc=True)
+    table = pd.DataFrame({"event_id": events["event_id"]})
+    table["days"] = (pd.to_datetime(events["resolves_at"], utc=True) - first) / pd.Timedelta(days=1)
+    for name in HORIZONS:
+        moments = [(parse_json(cell) or {}).get("moments", {}).get(name) for cell in events["metadata"]]
+        table[name] = (pd.to_datetime(pd.Series(moments, events.index), utc=True) - first) / pd.Timedelta(days=1)
+    return table
+
+
+def group_days(days, cuts=(30, 90)):
+    """Return the paper's groups of horizons in days: at most 30, 31 to 90, more (Table 5).
+
+    >>> group_days([30, 31, 90, 91])
+    ['30 or less', '31 to 90', '31 to 90', 'more than 90']
+    """
+    names = [f"{cuts[0]} or less", f"{cuts[0] + 1} to {cuts[1]}", f"more than {cuts[1]}"]
+    return [names[place] for place in np.searchsorted(cuts, np.ceil(days), side="left")]

@@ -1,0 +1,74 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.agents.paths import load_path_agents
+from helpers.store import dump_json, read_table
+from helpers.worldreasoner import stages
+
+EVENTS = pd.DataFrame(
+    {
+        "event_id": [f"q{n:02}" for n in range(48)],
+        "cluster_id": [f"series {n % 12}" for n in range(48)],
+        "source_id": "x",
+        "kind": "single",
+        "options": '{"A":"Yes","B":"No"}',
+        "opens_at": "2024-01-01T00:00:00+08:00",
+        "resolves_at": "2024-04-10T00:00:00+08:00",
+        "metadata": dump_json(
+            {"moments": {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(stages.HORIZONS, 1)}}
+        ),
+    }
+)
+ANSWERS = EVENTS[["event_id"]].assign(value=[f'"{"AB"[n % 2]}"' for n in range(48)])
+
+
+def learn(event, world):
+    """Know the answer of more questions the later it is asked: a quarter of them in January, all in April."""
+    n, month = int(event["event_id"][1:]), int(event["as_of"][6])
+    right = "AB"[n % 2] if n % 4 < month else "BA"[n % 2]
+    return {
+        "prediction": {"value": right, "distribution": {right: 0.8, "BA"["AB".index(right)]: 0.2}, "probability": 0.8}
+    }
+
+
+def stay(event, world):
+    return {"prediction": {"value": "A", "distribution": {"A": 0.5, "B": 0.5}, "probability": 0.5}}
+
+
+@pytest.fixture(scope="module")
+def scores():
+    agents = {"learns": {"forecast": learn}, "stays": {"forecast": stay}}
+    return stages.score_stages(stages.ask_stages(EVENTS, agents), ANSWERS, EVENTS)
+
+
+def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
+    means = stages.summarize_stages(scores).query("metric == 'accuracy'").set_index(["agent_id", "horizon"])["mean"]
+    assert means["learns"].tolist() == [0.25, 0.5, 0.75, 1.0] and set(means["stays"]) == {0.5}
+    found = stages.compare_stages(scores).set_index("agent_id")
+    assert found.loc["learns", ["difference", "n", "n_clusters"]].tolist() == [0.75, 48, 12]
+    assert found.loc["learns", "low"] > 0.4 and found.loc["learns", "p_holm"] < 0.01
+    assert found.loc["stays", "difference"] == 0 and not found.loc["stays", "p"] < 0.05
+
+
+def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
+    lead = stages.measure_lead(scores, "stays").set_index("horizon")
+    assert np.allclose(lead["reference"], 0.25)
+    brier = pd.Series({"Early": 0.25, "Mid": 0.5, "Late": 0.75, "Near": 1.0}).map(lambda p: p * 0.04 + (1 - p) * 0.64)
+    assert np.allclose(lead["difference"], 0.25 - brier) and np.allclose(lead["skill"], 1 - brier / 0.25)
+    assert lead.loc["Early", "high"] < 0 < lead.loc["Near", "difference"]
+    with pytest.raises(LookupError, match="no scores of 'market'"):
+        stages.measure_lead(scores, "market")
+
+
+def test_window_l_is_asked_in_order_and_scored_by_type():
+    events, answers = read_table("events", "L").head(40), read_table("answers", "L")
+    agents = {name: agent for name, agent in load_path_agents().items() if name in ("opening", "walk")}
+    said = stages.ask_stages(events, agents)
+    assert len(said) == 40 * 4 * 2 and not said.duplicated(["run_id", "event_id"]).any()
+    table = stages.score_stages(said, answers, events)
+    opening = table[table["agent_id"] == "opening"].pivot(index="event_id", columns="horizon", values="accuracy")
+    assert (opening.nunique(axis=1) == 1).all()
+    spans = stages.span_horizons(events)
+    assert (spans["Early"] < spans["Mid"]).all() and (spans["Near"] < spans["days"]).all()
+    assert spans["days"].between(30, 180).all()

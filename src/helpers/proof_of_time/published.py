@@ -243,3 +243,42 @@ def measure_tasks():
     )
     rows = table[["task"]].assign(n=table["n_samples"], share=table["mean_at_50_pct"] / 100, low=low, high=high)
     return rows.assign(guess=table["guess"].where(table["guess"] > 0)).sort_values("share", ignore_index=True)
+
+
+TAXONOMIES = {
+    "table4_complete_wrong_taxonomy": "complete-wrong",
+    "table5_incomplete_categories": "incomplete",
+    "table10_bottlenecks": None,
+}
+"""Printed tables of categories -> the stratum they part; bottlenecks part two."""
+
+
+def list_categories():
+    """Return sections 6 and E in rows: table, category, count, n (labelled runs), share, low, high (Wilson).
+
+    The strata, Tables 4, 5 and 10 part their runs; Table 11's flags, of right runs, may hold together. Runs of a model
+    and a task are alike, and counts by model are not printed: these intervals are too narrow.
+    """
+    strata = papers.load_published(KEY, "intext_trace_strata").query("stratum != 'total'")
+    parts = [strata.rename(columns={"stratum": "category"}).assign(table="strata")]
+    parts += [papers.load_published(KEY, name).assign(table=name.split("_")[0]) for name in TAXONOMIES]
+    flags = papers.load_published(KEY, "table11_correct_run_flags").rename(columns={"judge_flag": "category"})
+    n_right = int(strata.set_index("stratum")["count"]["complete-correct"])
+    counts = (flags["fraction_pct"] / 100 * n_right).round().astype(int)
+    rows = pd.concat(parts)[["table", "category", "count"]]
+    rows["n"] = rows.groupby("table")["count"].transform("sum")
+    rows = pd.concat([rows, flags[["category"]].assign(table="table11", count=counts, n=n_right)], ignore_index=True)
+    low, high = proportion_confint(rows["count"], rows["n"], method="wilson")
+    return rows.assign(share=rows["count"] / rows["n"], low=low, high=high)
+
+
+def compare_first(categories):
+    """Return for each table whose categories part its runs how the commonest stands to the next: table, first, second,
+    their counts, the exact p of such a lead among the runs of the two, by Holm over the tables, and the verdict."""
+    rows = []
+    for table, part in categories[categories["table"] != "table11"].groupby("table", sort=False):
+        (first, a), (second, b) = part.nlargest(2, "count")[["category", "count"]].to_numpy()
+        rows.append((table, first, a, second, b, (a - b) / (a + b), stats.binomtest(int(a), int(a + b)).pvalue))
+    result = pd.DataFrame(rows, columns=["table", "first", "n_first", "second", "n_second", "lead", "p"])
+    result["p_holm"] = correct_holm(result["p"])
+    return result.assign(verdict=[judge_test(*pair) for pair in zip(result["lead"], result["p_holm"], strict=True)])

@@ -1,0 +1,115 @@
+"""Rules on traces, planted runs and the judge of runs: each label can be given, and can be missed."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.models.judges import Verdict
+from helpers.proof_of_time import planted, rubrics, taxonomies
+from helpers.proof_of_time.taxonomies import BOTTLENECKS, ENDLESS, FAILURES, FLAGS, UNLABELLED, label_run
+
+
+def make_steps(calls=(), turns=(), answer=None, prompt="Which is first? A or B"):
+    steps = [{"step_type": "prompt", "content": prompt}]
+    steps += [{"step_type": "model", "content": turn} for turn in turns]
+    for asked, result in calls:
+        arguments = json.dumps({"script": asked})
+        steps.append({"step_type": "tool", "tool": "bash", "arguments": arguments, "content": result, "error": None})
+    return [*steps, {"step_type": "answer", "content": answer}]
+
+
+GOOD = [(f"grep word{name} x.csv", "a row") for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "label", "bottleneck"),
+    [
+        (make_steps(GOOD, ["I weigh it."], "A"), "reasoning", "reasoning"),
+        (make_steps([("grep u x.csv", ""), ("grep v x.csv", "")], [], "A"), "retrieval", "retrieval"),
+        (make_steps([("ls", "x.csv")], ["Well."], "A"), "stopped_early", "retrieval"),
+        (make_steps(GOOD, [], "A or B, hard to say"), "format", "other"),
+        (make_steps(GOOD, [], "a summary of all the texts"), "misunderstanding", "task"),
+        (make_steps(GOOD, ["The table says 77."], "A"), "misread", "parsing"),
+        (make_steps([], [], "A"), UNLABELLED, UNLABELLED),
+        (make_steps([("python a", "ModuleNotFoundError: x")] * 2, [], "A"), "retrieval", "environment"),
+        (make_steps([("grep q a", "")] * 2, ["Two of the same name."], "A"), "retrieval", "entity"),
+    ],
+)
+def test_a_wrong_run_gets_its_label(steps, label, bottleneck):
+    made = label_run(steps, "ok", 0, ("A", "B"), "B")
+    assert (made["stratum"], made["label"], made["bottleneck"]) == ("wrong", label, bottleneck)
+
+
+def test_the_right_answer_in_a_wrong_form_is_told_by_the_target_alone():
+    steps = make_steps(GOOD, [], '["one", "two parts"]')
+    assert label_run(steps, "ok", 0, (), "one; two parts")["label"] == "format"
+    assert label_run(steps, "ok", 0, (), "three")["label"] == "reasoning"
+
+
+@pytest.mark.parametrize(
+    ("status", "score", "stratum"),
+    [("ok", 1, "correct"), ("ok", 0.5, "wrong"), ("timeout", None, "incomplete"), ("error", None, "error")],
+)
+def test_strata(status, score, stratum):
+    assert label_run(make_steps(GOOD, [], "A"), status, score)["stratum"] == stratum
+
+
+def test_planted_runs_are_found_again_in_known_words_and_not_in_others():
+    shares = {}
+    for is_foreign in (False, True):
+        traces, truth = planted.write_runs(7, 10, is_foreign)
+        given = truth.drop(columns="stratum")
+        made = taxonomies.label_runs(traces, given, truth.dropna(subset="score"), options=planted.OPTIONS)
+        found = planted.measure_recovery(truth, made)
+        shares[is_foreign] = found.set_index("planted")["share"]
+        failed = found[found["stratum"] != "correct"]
+        assert (failed["share"] * failed["n"]).sum() / failed["n"].sum() > (0.75 if is_foreign else 0.95)
+    assert shares[True][["misread", "ambiguity"]].max() == 0 and shares[True]["luck"] < 0.6
+    assert set(shares[False].index) == {*FAILURES, *ENDLESS, *FLAGS}
+
+
+def test_planted_runs_are_the_same_for_a_seed_and_differ_between_seeds():
+    first, again, other = (planted.write_runs(seed, 2)[0] for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert not first.equals(other)
+
+
+def test_our_labels_are_the_papers_categories():
+    for ours, table in (
+        (FAILURES, "table4_complete_wrong_taxonomy"),
+        (ENDLESS, "table5_incomplete_categories"),
+        (BOTTLENECKS, "table10_bottlenecks"),
+        (FLAGS, "table11_correct_run_flags"),
+    ):
+        assert list(ours.values()) == papers.load_published("proof_of_time", table).iloc[:, 0].tolist()
+
+
+def test_the_rubrics_keys_are_the_papers():
+    stated = papers.load_published("proof_of_time", "statements").set_index("name")["value"]
+    for stratum, keys in rubrics.RUBRICS.items():
+        assert list(keys) == stated[f"rubric_{stratum}_keys"].split("|")
+
+
+def test_a_masked_case_holds_no_text_of_the_run():
+    secret = "zebra"
+    steps = make_steps([(f"grep -n '{secret}' data/p.csv", f"{secret} row")], [f"I like the {secret}."], secret, secret)
+    assert secret in rubrics.write_case(steps, "wrong")
+    masked = rubrics.write_case(steps, "wrong", is_masked=True)
+    assert secret not in masked and "bash: grep csv -> 9 letters" in masked
+
+
+def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():
+    value = dict.fromkeys(rubrics.RUBRICS["wrong"], "x") | {"label": "misread", "bottleneck": "parsing"}
+    replies = iter([Verdict("ok", value), Verdict("missing", reason="none"), Verdict("unparsable", reason="no end")])
+    rows = rubrics.judge_runs(lambda *_: next(replies), [(str(at), "wrong", "p") for at in range(3)], "m")
+    assert rows["label"].fillna("blank").tolist() == ["misread", "blank", UNLABELLED] and rows["bottleneck"][0] == "parsing"
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [("it did verify; no lucky step", ["verification"]), ("repeated steps, a guess", ["luck", "redundancy"]), ("", [])],
+)
+def test_flags_stand_in_the_judges_words(text, flags):
+    assert [name for name, is_on in rubrics.find_flags({"a": text}).items() if is_on] == flags

@@ -18,7 +18,7 @@ from helpers.store import check_table, dump_json, hash_text, list_columns
 
 MAX_FILE, MAX_ENTRY, MAX_TOTAL = 200 << 20, 64 << 20, 512 << 20
 """Most bytes of a log, of one file in it unpacked, of all that is read of it."""
-MAX_ENTRIES = 20_000
+MAX_ENTRIES = 25_000
 """Most files in a log."""
 
 ZSTANDARD = 93

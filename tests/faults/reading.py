@@ -1,7 +1,9 @@
 """What models write and pages hold, at random (the programs beside this one), and paid runs' accidents."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
+import pandas as pd
 from faults import accidents, fuzzed_replies, mutated_pages
 from faults.killing import tell_faults
 
@@ -21,8 +23,10 @@ def read_replies(folder, n=N_REPLIES):
 
 
 def read_pages(folder, n=N_PAGES):
-    """Read pages of all sources, mutated."""
-    rows = mutated_pages.mutate_pages(n)
+    """Read pages of all sources, mutated, in two processes."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        seeds = [mutated_pages.SEED, mutated_pages.SEED + 1]
+        rows = pd.concat(pool.map(mutated_pages.mutate_pages, [n // 2] * 2, seeds), ignore_index=True)
     table = mutated_pages.summarize_mutations(rows)
     slow = int((rows["seconds"] > mutated_pages.MAX_PAGE_S).sum())
     held, seen = tell_faults({"escaped": int(table["escapes"].sum()), "slow": slow})

@@ -1,0 +1,213 @@
+"""People's review of event cards: approve, or reject with one of the paper's eight labels (WorldReasoner Appendix C).
+
+A card is approved when it passes five checks; several may fail, and the first that does gives the label. Reviews are
+judgements of the kit's tables, kept in SQLite as they are given: a second thought stands beside the first, and counts.
+What a card explains is not judged, only the event.
+"""
+
+import html
+import sqlite3
+from contextlib import closing
+
+import pandas as pd
+
+from helpers.agents.ledger import insert_row, open_ledger
+from helpers.estimates.agreement import measure_kappa
+from helpers.estimates.intervals import summarize_clustered
+from helpers.store import TABLES
+
+CHECKS = {
+    "real": ("Fabricated", "Unverifiable", "PredictionNotEvent", "TooBroad"),
+    "dated": ("WrongDate",),
+    "supported": ("SourceMismatch",),
+    "relevant": ("Noise",),
+    "unique": ("Duplicate",),
+}
+"""Check -> the labels of a card that fails it, in the order in which the checks are made."""
+LABELS = {label: check for check, labels in CHECKS.items() for label in labels}
+APPROVED = "Approved"
+TARGET, RUBRIC = "event card", "worldreasoner C"
+COLUMNS = ("reviewer", "question_id", "node_id", "label", "reason")
+
+
+def open_reviews(path):
+    """Open a file of reviews, a ledger with the table judgements; several people on one machine may write at once."""
+    ledger, (keys, others) = open_ledger(path), TABLES["judgements"]
+    with ledger:
+        columns = ", ".join([*keys, *others.split()])
+        ledger.execute(f"CREATE TABLE IF NOT EXISTS judgements ({columns}, PRIMARY KEY ({', '.join(keys)}))")
+    return ledger
+
+
+def keep_review(path, reviewer, question_id, node_id, label, reason=""):
+    """Store one review in a file of SQLite: "Approved" or a label; an earlier one of the same card is not lost.
+
+    Raises ValueError for another label, a rejection without a reason, or a blank reviewer.
+    """
+    if label != APPROVED and label not in LABELS:
+        raise ValueError(f"a card is {APPROVED} or gets a label, {', '.join(LABELS)}; not {label!r}")
+    if not str(reviewer).strip():
+        raise ValueError("Say who reviews.")
+    if label != APPROVED and not reason.strip():
+        raise ValueError("Say in a few words why the card is rejected.")
+    target = {"target_type": TARGET, "target_id": f"{question_id}|{node_id}", "judge": str(reviewer), "rubric": RUBRIC}
+    with closing(open_reviews(path)) as ledger, ledger:
+        ledger.execute("BEGIN IMMEDIATE")
+        where = " AND ".join(f"{name} = ?" for name in target)
+        sql = f"SELECT coalesce(max(repeat), -1) + 1 FROM judgements WHERE {where}"
+        (repeat,) = ledger.execute(sql, list(target.values())).fetchone()
+        insert_row(ledger, "judgements", target | {"repeat": repeat, "label": label, "reason": reason.strip()})
+
+
+def read_reviews(path):
+    """Return the reviews of a file, each reviewer's last of a card: reviewer, question_id, node_id, label, reason."""
+    with closing(open_reviews(path)) as ledger:
+        sql = "SELECT * FROM judgements WHERE target_type = ? AND rubric = ? ORDER BY judge, target_id, repeat"
+        table = pd.read_sql_query(sql, ledger, params=[TARGET, RUBRIC])
+    table = table.drop_duplicates(["judge", "target_id"], keep="last").rename(columns={"judge": "reviewer"})
+    ids = table["target_id"].str.rsplit("|", n=1, expand=True).reindex(columns=[0, 1])
+    return table.assign(question_id=ids[0], node_id=ids[1])[[*COLUMNS]].reset_index(drop=True)
+
+
+def decide_cards(reviews):
+    """Return one verdict a card: question_id, node_id, label, n_reviews; approved only where every reviewer approves.
+
+    Of several labels that of the first check stands; of one check the first label.
+    """
+    order = [APPROVED, *LABELS]
+    table = reviews.assign(rank=reviews["label"].map(order.index))
+    table["rank"] = table["rank"].where(table["rank"] > 0, len(order))  # an approval gives way to any label
+    found = table.groupby(["question_id", "node_id"])["rank"].agg(["min", "size"]).reset_index()
+    label = [APPROVED if at == len(order) else order[at] for at in found.pop("min")]
+    return found.rename(columns={"size": "n_reviews"}).assign(label=label)
+
+
+def summarize_reviews(reviews):
+    """Return the annotation summary (Table 6): of all cards approved, of each check passed, of each label given.
+
+    A row each: what, hits, n, share, low, high; intervals by question, whose cards are of one making.
+    """
+    cards = decide_cards(reviews)
+    failed = cards["label"].map(LABELS)
+    flags = {"approved": failed.isna()} | {f"passes: {check}": failed != check for check in CHECKS}
+    flags |= {f"label: {label}": cards["label"] == label for label in LABELS}
+    wide = pd.DataFrame(flags).astype(float)
+    table = summarize_clustered(wide, cards["question_id"])[["n", "mean", "low", "high", "n_clusters"]]
+    table = table.rename(columns={"mean": "share"}).rename_axis("what").reset_index()
+    table.insert(1, "hits", wide.sum().astype(int).to_numpy())
+    return table
+
+
+def compare_reviewers(reviews, rng):
+    """Return how pairs of reviewers agree on the cards both saw: first, second, n, same (share), kappa, low, high.
+
+    Kappa is of approved against rejected, cards drawn anew; blank where one of the two never differs.
+    """
+    wide = reviews.assign(ok=reviews["label"] == APPROVED).pivot(
+        index=["question_id", "node_id"], columns="reviewer", values="ok"
+    )
+    rows = []
+    for at, first in enumerate(wide):
+        for second in wide.columns[at + 1 :]:
+            both = wide[[first, second]].dropna().astype(bool)
+            if len(both):
+                kappa = measure_kappa(both[first], both[second], 2, rng)
+                rows.append((first, second, len(both), float((both[first] == both[second]).mean()), *kappa))
+    return pd.DataFrame(rows, columns="first second n same kappa low high".split())
+
+
+def mark_reviews(graph, reviews):
+    """Return a graph whose nodes carry their review status: Approved, Rejected, or as before where nobody reviewed."""
+    own = decide_cards(reviews[reviews["question_id"] == graph["question_id"]]).set_index("node_id")["label"]
+    status = own.where(own == APPROVED, "Rejected").to_dict()
+    nodes = [
+        node | ({"review": status[node["node_id"]]} if node["node_id"] in status else {}) for node in graph["nodes"]
+    ]
+    return graph | {"nodes": nodes}
+
+
+# --- the form --------------------------------------------------------------------------------------------------------
+
+
+def list_cards(graphs):
+    """Return the cards of graphs as they are reviewed: by question, then date; the outcome is none."""
+    cards = []
+    for graph in graphs:
+        nodes = [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
+        nodes.sort(key=lambda node: (node["occurred_at"] is None, node["occurred_at"] or "", node["node_id"]))
+        cards += [node | {"question_id": graph["question_id"]} for node in nodes]
+    return cards
+
+
+def write_card(card, question=""):
+    """Return a card as HTML, all its words escaped."""
+    rows = {"question": question, "event": card["title"], "what": card.get("description", "")}
+    rows |= {"day": card["occurred_at"] or "undated", "sources": "; ".join(card["source_ids"]) or "none"}
+    return "".join(f"<p><b>{name}</b>: {html.escape(str(text))}</p>" for name, text in rows.items() if text)
+
+
+def open_review(graphs, questions, reviewer, path):
+    """Return the form of one reviewer as a widget: a card after the other, its verdict and the reason.
+
+    `questions` maps question_id to the words of the resolved question. Every verdict is stored when it is given, and
+    the form goes on with the first card that the reviewer has not seen.
+    """
+    import ipywidgets as widgets
+
+    cards, wide = list_cards(graphs), {"layout": widgets.Layout(width="95%")}
+    kept = read_reviews(path)
+    seen = set(
+        kept.loc[kept["reviewer"] == str(reviewer), ["question_id", "node_id"]].itertuples(index=False, name=None)
+    )
+    first = next((at for at, card in enumerate(cards) if (card["question_id"], card["node_id"]) not in seen), 0)
+    names = [(f"{at + 1}. {card['title'][:80]}", at) for at, card in enumerate(cards)]
+    choice, shown = widgets.Dropdown(options=names, value=first, **wide), widgets.HTML()
+    verdict = widgets.Dropdown(options=[APPROVED, *LABELS], description="verdict")
+    reason, save = widgets.Textarea(description="reason", **wide), widgets.Button(description="store and go on")
+    said = widgets.HTML()
+
+    def show(change=None):
+        card = cards[choice.value]
+        shown.value = write_card(card, questions.get(card["question_id"], ""))
+        own = read_reviews(path)
+        own = own[(own["reviewer"] == str(reviewer)) & (own["node_id"] == card["node_id"])]
+        own = own[own["question_id"] == card["question_id"]]
+        verdict.value, reason.value = (
+            (own.iloc[0]["label"], own.iloc[0]["reason"] or "") if len(own) else (APPROVED, "")
+        )
+
+    def store(button):
+        card = cards[choice.value]
+        try:
+            keep_review(path, reviewer, card["question_id"], card["node_id"], verdict.value, reason.value)
+        except (ValueError, sqlite3.Error, OSError) as error:
+            said.value = html.escape(f"Not stored: {error}")
+            return
+        seen.add((card["question_id"], card["node_id"]))
+        said.value = f"{len(seen)} of {len(cards)} cards reviewed"
+        choice.value = min(choice.value + 1, len(cards) - 1)
+
+    choice.observe(show, "value")
+    save.on_click(store)
+    show()
+    return widgets.VBox([choice, shown, verdict, reason, save, said])
+
+
+def draw_reviews(graphs, reviewer, rng, caught=0.8, refused=0.03, wrong=None):
+    """Return a made-up reviewer's reviews of all cards, and what was planted: (reviews, {card: label}).
+
+    `wrong` maps planted wrong cards (question_id, node_id) to their label; a share `caught` of them is
+    rejected with it, and a share `refused` of the right ones as Noise. Without `wrong`
+    one card of twelve is made wrong.
+    """
+    cards = list_cards(graphs)
+    if wrong is None:
+        drawn = rng.random(len(cards)) < 1 / 12
+        names = [(card["question_id"], card["node_id"]) for card in cards]
+        wrong = {name: str(rng.choice(list(LABELS))) for name, bad in zip(names, drawn, strict=True) if bad}
+    luck, rows = rng.random(len(cards)), []
+    for card, chance in zip(cards, luck, strict=True):
+        planted = wrong.get((card["question_id"], card["node_id"]))
+        label = (planted if chance < caught else APPROVED) if planted else ("Noise" if chance < refused else APPROVED)
+        rows.append((str(reviewer), card["question_id"], card["node_id"], label, "made up"))
+    return pd.DataFrame(rows, columns=list(COLUMNS)), wrong

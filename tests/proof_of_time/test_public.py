@@ -9,6 +9,7 @@ import pytest
 from helpers.proof_of_time import baselines, frontier, public_baselines, scholars
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_faults
+from helpers.proof_of_time.knowledge import tabulate_knowledge
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 
@@ -163,3 +164,10 @@ def test_the_lists_of_boards_become_results():
         {"date": day, "model": "m", "pass_rate_2": rate} for day, rate in (("2025-01-02", 3.6), ("2024-12-30", 2))
     ]
     assert frontier.list_aider(entries)["score"].tolist() == [2.0]
+
+
+def test_a_model_whose_knowledge_ends_in_may_may_have_read_a_venue_of_april():
+    table = tabulate_knowledge().set_index("model")
+    assert table.loc["claude_opus_4_5", ["naacl", "acl", "emnlp"]].tolist() == [False, True, True]
+    assert table.loc["gpt_5_nano", ["naacl", "acl", "emnlp"]].all() and not table.at["gemini_3_pro", "is_past_cutoff"]
+    assert table.index[table["is_past_cutoff"]].tolist() == ["claude_opus_4_5", "claude_haiku_4_5"]

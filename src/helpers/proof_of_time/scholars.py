@@ -11,6 +11,7 @@ import tomllib
 import numpy as np
 import pandas as pd
 
+from helpers.papers import get_constant
 from helpers.proof_of_time.builders import (
     Pool,
     build_articles,
@@ -54,10 +55,12 @@ def clean_abstract(text):
 def load_accepted(accepted, awards, fields):
     """Return EMNLP's papers: item (title), year, published_at, authors (a list), abstract, tier, field, text.
 
-    `accepted` and `awards` are the public lists; an award makes a main paper Outstanding or Best by the same title in
-    the same year; a paper with an award of no tier is left out (its tier is None), and so is a title that occurs twice.
+    The years are those of the paper's evidence (3.3); the last of them is asked about. `accepted` and `awards` are the
+    public lists. An award makes a main paper Outstanding or Best, by the same title in the same year; a paper with an
+    award of no tier has tier None, and a title that occurs twice is left out.
     """
-    papers = accepted.drop_duplicates("title", keep=False).reset_index(drop=True)
+    years = get_constant("proof_of_time", "evidence_years")
+    papers = accepted[accepted["year"].between(*years)].drop_duplicates("title", keep=False).reset_index(drop=True)
     won = awards[awards["conference"].str.startswith("EMNLP")]
     key = won["conference"].str[-4:] + " " + won["title"].str.casefold()
     prize = dict(zip(key, won["award_tier"].str.capitalize().fillna("untiered"), strict=True))

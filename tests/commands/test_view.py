@@ -6,13 +6,14 @@ import json
 import re
 from contextlib import closing
 
+import pandas as pd
 import pytest
 from browser import CHROMIUM, open_browser
 from builders import KEY as SECRET
 
 from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
 from helpers.commands import view as viewer
-from helpers.commands.lives import fetch_again, list_questions, read_lives, read_pages
+from helpers.commands.lives import fetch_again, list_questions, open_row, open_rows, read_lives, read_pages
 from helpers.commands.main import main as run_command
 from helpers.store import locate_output
 from helpers.world.kept import keep_page
@@ -62,6 +63,7 @@ def write(folder, agents):
 
 def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr("helpers.world.kept.FOLDER", ".cache/none")  # a run on this machine may have kept the page
     run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react", "--json"])
     life = json.loads(capsys.readouterr().out)
     [question] = life["questions"]
@@ -157,6 +159,17 @@ def test_text_is_sought_in_steps_and_whole_replies_too(live, capsys):
         assert len(json.loads(capsys.readouterr().out)["questions"]) == n
     run_command(["view", "--agent", "qwen_react", "--json", "--text", "BOXED{50.44}"])
     assert [row["event_id"] for row in json.loads(capsys.readouterr().out)["questions"]] == ["A-1010-wti_price"]
+
+
+def test_rows_are_opened_by_columns_as_one_by_one():
+    cells = ['["A", 1e999]', "null", '"B"', "12", None, "[]"]
+    numbers = [2.0, float("nan"), float("inf"), -0.5, 1e300, 0.0]
+    table = pd.DataFrame(
+        {"value": cells, "score": numbers, "k": [1, 2, 3, 4, 5, 6], "reason": list("abc") + [None] * 3}
+    )
+    table["is_scored"] = [True, False, None, True, True, None]
+    for columns in (None, ["value", "score", "absent"], ["absent"]):
+        assert open_rows(table, columns) == [open_row(row, columns or row) for row in table.to_dict("records")]
 
 
 def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, world):

@@ -7,6 +7,8 @@ its run_id in the ledger is the committed `ledger_run_id`, and the ledger's rows
 import json
 import math
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,8 +40,19 @@ STEP_COLUMNS = (
     "step actor step_type tool arguments content page_ids n_input_tokens n_output_tokens duration_s error"
 ).split()
 PAGE_COLUMNS = ("url", "title", "published_at", "retrieved_at", "content_type")
+PARTS = {
+    "predictions": PREDICTION_COLUMNS,
+    "replies": REPLY_COLUMNS,
+    "traces": STEP_COLUMNS,
+    "scores": ("metric", "score", "is_scored", "is_missing", "reason"),
+    "evidence": ("page_id", "role", "is_accessed", "is_cited"),
+}
+"""The tables that tell of a question, and what they tell."""
 JSON_COLUMNS = ("options", "value", "distribution", "arguments", "page_ids", "metadata")
 
+
+N_AT_ONCE = 8
+"""Pages that are fetched again at once."""
 
 N_END = 120
 """Characters of a reply's end that are told where it holds no prediction."""
@@ -231,11 +244,43 @@ def read_finite(text):
     return float(text) if math.isfinite(float(text)) else text
 
 
-def group_rows(table, key):
-    """Return {key's values as a tuple: its rows as dicts}; a plain loop, as pandas takes a second for 2,000 groups."""
+def open_rows(table, columns=None):
+    """Return a table's rows, each as `open_row` opens it; by columns, each text of JSON once: 15,000 rows in 0.1 s.
+
+    >>> open_rows(pd.DataFrame({"value": ['["A"]', None], "k": [2.0, float("nan")]}))
+    [{'value': ['A'], 'k': 2}, {}]
+    """
+    names = [name for name in columns or table.columns if name in table]
+    cells = [open_column(table[name], name in JSON_COLUMNS) for name in names]
+    rows = zip(*cells, strict=True) if names else ([] for _ in range(len(table)))
+    return [{name: cell for name, cell in zip(names, row, strict=True) if cell is not BLANK} for row in rows]
+
+
+BLANK = object()
+"""What stands for a cell that is not given, while rows are opened."""
+
+
+def open_column(cells, is_json):
+    """Return a column's cells opened by `open_cell`, BLANK where nothing is given."""
+    opened = {}
+    for cell in (given := cells.tolist()):
+        if is_json and isinstance(cell, str) and cell not in opened:
+            opened[cell] = open_cell(cell, is_json)
+    return [
+        BLANK if cell is None or cell != cell
+        else opened[cell] if is_json and isinstance(cell, str)
+        else cell if isinstance(cell, str) else open_cell(cell, is_json)
+        for cell in given
+    ]  # fmt: skip
+
+
+def group_rows(table, key, columns=None):
+    """Return {key's values as a tuple: its rows opened, by `open_rows`}."""
     groups = {}
-    for row in table.to_dict("records"):
-        groups.setdefault(tuple(row[name] for name in key), []).append(row)
+    for values, row in zip(
+        zip(*(table[name].tolist() for name in key), strict=True), open_rows(table, columns), strict=True
+    ):
+        groups.setdefault(values, []).append(row)
     return groups
 
 
@@ -244,29 +289,27 @@ def spread_lives(lives, questions):
 
     `questions` are the rows of `list_questions` to tell of.
     """
-    answers, events = group_rows(lives.answers, ["event_id"]), group_rows(lives.events, ["event_id"])
-    names = ("predictions", "replies", "traces", "scores", "evidence")
-    parts = {name: group_rows(getattr(lives, name), KEY) for name in names}
+    answers = group_rows(lives.answers, ["event_id"], ANSWER_COLUMNS)
+    events = group_rows(lives.events, ["event_id"], EVENT_COLUMNS)
+    parts = {name: group_rows(getattr(lives, name), KEY, columns) for name, columns in PARTS.items()}
     for event_id, rows in group_rows(questions, ["event_id"]).items():
-        event = open_row(events[event_id][0], EVENT_COLUMNS)
-        answer = open_row(answers.get(event_id, [{}])[0], ANSWER_COLUMNS)
+        event, answer = events[event_id][0], answers.get(event_id, [{}])[0]
         told = []
         for row in rows:
             key = tuple(row[name] for name in KEY)
-            question = tell_question(row, {name: parts[name].get(key, []) for name in names})
+            question = tell_question(row, {name: parts[name].get(key, []) for name in PARTS})
             told.append(question | {"why": explain(question, answer, event.get("options"))})
         yield {"event": event, "answer": answer, "questions": told}
 
 
 def tell_question(row, parts):
-    """Return one question of one run as a dict: its row opened, prediction, reply, steps, scores and pages."""
-    scores = [open_row(score, ("metric", "score", "is_scored", "is_missing", "reason")) for score in parts["scores"]]
-    return open_row(row, row) | {
-        "prediction": open_row(parts["predictions"][0], PREDICTION_COLUMNS),
-        "reply": open_row(parts["replies"][0], REPLY_COLUMNS) if parts["replies"] else {},
-        "steps": [open_row(step, STEP_COLUMNS) for step in parts["traces"]],
-        "scores": scores,
-        "pages": [open_row(page, ("page_id", "role", "is_accessed", "is_cited")) for page in parts["evidence"]],
+    """Return one question of one run as a dict: its row, prediction, reply, steps, scores and pages, all opened."""
+    return row | {
+        "prediction": parts["predictions"][0],
+        "reply": parts["replies"][0] if parts["replies"] else {},
+        "steps": parts["traces"],
+        "scores": parts["scores"],
+        "pages": parts["evidence"],
     }
 
 
@@ -291,9 +334,10 @@ def read_pages(page_ids, known):
     rows = known.set_index("page_id")
     again = [page_id for page_id in page_ids if page_id in rows.index and page_id not in pages]
     if again:
-        with open_world() as opener:
-            gateway = opener().gateway
-            pages |= {page_id: fetch_again(gateway, page_id, rows.loc[page_id].to_dict()) for page_id in again}
+        with open_world() as opener, ThreadPoolExecutor(N_AT_ONCE) as pool:
+            found = dict(zip(rows.index, rows.to_dict("records"), strict=True))
+            fetch = partial(fetch_again, opener().gateway)
+            pages |= zip(again, pool.map(fetch, again, [found[page_id] for page_id in again]), strict=True)
     return pages | {page_id: {"how": "not kept"} for page_id in page_ids if page_id not in pages}
 
 

@@ -249,14 +249,15 @@ def choose_days(runs, days):
 def draw_availability(available, judged, axes, chosen=HORIZON_DAYS):
     """Draw on three Axes, by delay: events a day, days until the answer (mean, longest), share of a week's judged."""
     places = np.arange(len(available))
-    axes[0].bar(places, available["per_day"], color=COLOURS[0])
-    axes[0].set(title="Events a day")
-    axes[1].bar(places, available["wait_mean"], color=COLOURS[1])
+    axes[0].bar(places, available["per_day"], color="0.6")
+    axes[0].set(title="Events a day", xlabel="delay in days")
+    axes[1].bar(places, available["wait_mean"], color="0.6")
     axes[1].plot(places, available["wait_max"], "k_", ms=16, label="longest")
-    axes[1].set(title="Days until the answer, mean")
+    axes[1].set(title="Days until the answer, mean", xlabel="delay in days")
     axes[1].legend(loc="upper left")
-    axes[2].plot(judged["delay"], judged["share"], "o-", color=COLOURS[2])
+    axes[2].plot(judged["delay"], judged["share"], "o-", color="0.35")
     axes[2].set(title=f"Share judged, posed for {chosen} days", ylim=(0, 1.05), xticks=judged["delay"])
+    axes[2].set_xlabel("days since it was posed")
     for ax in axes[:2]:
         ax.set_xticks(places, [str(delay) for delay in available.index])
     return axes
@@ -276,9 +277,9 @@ def draw_stability(agents, noise, stable, axes):
     axes[1].plot(places, noise["se_day"], "k-", label="expected by chance")
     axes[1].set(title="SD of an agent's daily mean", ylim=(0, None))
     axes[1].legend(loc="lower right")
-    axes[2].plot(places - 0.07, stable["tau_days"].iloc[: len(places)], "o", color=COLOURS[0], label="between days")
-    look = {"value": "tau_halves", "low": "tau_halves_low", "high": "tau_halves_high", "fmt": "o", "capsize": 3}
-    look |= {"label": "between halves (95% of splits)", "color": COLOURS[1]}
+    axes[2].plot(places - 0.07, stable["tau_days"].iloc[: len(places)], "ko", label="between days")
+    look = {"value": "tau_halves", "low": "tau_halves_low", "high": "tau_halves_high", "fmt": "s", "capsize": 3}
+    look |= {"label": "between halves (95% of splits)", "color": "0.5"}
     draw_reaches(stable.iloc[: len(places)], axes[2], places + 0.07, **look)
     axes[2].axhline(0, color="0.4", lw=1)
     axes[2].set(title="Kendall's tau of the agents' order", ylim=(-1.05, 1.05))

@@ -211,10 +211,13 @@ def draw_plan_effects(effects, ax, colour):
     lost, held = effects[~effects["is_identified"]], effects[effects["is_identified"]]
     if len(held):
         draw_intervals(held, ax, label="label", value="effect", low="low", high="high", colour=colour, digits=3)
+    else:
+        ax.set_yticks([])
+        ax.annotate("too few plans or sources to tell", (0.5, 0.5), xycoords="axes fraction", ha="center")
     ax.axvspan(-0.1, 0.1, color="0.9", zorder=0)
     ax.margins(x=0.2)
     absent = (",\n".join(lost["label"].str.strip()) or "none") if len(held) else "all, with so few plans"
-    ax.set_xlabel(f"score for one standard deviation\nnot identified: {absent}")
+    ax.set_xlabel(f"score by one standard deviation, 95% by source\ngrey: the paper's; not identified: {absent}")
     return ax
 
 
@@ -224,7 +227,8 @@ def draw_power(power, ax):
     for factor, part in known.groupby("factor", sort=False):
         ax.plot(part["n"], part["power"], marker="o", label=factor.removeprefix("n_").replace("_", " "))
     ax.axhline(0.05, color="0.3", lw=1, ls="--")
-    ax.set(xscale="log", ylim=(0, 1), xlabel="events", title="Power to see an effect (simulated)")
+    ax.set(xscale="log", ylim=(0, 1), xlabel="events (logarithmic)", ylabel="share of simulated studies")
+    ax.set_title("Power to see an effect")
     ax.set_xticks(sizes := sorted(power["n"].unique()), sizes)
     ax.minorticks_off()
     if len(known):

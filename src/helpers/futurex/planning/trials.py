@@ -236,16 +236,21 @@ def score_trials(trials, events, answers):
     return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(columns=None)
 
 
+def flag_work(trials):
+    """Return trials with two columns more: told (the answer is the letter that the answer-giving plan names) and
+    differs (it is another than without a plan)."""
+    plain = trials[trials["arm"] == "none"].set_index("event_id")["value"].map(str)
+    told = [value in (stated, [stated]) for value, stated in zip(trials["value"], trials["stated"], strict=True)]
+    return trials.assign(told=told, differs=trials["value"].map(str) != trials["event_id"].map(plain))
+
+
 def measure_work(trials):
     """Return what trials did, a row a plan: n, words of the plan (median), and shares of trials.
 
-    cut: the plan met its limit of tokens; deciding page: the one search showed a page of the event's source; as stated:
-    the answer is the letter that the answer-giving plan names; differs: the answer is another than without a plan.
+    cut: the plan met its limit of tokens; deciding page: the one search showed a page of the event's source; as stated
+    and differs: what `flag_work` tells.
     """
-    plain = trials[trials["arm"] == "none"].set_index("event_id")["value"].map(str)
-    told = [value in (stated, [stated]) for value, stated in zip(trials["value"], trials["stated"], strict=True)]
-    rows = trials.assign(told=told, differs=trials["value"].map(str) != trials["event_id"].map(plain))
-    groups = rows.rename_axis(None).groupby("arm", sort=False)
+    groups = flag_work(trials).rename_axis(None).groupby("arm", sort=False)
     shares = groups[["is_cut", "is_shown", "told", "differs"]].mean()
     shares.columns = ["cut", "deciding page", "as stated", "differs"]
     return groups.agg(n=("event_id", "size"), words=("n_words", "median")).join(shares).rename_axis("plan")

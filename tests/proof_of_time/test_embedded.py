@@ -62,8 +62,10 @@ def test_the_right_record_continues_the_series_and_none_means_that_it_is_absent(
 
 def test_the_same_seed_builds_the_same_and_another_another(built, tmp_path):
     source, feed = load_sources()["ecb_fixings"], next(f for f in EVOLUTION if f.source == "ecb_fixings")
+    panel = load_panel(source, feed.variable)
     runs = [
-        build_feed(source, feed, ("person_article",), np.random.default_rng(seed), tmp_path)[0] for seed in (1, 1, 2)
+        build_feed(source, panel, feed, ("person_article",), np.random.default_rng(seed), tmp_path)[0]
+        for seed in (1, 1, 2)
     ]
     assert runs[0] == runs[1] != runs[2]
 

@@ -6,6 +6,7 @@ on its own scale, and what share of its possible points a team will have. A row 
 published it before the cutoff; what is asked lies at or after it. Candidates are neighbours in rank at the cutoff.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -209,9 +210,8 @@ def list_records(asked, items):
     return pd.DataFrame({"record": texts, "owners": owners, "text": texts, "group": items["group"].to_numpy()})
 
 
-def build_feed(source, feed, tasks, rng, folder):
+def build_feed(source, panel, feed, tasks, rng, folder):
     """Return (instances of a feed's tasks over the cutoff days, sets rejected as tied)."""
-    panel = load_panel(source, feed.variable)
     parts = [(day, part) for day in DAYS if (part := split_panel(panel, feed, day))]
     out, n_tied = [], 0
     for turn, (day, (history, asked)) in enumerate(parts):
@@ -245,7 +245,9 @@ def build_embedded(sources, rng, folder):
     plans += [(feed, ("person_article",)) for feed in EVOLUTION]
     plans += [(feed, ("frontier_bucket", *(["pairwise"] if feed.source in LEAGUES else []))) for feed in FRONTIER]
     out, tied = [], {}
+    panels = cache(lambda source_id, variable: load_panel(sources[source_id], variable))
     for feed, tasks in plans:
-        made, n_tied = build_feed(sources[feed.source], feed, tasks, rng, folder)
+        panel = panels(feed.source, feed.variable)
+        made, n_tied = build_feed(sources[feed.source], panel, feed, tasks, rng, folder)
         out, tied[f"{feed.source} {feed.variable}"] = out + made, n_tied
     return sorted({instance.id: instance for instance in out}.values()), tied

@@ -99,15 +99,20 @@ def check_rows(table, path, dates, cutoff):
     if dates and dates not in table:
         raise LeakError(f"{path} has no column {dates!r}, by which its rows are dated")
     for column in table.columns:
-        is_day = table[column].str.fullmatch(DAY)
-        if column == dates and not is_day.all():
-            raise LeakError(f"{path}, line {int((~is_day).to_numpy().argmax()) + 2}: no date in {column}")
-        days = table.loc[is_day, column].drop_duplicates()
-        late = days[pd.to_datetime(days, utc=True, format="ISO8601") >= limit]
-        if len(late):
-            line = late.index[0] + 2
-            raise LeakError(f"{path}, line {line}: {column} {late.iloc[0]} is not before the cutoff {cutoff}")
+        cells = table[column]
+        days = [cell for cell in cells.unique() if DAY.fullmatch(cell)]
+        if column == dates and len(days) < cells.nunique():
+            raise LeakError(f"{path}, line {int((~cells.isin(days)).to_numpy().argmax()) + 2}: no date in {column}")
+        late = [day for day, moment in zip(days, read_moments(days), strict=True) if moment >= limit]
+        if late:
+            at = int(cells.isin(late).to_numpy().argmax())
+            raise LeakError(f"{path}, line {at + 2}: {column} {cells.iloc[at]} is not before the cutoff {cutoff}")
     return len(table)
+
+
+def read_moments(days):
+    """Return days and moments as UTC moments."""
+    return pd.to_datetime(pd.Series(days, dtype=str), utc=True, format="ISO8601")
 
 
 def index_cells(table):

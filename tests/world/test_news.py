@@ -193,8 +193,8 @@ def test_an_article_is_found_and_opened_only_once_it_is_public(tmp_path):
 
 def test_the_gateway_refuses_an_article_whose_site_shows_it_too_early(tmp_path, monkeypatch):
     path = write_folder(tmp_path, LATER)
-    render = news.Post.render
-    monkeypatch.setattr(news.Post, "render", lambda post, clock, layout: render(post, 2**40, layout))
+    show = news.show_article
+    monkeypatch.setattr(news, "show_article", lambda article, clock: show(article, 2**40))
     with open_press(path) as proxy, pytest.raises(GatewayError) as caught:
         Gateway(proxy).fetch(locate_feed(path) + "a2", AS_OF)
     assert caught.value.status == "too_late"

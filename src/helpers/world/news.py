@@ -12,7 +12,9 @@ import json
 import re
 import tarfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -307,45 +309,41 @@ def make_article(row, published):
 
 def list_pages(feed, shown_days):
     """Return a feed's pages by address: each article, and the front page that lists those of the last `shown_days`."""
-    pages = {feed.address + article.path: Post(feed, article) for article in feed.articles}
-    return pages | {feed.address: Front(feed, shown_days)}
+    pages = {feed.address + article.path: Shown(feed, partial(show_article, article)) for article in feed.articles}
+    return pages | {feed.address: Shown(feed, partial(show_front, feed, shown_days))}
 
 
 @dataclass(frozen=True)
-class Post:
-    """An article's page, which stays as it was published."""
+class Shown:
+    """A page of a feed: `show(clock)` returns what it shows as of a moment (epoch seconds)."""
 
     source: Feed
-    article: Article
+    show: Callable
     headers = HEADERS
 
     def render(self, clock, layout=""):
-        """Return (content type, text, publication as epoch seconds) as of `clock`; None before it is published."""
-        article = self.article
-        if article.published > clock:
-            return None
-        link = f"<link rel='canonical' href='{escape(article.address)}'>" if article.address else ""
-        title, lines = escape(article.title), "\n".join(f"<p>{escape(line)}</p>" for line in article.paragraphs)
-        text = (
-            f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
-            f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
-        )
-        return "text/html", text, article.published
+        """Return (content type, text, publication as epoch seconds) as of `clock`; None before there is anything."""
+        return self.show(clock)
 
 
-@dataclass(frozen=True)
-class Front:
-    """A feed's front page: the addresses of the newest articles as of a moment, at most N_LISTED."""
+def show_article(article, clock):
+    """Return what an article's page shows, which stays as it was published."""
+    if article.published > clock:
+        return None
+    link = f"<link rel='canonical' href='{escape(article.address)}'>" if article.address else ""
+    title, lines = escape(article.title), "\n".join(f"<p>{escape(line)}</p>" for line in article.paragraphs)
+    text = (
+        f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
+        f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
+    )
+    return "text/html", text, article.published
 
-    source: Feed
-    shown_days: int
-    headers = HEADERS
 
-    def render(self, clock, layout=""):
-        """Return (content type, JSON, newest publication) as of `clock`; None when nothing is new enough by then."""
-        first = clock - self.shown_days * 86400
-        shown = [article for article in self.source.articles if first <= article.published <= clock]
-        if not shown:
-            return None
-        addresses = [self.source.address + article.path for article in shown[-N_LISTED:]]
-        return "application/json", json.dumps({"source": self.source.name, "articles": addresses}), shown[-1].published
+def show_front(feed, shown_days, clock):
+    """Return what a feed's front page shows: JSON of the addresses of the newest articles, at most N_LISTED."""
+    first = clock - shown_days * 86400
+    shown = [article for article in feed.articles if first <= article.published <= clock]
+    if not shown:
+        return None
+    addresses = [feed.address + article.path for article in shown[-N_LISTED:]]
+    return "application/json", json.dumps({"source": feed.name, "articles": addresses}), shown[-1].published

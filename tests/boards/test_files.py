@@ -138,15 +138,19 @@ def test_an_incomplete_entry_is_refused(tmp_path, old, match):
 
 def test_the_registry_says_where_each_file_is_from():
     files = public.load_registry()
-    assert len(files) == 46
+    assert len(files) == 52
     derived = {name for name, entry in files.items() if "address" not in entry}
     assert derived == {
+        "charts/billboard_hot100_2016_2026.csv.gz",
         "forecastbench/leaderboard_baseline_history.csv",
         "forecastbench/market_price_history.csv",
+        "frontier/swe_bench_dated_results.csv",
         "futurex_past/futurex_past_2026_01_04.csv",
         "leaks/ai_trader_retrievals.csv",
         "news/current_events.tar.gz",
         "proof_of_time/awards.csv",
+        "proof_of_time/emnlp_accepted_2021_2024.csv.gz",
+        "proof_of_time/nlp_citations_2025.csv.gz",
         "worldreasoner/include_ids.txt",
         "worldreasoner/market_prices.csv",
         "worldreasoner/model_cutoffs.csv",
@@ -155,7 +159,7 @@ def test_the_registry_says_where_each_file_is_from():
         "worldreasoner/turning_points_authors.csv",
     }
     addresses = [entry["address"] for entry in files.values() if "address" in entry]
-    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 34
+    assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 36
 
 
 def test_frameworks_have_one_category_each():

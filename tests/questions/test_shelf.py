@@ -21,7 +21,7 @@ def test_a_search_finds_the_series_that_is_asked_about():
     "moment", ["2023-02-01T00:00:00+08:00", "2024-01-01T00:00:00+08:00", "2026-05-05T00:00:00+08:00"]
 )
 def test_no_page_shows_what_was_not_public(moment):
-    for source in horizons.load_series().values():
+    for source in horizons.list_own().values():
         for hit in shelf.write_page(source, moment):
             assert pd.Timestamp(hit.published_at) < pd.Timestamp(moment)
             dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", hit.text)]

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from helpers.calendar import stamp_moment
-from helpers.questions.horizons import cut_series, load_series, read_series
+from helpers.questions.horizons import cut_series, list_own, read_series
 from helpers.store import hash_text
 from helpers.world.gateway import GatewayError
 from helpers.world.render import format_period
@@ -48,14 +48,14 @@ class Shelf:
 @lru_cache(maxsize=64)
 def index_pages(as_of):
     """Return (hits, what `weigh_words` makes of them) of all passages as of a moment."""
-    hits = [hit for source in load_series().values() for hit in write_page(source, as_of)]
+    hits = [hit for source in list_own().values() for hit in write_page(source, as_of)]
     return hits, weigh_words(count_words([f"{hit.title} {hit.title} {hit.text}" for hit in hits]))
 
 
 def write_page(source, as_of):
     """Return a source's passages as of a moment, a hit a series that has values by then.
 
-    >>> page = write_page(load_series()["flux_weeks"], "2024-01-10T00:00:00+08:00")
+    >>> page = write_page(list_own()["flux_weeks"], "2024-01-10T00:00:00+08:00")
     >>> page[0].text[:67], page[0].published_at
     ('Sun: F10.7 (solar flux units): 7 January 2024 150.3; 31 December 20', '2024-01-08T11:00:00+08:00')
     """

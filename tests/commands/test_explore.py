@@ -56,6 +56,23 @@ def test_questions_of_the_replay_have_their_forecasts(monkeypatch, tmp_path, cap
     assert any(node["is_outcome"] and told["answer"] in node["title"] for node in told["nodes"])
 
 
+def test_a_file_of_a_market_is_shown_with_its_prices(tmp_path, capsys):
+    market = {"ticker": "T-1", "title": "Rain?", "open_time": "2026-01-01", "close_time": "2026-02-01", "result": "yes"}
+    candles = [{"end_period_ts": 1767300000 + 86400 * at, "price": {"close_dollars": "0.5"}} for at in range(3)]
+    for name, given in (
+        ("m.json", [market, market | {"ticker": "T-2", "result": "void"}]),
+        ("p.json", {"candlesticks": candles}),
+    ):
+        (tmp_path / name).write_text(json.dumps(given))
+    told = ["explore", "--markets", str(tmp_path / "m.json"), "--prices", str(tmp_path / "p.json"), "--json"]
+    run_command(told)
+    out = capsys.readouterr()
+    [one] = json.loads(out.out)["questions"]
+    assert (one["origin"], one["answer"], len(one["prices"]), one["nodes"]) == ("market", "Yes", 3, [])
+    assert "left out: T-2, it was resolved as void" in out.err
+    explore.write_page(tmp_path / "page", [one])
+
+
 def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="daybefore explore: .*no question 'nothing'"):
         explore.main(["--origin", "synthetic", "--question", "nothing"])

@@ -6,6 +6,7 @@ with them the authors' own, whose words stay in the folder that is written. The 
 """
 
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -15,9 +16,10 @@ from helpers.calendar import write_windows
 from helpers.commands.lives import list_questions, read_lives, spread_lives, write_value
 from helpers.commands.main import build_parser
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
+from helpers.formats.markets import read_markets, read_prices
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
-from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted, tell_question
+from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
 from helpers.worldreasoner.hindsight import build_hindsight
 
 FOLDER = "data/runs/explore"
@@ -32,12 +34,19 @@ def main(arguments=None):
     """Read the command line; write the page, print one question (--question), or return all of them for --json."""
     parser = build_parser("explore", __doc__.split("\n\n")[0])
     parser.add_argument(
-        "--origin", action="append", choices=tuple(ORIGINS), help="only these; may be given several times"
+        "--origin",
+        action="append",
+        choices=("synthetic", "replay", "authors"),
+        help="only these; may be given several times",
     )
     parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
     parser.add_argument(
         "--limit", type=int, default=N_REPLAY, help=f"so many of the replay's questions (default {N_REPLAY})"
     )
+    parser.add_argument(
+        "--markets", help="a file of questions as Polymarket, Manifold, Metaculus or Kalshi give them (JSON)"
+    )
+    parser.add_argument("--prices", help="a file with the prices of the one question of --markets (JSON)")
     parser.add_argument("--question", help="print this question as JSON instead of writing the page")
     parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
     given = parser.parse_args(arguments)
@@ -49,7 +58,10 @@ def main(arguments=None):
 
 def explore(given):
     """Do what the command line says; with `given.json` return the questions."""
-    dossiers = hide_secrets(list_dossiers(given.origin or tuple(ORIGINS), given.window, given.limit), list_keys())
+    dossiers = list_markets(given.markets, given.prices) if given.markets else []
+    if given.origin or not given.markets:
+        dossiers += list_dossiers(given.origin or tuple(ORIGINS), given.window, given.limit)
+    dossiers = hide_secrets(dossiers, list_keys())
     if given.question:
         dossiers = [one for one in dossiers if one["question_id"] == given.question]
         if not dossiers:
@@ -81,6 +93,18 @@ def list_dossiers(origins, window="A", limit=N_REPLAY):
         questions = json.loads(cards.read_text(encoding="utf-8"))
         dossiers += tell_authors(questions, pd.read_csv(prices), pd.read_csv(turns))
     return dossiers
+
+
+def list_markets(path, prices_path=None):
+    """Return the dossiers of a market's file; what was left out is told. Raises ValueError for prices of several."""
+    events, answers, prices, out = read_markets(path)
+    for row in out.to_dict("records"):
+        print(f"left out: {row['id']}, {row['reason']}", file=sys.stderr)
+    if prices_path:
+        if len(events) != 1:
+            raise ValueError(f"{prices_path} has prices of one question, but {path} holds {len(events)}")
+        prices = read_prices(prices_path, events["event_id"].iloc[0])
+    return tell_markets(events, answers, prices)
 
 
 def list_replay(window, limit):

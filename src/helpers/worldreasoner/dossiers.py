@@ -2,7 +2,7 @@
 pressure, turning points, and every forecast with the events that its graph names.
 
 Days are numbers of days since 1970, with their fraction. `origin` says what the question is: synthetic (made up),
-replay (this kit's), authors' (read from their public files).
+replay (this kit's), market (a user's file), authors' (read from their public files).
 """
 
 import math
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from helpers.store import parse_json
 from helpers.worldreasoner.graphs import check_graph, correct_edges, date_nodes, join_edges, read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import find_lead_changes, find_turning_points, measure_moves, measure_pressure
 from helpers.worldreasoner.matching import match_events, pick_key_events
@@ -20,6 +21,7 @@ from helpers.worldreasoner.planted import CHAIN, draw_question, forecast_events
 ORIGINS = {
     "synthetic": "Made up: series with planted causes, agents by rule, a price drawn from the series itself.",
     "replay": "A question of the replay; its graph is built by rule, of its series and others of the domain.",
+    "market": "A question of a prediction market, from a file of the user's; hindsight is not known of it.",
     "authors": "WorldReasoner's own question with its event cards and its market's price, read from public files.",
 }
 """Where a question comes from, and what that means."""
@@ -172,6 +174,22 @@ def tell_authors(questions, prices, turns):
         }
         about |= {"facts": facts, "explanation": row.get("explanation")}
         dossiers.append(tell_question(about, graph, own if len(own) else None, marked["day"].tolist()))
+    return dossiers
+
+
+def tell_markets(events, answers, prices):
+    """Return the dossiers of a market's questions (`formats.markets.read_markets`), without a graph."""
+    values, dossiers = dict(zip(answers.get("event_id", ()), answers.get("value", ()), strict=True)), []
+    for event in events.to_dict("records"):
+        name, options = event["event_id"], parse_json(event["options"])
+        about = {"question_id": name, "title": event["prompt"].splitlines()[0], "origin": "market", "explanation": None}
+        about |= {"answer": options.get(parse_json(values.get(name)))} | {
+            key: event[key] for key in ("opens_at", "resolves_at")
+        }
+        about["facts"] = {"options": ", ".join(options.values()), "resolution_criteria": event["resolution_criteria"]}
+        graph = {"question_id": name, "outcome_id": None, "nodes": [], "edges": [], "impacts": []}
+        own = prices[prices["question_id"] == name]
+        dossiers.append(tell_question(about, graph, own if len(own) else None))
     return dossiers
 
 

@@ -1,0 +1,172 @@
+"""Questions of four markets: small files in the form of their APIs, written for these tests; what is wrong is named."""
+
+import json
+
+import pytest
+
+from helpers.formats.markets import read_markets, read_prices
+
+POLY = {
+    "id": "12",
+    "conditionId": "0xabc",
+    "question": "Will it  rain?",
+    "description": "By the gauge.",
+    "outcomes": '["Yes", "No"]',
+    "outcomePrices": '["0", "1"]',
+    "startDate": "2026-01-01T00:00:00Z",
+    "endDate": "2026-02-01T00:00:00Z",
+    "closedTime": "2026-01-20 12:00:00+00",
+    "closed": True,
+}
+MANIFOLD = {
+    "id": "m1",
+    "question": "Will it snow?",
+    "outcomeType": "BINARY",
+    "createdTime": 1767225600000,
+    "closeTime": 1769904000000,
+    "isResolved": True,
+    "resolution": "YES",
+    "resolutionTime": 1768000000000,
+    "probability": 0.97,
+}
+METACULUS = {
+    "id": 7,
+    "title": "Which colour?",
+    "question": {
+        "id": 8,
+        "type": "multiple_choice",
+        "options": ["red", "blue"],
+        "open_time": "2026-01-01T00:00:00Z",
+        "scheduled_close_time": "2026-03-01T00:00:00Z",
+        "actual_close_time": "2026-02-01T00:00:00Z",
+        "resolution": "blue",
+        "resolution_criteria": "By eye.",
+        "aggregations": {
+            "recency_weighted": {
+                "history": [
+                    {"start_time": 1767398400.0, "end_time": None, "centers": [0.25, 0.75]},
+                    {"start_time": 1767312000.0, "end_time": 1767398400.0, "centers": [0.5, 0.5]},
+                ]
+            }
+        },
+    },
+}
+KALSHI = {
+    "ticker": "RAIN-26-T1",
+    "event_ticker": "RAIN-26",
+    "market_type": "binary",
+    "title": "Will it hail?",
+    "rules_primary": "By the ice.",
+    "open_time": "2026-01-01T00:00:00Z",
+    "close_time": "2026-02-01T00:00:00Z",
+    "status": "finalized",
+    "result": "no",
+}
+
+
+def write(folder, given, name="a.json"):
+    path = folder / name
+    path.write_text(json.dumps(given), encoding="utf-8")
+    return path
+
+
+def test_a_question_of_each_market_becomes_an_event_with_its_answer(tmp_path):
+    files = {
+        "polymarket": [POLY],
+        "manifold": MANIFOLD,
+        "metaculus": {"results": [METACULUS]},
+        "kalshi": {"market": KALSHI},
+    }
+    found = {venue: read_markets(write(tmp_path, given)) for venue, given in files.items()}
+    events = {venue: parts[0].iloc[0] for venue, parts in found.items()}
+    assert {venue: event["event_id"] for venue, event in events.items()} == {
+        "polymarket": "polymarket-0xabc",
+        "manifold": "manifold-m1",
+        "metaculus": "metaculus-7",
+        "kalshi": "kalshi-RAIN-26-T1",
+    }
+    values = {venue: json.loads(parts[1].iloc[0]["value"]) for venue, parts in found.items()}
+    assert values == {"polymarket": "B", "manifold": "A", "metaculus": "B", "kalshi": "B"}
+    assert events["polymarket"]["prompt"] == "Will it rain?\nA. Yes\nB. No"
+    assert events["polymarket"]["resolves_at"] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
+    assert events["metaculus"]["options"] == '{"A": "red", "B": "blue"}'
+    assert events["metaculus"]["resolves_at"] == "2026-02-01T08:00:00+08:00"
+    assert (
+        events["kalshi"]["cluster_id"] == "kalshi-RAIN-26" and events["kalshi"]["resolution_criteria"] == "By the ice."
+    )
+    assert events["manifold"]["opens_at"] == "2026-01-01T08:00:00+08:00"
+    prices = found["metaculus"][2]
+    assert prices["price"].tolist() == [0.5, 0.25] and prices["day"].tolist() == [20455.0, 20456.0]
+    assert all(parts[3].empty for parts in found.values())
+
+
+def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp_path):
+    given = [POLY | {"closed": False}, POLY | {"conditionId": "0xd", "outcomePrices": '["0.5", "0.5"]'}]
+    events, answers, _, out = read_markets(write(tmp_path, given))
+    assert events["event_id"].tolist() == ["polymarket-0xabc"] and answers.empty
+    assert out.values.tolist() == [["12", "it was closed without a winner"]]
+    for market, reason in [
+        (MANIFOLD | {"resolution": "MKT"}, "it was resolved as MKT"),
+        (MANIFOLD | {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY is read"),
+        (METACULUS | {"question": METACULUS["question"] | {"type": "date"}}, "it is date, and only binary"),
+        (METACULUS | {"question": METACULUS["question"] | {"resolution": "annulled"}}, "it was resolved as annulled"),
+        ({"id": 9, "group_of_questions": {}}, "it is a group"),
+        (KALSHI | {"result": "scalar"}, "it was resolved as scalar"),
+        (KALSHI | {"close_time": "2025-01-01T00:00:00Z"}, "it ends before it opens"),
+    ]:
+        events, _, _, out = read_markets(write(tmp_path, [market]))
+        assert events.empty and out["reason"].iloc[0].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ([POLY | {"endDate": "soon"}], r"a\.json, question 12: field endDate is 'soon', not a moment"),
+        ([POLY | {"outcomes": "Yes"}], "field outcomes is .*not a list of texts"),
+        ([POLY | {"outcomePrices": '["1"]'}], "field outcomePrices has 1 prices for 2 outcomes"),
+        ([{**MANIFOLD, "createdTime": None}], "question m1: field createdTime is null, not a number"),
+        ([MANIFOLD | {"isResolved": "yes"}], "field isResolved is .*not true or false"),
+        ([{"id": 7, "title": "x", "question": {}}], "question 7, question: field type is null, not a text"),
+        ([{"a": 1}], r"a\.json, question 1: none of the fields"),
+        ([KALSHI, KALSHI], "kalshi-RAIN-26-T1 is there twice"),
+        ("text", "there is no question"),
+    ],
+)
+def test_what_is_not_as_the_api_gives_it_is_named(tmp_path, given, match):
+    with pytest.raises(ValueError, match=match):
+        read_markets(write(tmp_path, given))
+
+
+def test_prices_of_each_market(tmp_path):
+    history = {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]}
+    table = read_prices(write(tmp_path, history), "q")
+    assert table.values.tolist() == [["q", 20454.0, 0.3], ["q", 20455.0, 0.4]]
+    bets = [
+        {"createdTime": 1767225600000, "probAfter": 0.6},
+        {"createdTime": 1767225600001, "probAfter": 0.9, "answerId": "a"},
+    ]
+    assert read_prices(write(tmp_path, bets), "q")["price"].tolist() == [0.6]
+    prices = [{"close_dollars": "0.2500"}, {"close_dollars": None}, {"close": 30}]
+    candles = {"candlesticks": [{"end_period_ts": 1767225600 + at, "price": price} for at, price in enumerate(prices)]}
+    assert read_prices(write(tmp_path, candles), "q")["price"].tolist() == [0.25, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"history": [{"t": 1, "p": 1.5}]}, "a price of 1.5 is none between 0 and 1"),
+        ({"history": [{"t": "x", "p": 0.5}]}, r"a\.json, history 1: field t is 'x', not a number"),
+        ({"candlesticks": [{"end_period_ts": 1}]}, "candlesticks 1: field price is null, not an object"),
+        ({"prices": []}, "no history, no candlesticks"),
+    ],
+)
+def test_wrong_prices_are_named(tmp_path, given, match):
+    with pytest.raises(ValueError, match=match):
+        read_prices(write(tmp_path, given), "q")
+
+
+def test_a_file_that_is_no_json_is_named(tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text("{")
+    with pytest.raises(ValueError, match=r"b\.json is no JSON"):
+        read_markets(path)

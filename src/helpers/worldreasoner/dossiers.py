@@ -49,7 +49,11 @@ def tell_question(about, graph, prices=None, turns=None, forecasts=(), pairs=Non
     told.sort(key=lambda node: (math.isnan(node["day"]), node["day"], node["node_id"]))
     price = [] if prices is None else prices.sort_values("day")[["day", "price"]].to_numpy().tolist()
     pushes = measure_pressure(nodes)
-    moves = measure_moves(nodes, prices) if price else pd.DataFrame(columns=["node_id", "move", "is_usable", "agrees"])
+    moves = (
+        measure_moves(nodes, prices)
+        if price and len(pushes)
+        else pd.DataFrame(columns=["node_id", "move", "is_usable", "agrees"])
+    )
     dossier = about | {
         "check": check_graph(graph),
         "nodes": told,

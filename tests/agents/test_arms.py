@@ -9,6 +9,7 @@ from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run
 from helpers.agents.registry import connect_agent
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
+from helpers.questions.shelf import Shelf
 from helpers.store import parse_json, read_table
 
 ENTRY = {"category": "think_search", "framework": "x", "method": "search_prompt", "model": "openai/mock-1"}
@@ -154,6 +155,29 @@ def test_a_request_that_is_not_recorded_is_a_missing_prediction_naming_the_comma
     assert set(tables["predictions"]["status"]) == {"error"} and tables["predictions"]["value"].isna().all()
     assert tables["predictions"]["reason"].str.contains("`make record ARM=mock-A` with its model there makes it").all()
     assert len(provider.asked) == n_asked
+
+
+def test_an_arm_of_window_l_is_replayed_at_its_moment_from_the_shelf(provider, reach, monkeypatch, tmp_path):
+    whole, own = read_table("events", "L"), {"agent": "mock", "window": "L", "n": 12, "horizon": "Near"}
+    monkeypatch.setattr(arms, "load_arms", lambda: {"mock-L-near": own})
+    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
+    reach()
+    provider.answer = lambda asked: {"content": r"\boxed{2024-05-01}"}
+    door = open_door("mock-L-near", live=True, connection={"api_base": provider.address}, environment={})
+    agent, chosen = connect_agent(ENTRY, door), select_events(own, whole)
+    for event in chosen.to_dict("records"):
+        agent["forecast"](event, Shelf())
+    door.recordings.close()
+    pack_recordings("mock-L-near", {"seconds": dict.fromkeys(chosen["event_id"], 1.0)})
+    path, n_asked = tmp_path / "ledger.sqlite", len(provider.asked)
+    assert len(replay_arms(["mock-L-near"], Shelf, path, events={"L": whole})) == 1 and len(provider.asked) == n_asked
+    said = bench_llm.read_runs(path, "predictions").merge(chosen, on="event_id", suffixes=("", "_asked"))
+    assert (said["as_of"] == said["as_of_asked"]).all() and n_asked == 12
+    days = said[said["kind"] == "date"]
+    assert len(days) and days["value"].map(parse_json).eq("2024-05-01").all()
+    shown = bench_llm.read_runs(path, "traces").query("tool == 'search'")["content"].fillna("")
+    assert shown.str.contains("published 20").mean() > 0.8
+    assert bench_llm.read_runs(path, "runs")["condition"].tolist() == ["asked at Near"]
 
 
 def test_nothing_recorded_is_no_run():

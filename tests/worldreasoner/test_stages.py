@@ -51,6 +51,12 @@ def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
     assert found.loc["stays", "difference"] == 0 and not found.loc["stays", "p"] < 0.05
 
 
+def test_runs_are_compared_on_what_both_were_asked_and_absent_ones_are_left_out(scores):
+    pairs = [(("learns", "Near"), ("stays", "Near")), (("learns", "Near"), ("nobody", "Near"))]
+    assert stages.compare_runs(scores, pairs)[["run_a", "difference"]].values.tolist() == [["learns at Near", 0.5]]
+    assert stages.compare_runs(scores, pairs[1:]).empty
+
+
 def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
     lead = stages.measure_lead(scores, "stays").set_index("horizon")
     assert np.allclose(lead["reference"], 0.25)

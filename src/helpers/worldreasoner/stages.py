@@ -9,6 +9,7 @@ import pandas as pd
 from helpers.agents.arms import HORIZONS, choose_horizon
 from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
 from helpers.estimates.pairs import compare_pairs
+from helpers.plots import COLOURS, draw_reaches
 from helpers.store import dump_json, parse_json
 from helpers.worldreasoner.scores import METRICS, score_table
 
@@ -69,13 +70,28 @@ def compare_stages(scores, metric="accuracy", first="Early", last="Near"):
     Columns agent_id, n, n_clusters, difference, low, high, p, p_holm (over the agents), seen (the smallest difference
     that could have been seen). An agent whose forecasts are the same at both has difference 0 and no p.
     """
+    asked = scores.groupby("agent_id", sort=False)["horizon"].agg(set)
+    pairs = [((name, last), (name, first)) for name, own in asked.items() if {first, last} <= own]
+    table = compare_runs(scores, pairs, metric)
+    table.insert(0, "agent_id", table["run_a"].str.removesuffix(f" at {last}"))
+    return table.drop(columns=["run_a", "run_b"])
+
+
+def compare_runs(scores, pairs, metric="accuracy"):
+    """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
+
+    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p, p_holm (over these pairs), seen. Pairs of
+    which a run was not asked are left out; an empty table when none is left.
+    """
     wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
-    agents = [name for name in scores["agent_id"].unique() if {first, last} <= set(wide[name].columns)]
+    asked = [(first, second) for first, second in pairs if first in wide and second in wide]
+    columns = "run_a run_b n n_clusters difference low high p p_holm seen".split()
+    if not asked:
+        return pd.DataFrame(columns=columns)
     wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
-    pairs = [(f"{name} at {last}", [f"{name} at {first}"]) for name in agents]
-    table = compare_pairs(wide, take_clusters(scores), pairs)
-    table.insert(0, "agent_id", table["agent_a"].str.removesuffix(f" at {last}"))
-    return table[["agent_id", "n", "n_clusters", "difference", "low", "high", "p", "p_holm", "seen"]]
+    named = [(f"{first[0]} at {first[1]}", [f"{second[0]} at {second[1]}"]) for first, second in asked]
+    table = compare_pairs(wide, take_clusters(scores), named)
+    return table.rename(columns={"agent_a": "run_a", "agent_b": "run_b"})[columns]
 
 
 def measure_lead(scores, reference, metric="brier"):
@@ -122,3 +138,24 @@ def group_days(days, cuts=(30, 90)):
     """
     names = [f"{cuts[0]} or less", f"{cuts[0] + 1} to {cuts[1]}", f"more than {cuts[1]}"]
     return [names[place] for place in np.searchsorted(cuts, np.ceil(days), side="left")]
+
+
+def draw_stages(table, ax, ranges=None):
+    """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
+
+    `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
+    """
+    names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
+    for name, row in () if ranges is None else ranges.iterrows():
+        label = "paper, three models" if name == ranges.index[0] else None
+        ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
+    agents = list(dict.fromkeys(table["agent_id"]))
+    for at, agent in enumerate(agents):
+        part = table[table["agent_id"] == agent]
+        places = [names.index(name) + 0.09 * (at - (len(agents) - 1) / 2) for name in part["horizon"]]
+        look = {"color": COLOURS[at % len(COLOURS)], "marker": "o", "capsize": 3, "label": agent}
+        draw_reaches(part, ax, places, value="mean", low="low", high="high", **look)
+    ax.set_xticks(range(len(names)), names)
+    ax.set(ylim=(0, 1), ylabel="share right")
+    ax.legend(loc="lower right", fontsize=8, ncols=2)
+    return ax

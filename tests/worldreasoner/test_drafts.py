@@ -1,0 +1,121 @@
+"""Graphs drafted by a model: what is taken, what is left out and why, self-correction, and the way through the door."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers.models.judges import Verdict, build_consult
+from helpers.worldreasoner.drafts import ROUNDS, ask_edges, ask_events, draft_graph
+from helpers.worldreasoner.graphs import check_form
+
+QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
+DAYS = [str(day.date()) for day in pd.date_range("2026-01-01", periods=30)]
+ARTICLES = [{"id": f"a{at}", "day": day, "text": f"step {at} of the water"} for at, day in enumerate(DAYS)]
+
+
+def make_event(at, **more):
+    about = {"title": f"step {at} of water{at}", "description": "it rose", "type": "Indicator", "day": DAYS[at]}
+    return about | {"articles": [at, at + 1]} | more
+
+
+def make_edge(cause, effect, strength=0.5, confidence=0.9, relation="Causes"):
+    about = {"cause": cause, "effect": effect, "relation": relation}
+    return about | {"strength": strength, "confidence": confidence}
+
+
+def script(**said):
+    """A judge that says, in each round, the next of what is given for a part; nothing when that is used up."""
+    asked, turns = [], {part: iter(replies) for part, replies in said.items()}
+
+    def consult(prompt, schema, repeat=0):
+        [part] = schema["properties"]
+        asked.append((part, prompt))
+        return Verdict("ok", {part: next(turns.get(part, iter(())), [])})
+
+    return consult, asked
+
+
+def test_a_graph_that_passes_ends_the_rounds():
+    events = [
+        [make_event(3 * r + at) | {"articles": [3 * r + at, 3 * r + at + 12]} for at in range(3)] for r in range(4)
+    ]
+    edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 0)]]
+    impacts = [[{"event": 3, "direction": "Positive", "magnitude": 0.9, "confidence": 0.8}]]
+    consult, asked = script(events=events, edges=edges, impacts=impacts)
+    draft = draft_graph(QUESTION, ARTICLES, consult)
+    assert draft.check["is_valid"] and check_form(draft.graph) and draft.left_out.empty
+    assert (draft.n_rounds, draft.n_requests) == (4, 12) and draft.check["depth"] == 3
+    assert "fewer than 10 events" in asked[3][1] and "fewer than 20 articles" in asked[3][1]
+    assert "No pair is joined" not in asked[3][1], "what the round before has mended is not asked for again"
+
+
+def test_rounds_end_and_the_graph_says_what_it_lacks():
+    consult, asked = script(events=[[make_event(at)] for at in range(9)])
+    draft = draft_graph(QUESTION, ARTICLES, consult)
+    assert (draft.n_rounds, len(asked)) == (ROUNDS, 3 * ROUNDS) and not draft.check["is_valid"]
+    assert draft.check["reasons"] == "depth nodes articles edges"
+
+
+def test_what_is_left_out_has_a_reason():
+    events = [make_event(0), make_event(1, day=DAYS[5]), make_event(0, title="Water0 of step 0")]
+    late = [{"id": "z", "day": "2026-03-01", "text": "x"}]
+    edges = [[make_edge(1, 1), make_edge(0, 1), make_edge(1, 0, 0.2), make_edge(1, 0, 0.9, 0.5)]]
+    impacts = [[{"event": 1, "direction": "Neutral", "magnitude": 0.5, "confidence": 1.0}]]
+    consult, _ = script(events=[events, [make_event(2, day="2026-03-01", articles=[30])]], edges=edges, impacts=impacts)
+    draft = draft_graph(QUESTION, ARTICLES + late, consult, n_rounds=2)
+    assert draft.left_out["reason"].tolist() == [
+        "none of its articles is of its day",
+        "it is there already: e1",
+        "it does not join two events",
+        "the cause is after its effect",
+        "its strength is below 0.3",
+        "its confidence is below 0.6",
+        "it is Neutral and above 0.3",
+        "it is not before the answer",
+    ]
+    assert draft.left_out["what"].tolist()[2:5] == ["1 to 1", "0 to 1", "1 to 0"]
+    assert len(draft.graph["nodes"]) == 2 and not draft.graph["edges"]
+
+
+def test_circles_and_doubles_are_left_out():
+    same = [make_event(at, day=DAYS[4], articles=[4]) | {"title": f"tide{at}"} for at in range(3)]
+    edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 1), make_edge(1, 2)]]
+    draft = draft_graph(QUESTION, ARTICLES, script(events=[same], edges=edges)[0], n_rounds=1)
+    assert draft.left_out["reason"].tolist() == ["it would close a circle", "it is there already"]
+    assert draft.check["n_edges"] == 2 and "circle" not in draft.check["reasons"]
+
+
+def test_articles_that_nothing_rests_on_are_shown_first_and_only_they_can_be_named():
+    draft = draft_graph(QUESTION, ARTICLES, script(events=[[make_event(at) for at in range(3)]])[0], n_rounds=1)
+    prompt, schema = ask_events(QUESTION, draft.graph, ARTICLES, draft.check)
+    item = schema["properties"]["events"]["items"]["properties"]
+    assert item["articles"]["items"]["enum"] == list(range(4, 16)) and item["day"]["enum"] == DAYS[4:16]
+    assert "4. 2026-01-05: step 4 of the water" in prompt and "step 3 of the water\n" not in prompt
+    number = ask_edges(QUESTION, draft.graph, ARTICLES, draft.check)[1]["properties"]["edges"]["items"]["properties"]
+    assert (number["cause"]["minimum"], number["effect"]["maximum"]) == (1, 3)
+
+
+def test_a_reply_that_is_not_there_ends_the_work_and_is_told():
+    draft = draft_graph(QUESTION, ARTICLES, lambda *args, **more: Verdict("missing", reason="make study ..."))
+    assert (draft.n_requests, draft.check["is_valid"]) == (1, False)
+    assert draft.left_out[["what", "reason"]].values.tolist() == [["the reply", "missing: make study ..."]]
+
+
+@pytest.mark.parametrize("said", ['{"events": []}', "no json", '{"events": [{"title": "x"}]}'])
+def test_through_the_door_what_does_not_have_the_form_is_told(knock, provider, said):
+    provider.answer = lambda asked: {"content": said}
+    draft = draft_graph(QUESTION, ARTICLES, build_consult(knock(), "openai/mock-1", False), n_rounds=1)
+    assert draft.left_out["reason"].iloc[0].startswith("unparsable")
+
+
+def test_through_the_door_a_graph_is_drafted_and_replayed_without_asking(knock, provider):
+    def answer(asked):
+        [part] = asked["response_format"]["json_schema"]["schema"]["properties"]
+        said = {"events": [make_event(0), make_event(1)], "edges": [make_edge(1, 2), make_edge(2, 0)], "impacts": []}
+        return {"content": json.dumps({part: said[part]})}
+
+    provider.answer = answer
+    first = draft_graph(QUESTION, ARTICLES, build_consult(knock(), "openai/mock-1", False), n_rounds=1)
+    again = draft_graph(QUESTION, ARTICLES, build_consult(knock(live=False), "openai/mock-1", False), n_rounds=1)
+    assert first.graph == again.graph and len(provider.asked) == 3 and first.check["depth"] == 2

@@ -1,4 +1,4 @@
-"""`daybefore explore`: questions with their hindsight on a page that opens from disk (WorldReasoner Figure 8).
+"""`daybefore explore`: questions with their hindsight on a page that opens from disk.
 
 Of each question: what is known of it, its events against the market's price, its causal graph, its evidence, and all
 forecasts. Without public files there are made-up questions, marked synthetic, and the replay's with graphs by rule;

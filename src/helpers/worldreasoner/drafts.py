@@ -1,4 +1,4 @@
-"""Hindsight graphs drafted by a language model under a schema, with the published thresholds (WorldReasoner B.2, B.3).
+"""Hindsight graphs drafted by a language model under a schema, with the published thresholds.
 
 The model is asked for a few events, then for edges, then for impacts, each reply held to a schema. What a reply says is
 checked by plain code: what fails is left out, with the reason. After each round the graph is held against the published

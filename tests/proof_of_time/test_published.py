@@ -64,3 +64,15 @@ def test_ranks_that_are_the_same_correlate():
         pd.DataFrame({"pre_share": shares, "post_share": shares**2}), np.random.default_rng(0)
     )
     assert rho == pytest.approx(1) and p == pytest.approx(1 / 10000)
+
+
+def test_no_other_sizes_meet_the_award_shares_and_the_reported_sum():
+    printed = published.load_table("table3_awards_pre_post").set_index("key")["post_cutoff_acc_pct"]
+
+    def gives(n, key):
+        return printed[key] in (100 * np.arange(n + 1) / n).round(1)
+
+    left = 1129 - 8 * 122  # of Opus, and of the two newest Gemini models, which have as many each
+    found = [(left - 2 * n, n) for n in range(1, 77) if 0 < left - 2 * n <= 122]
+    found = [(opus, n) for opus, n in found if gives(opus, "claude_opus_4_5") and gives(n, "gemini_3_pro")]
+    assert found == [(121, 16)]

@@ -83,6 +83,20 @@ def find_harbour(event, world):
     return "A" if world.search("harbour", n=1) else "B"
 
 
+def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    for horizon in ([], ["--horizon", "Near"]):
+        main(["--window", "L", "--limit", "8", "--workers", "1", *horizon])
+    shown = capsys.readouterr().out
+    assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
+    asked = read_runs(tmp_path / LEDGER, "predictions").merge(read_table("events", "L"), on="event_id")
+    days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
+    near = days <= pd.Timedelta(days=2)
+    assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
+    with pytest.raises(SystemExit, match="no question of window A says when Near is"):
+        main(["--window", "A", "--horizon", "Near"])
+
+
 def test_the_baselines_run_beside_the_agents_asked_for():
     registry = {"a": {"category": "baseline"}, "b": {"category": "base_model"}, "c": {"category": "base_model"}}
     assert list(choose_agents(registry, ["c"])) == ["a", "c"]

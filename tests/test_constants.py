@@ -39,8 +39,8 @@ OWN_ARGUMENTS = {
 """Arguments whose default is never a paper's, and what they are."""
 
 OWN_CONSTANTS = {
-    "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_PASSAGES MAX_PLAN "
-    "MAX_QUERY MAX_REASON MAX_REPLY MAX_STEP MAX_TURN "
+    "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_LOCAL MAX_PASSAGES "
+    "MAX_PLAN MAX_QUERY MAX_REASON MAX_REPLY MAX_STEP MAX_TURN "
     "N_CALLS N_DATES N_FOUND N_HITS N_LOOK_UPS N_SHOWN N_STEPS N_TOP N_WIDE N_WORDS",
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_LINE_WORDS MAX_NAME MAX_TEXT "
     "MAX_VALUE MAX_WORDS",

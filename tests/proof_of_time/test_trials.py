@@ -91,6 +91,20 @@ def test_recorded_seconds_count_against_the_time(reach, provider, tmp_path):
     assert late["status"] == "timeout" and late["n_turns"] == 2 and late["answer"] is None
 
 
+@pytest.mark.parametrize(("is_local", "n"), [(True, 1_500), (False, 6_000)])
+def test_a_small_model_is_shown_less_of_a_long_result(reach, provider, tmp_path, is_local, n):
+    needs_sandbox()
+    instance = make_instance(tmp_path)
+    script = "printf 'x%.0s' $(seq 9000)"
+    call = {"id": "1", "type": "function", "function": {"name": "bash", "arguments": json.dumps({"script": script})}}
+    final = [{"content": json.dumps({"thought": "", "action": "answer", "input": ""})}] if is_local else []
+    replies = [turn(script) if is_local else {"content": None, "tool_calls": [call]}, *final, {"content": FINAL}]
+    provider.answer = lambda asked: replies[len(provider.asked) - 1]
+    assert run_trial(reach(is_local=is_local), instance, tmp_path, Cell("agentic", 50))["status"] == "ok"
+    shown = provider.asked[1]["messages"][-1]["content"]
+    assert f"... {9000 - n} characters left out ..." in shown
+
+
 def test_what_is_not_recorded_is_missing_and_stands_in_no_table(reach, provider, tmp_path):
     provider.answer = lambda asked: {"content": FINAL}
     instances = [make_instance(id="b-1"), make_instance(id="b-2", prompt="Where to?")]

@@ -25,9 +25,10 @@ SCHEMAS = [
 """The tools as providers of native tool calls want them."""
 
 
-def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None):
+def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None, n_shown=MAX_SHOWN):
     """Return what a tool that was called by name shows; adds the step, with the sandbox's backend and what went wrong.
 
+    Of a result longer than `n_shown` characters the middle is left out.
     A fault of the agent's is said to it, never raised; only SandboxError is (the sandbox is gone).
     """
     error = None
@@ -42,7 +43,7 @@ def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None):
             shown, error = "The tools are bash (script), python (program) and editor (command, path).", "not a tool"
     except (OSError, TypeError, ValueError) as fault:
         shown, error = f"It was not done: {fault}", type(fault).__name__
-    shown = cut_middle(shown)
+    shown = cut_middle(shown, n_shown)
     transcript.add(
         "tool", actor=actor, tool=name, arguments=arguments, content=shown, sandbox_backend=box.backend, error=error
     )

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import cache, partial
 from typing import NamedTuple
 
-from helpers.agents.desk import SCHEMAS, call_tool
+from helpers.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
 from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.sandbox import Limits, open_sandbox
@@ -44,6 +44,10 @@ work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
 text ::= [^"\\\n] | "\\" ["\\n]"""
 MAX_TURN = 700
 """Longest turn of a local model, in tokens."""
+
+
+MAX_LOCAL = 1_500
+"""Longest result that is shown to a local model, in characters: a few thousand tokens are all that it can read."""
 
 
 class Desk(NamedTuple):
@@ -179,7 +183,8 @@ def use_tool(transcript, box, reply, number, call, replayed):
             call_tool(Transcript(transcript.client), box(), *earlier)
         replayed.clear()
         made, left = Transcript(transcript.client), limit - time.monotonic()
-        call_tool(made, box(), name, arguments, timeout=left)
+        n_shown = MAX_LOCAL if transcript.client.is_local else MAX_SHOWN
+        call_tool(made, box(), name, arguments, timeout=left, n_shown=n_shown)
         return {"step": made.steps[0], "cost_usd": 0.0, "n_input_tokens": None, "n_output_tokens": None}
 
     options = {"after": reply["key"], "number": number, "tool": name, "arguments": arguments}

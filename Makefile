@@ -146,7 +146,7 @@ PUBLIC := $(call list,5-8)
 .make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
-.make/22_dataset: | .make/01_collect_events
+.make/22_dataset: | .make/01_collect_events .make/21_horizons
 .make/24_grounding: | .make/02_run_agents .make/03_acquire_answers
 .make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \
   .make/50_public_leaderboards .make/90_paper_against_ours: | .make/04_score_tiers

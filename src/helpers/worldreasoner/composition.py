@@ -44,13 +44,13 @@ def measure_horizons(questions):
 
 
 def band_horizons(days):
-    """Return the horizon of Table 5 in which numbers of days lie; a day is counted when it has ended.
+    """Return the horizon of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second.
 
-    >>> band_horizons([30.5, 31.0, 90.9, 91.0]).tolist()
+    >>> band_horizons([30.0, 30.1, 90.0, 90.1]).tolist()
     ['up to 30 days', '31 to 90 days', '31 to 90 days', 'over 90 days']
     """
-    edges = [-np.inf, BANDS[0] + 1, BANDS[1] + 1, np.inf]
-    return pd.Series(pd.cut(pd.Series(days, dtype=float), edges, right=False, labels=HORIZONS)).astype(object)
+    edges = [-np.inf, *BANDS, np.inf]
+    return pd.Series(pd.cut(pd.Series(days, dtype=float), edges, labels=HORIZONS)).astype(object)
 
 
 def count_parts(questions):

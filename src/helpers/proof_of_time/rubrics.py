@@ -51,6 +51,9 @@ FLAG_WORDS = {
 DENIED = r"(?:no|not|without|never|nothing|none|free of)\s+(?:\w+\s+){0,2}"
 """What turns a word into its opposite when it stands before it."""
 
+CALLED = re.compile(r"\w+\(\{")
+"""How a turn begins that is a call and no words (`prompted.describe_calls`)."""
+
 MAX_WORDS, N_STEPS, N_SHOWN = 60, 16, 70
 """Longest text of a key; most steps of a case that are shown, the first and the last; letters of each."""
 
@@ -94,7 +97,8 @@ def list_steps(run, is_masked):
         for call in run.calls
     ]
     calls = [" ".join(line.split()) for line in calls]
-    return calls if is_masked else [*calls, *(f"wrote: {' '.join(turn.split())[:N_SHOWN]}" for turn in run.turns[-4:])]
+    words = [" ".join(turn.split())[:N_SHOWN] for turn in run.turns if not CALLED.match(turn)]
+    return calls if is_masked else [*calls, *(f"wrote: {text}" for text in words[-4:])]
 
 
 def show(call, is_masked):

@@ -6,7 +6,7 @@ Of the files' texts nothing is kept: dates, scores, counts and ids.
 import pandas as pd
 
 from helpers.boards.files import locate_public
-from helpers.questions.horizons import give_rows, load_series
+from helpers.questions.horizons import MAX_DAYS, MIN_DAYS, give_rows, load_series
 from helpers.store import dump_json
 
 FILES = {
@@ -85,7 +85,7 @@ def gather_charts(charts):
     return name_rows(weeks[weeks.index >= "2020-07-01"], "Hot 100")
 
 
-def build_markets(paths, days=(30, 180)):
+def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
     """Return (events, answers, prices) of resolved yes/no markets that ran so many days after their first price.
 
     `paths` is ForecastBench's price history. Events hold no text; `cluster_id` is the market, which may stand in

@@ -11,6 +11,7 @@ from helpers.estimates.intervals import correct_holm, find_clusters, summarize_c
 from helpers.estimates.pairs import compare_pairs
 from helpers.plots import COLOURS, draw_reaches
 from helpers.store import dump_json, parse_json
+from helpers.worldreasoner.composition import BANDS
 from helpers.worldreasoner.scores import METRICS, score_table
 
 
@@ -130,7 +131,7 @@ def span_horizons(events):
     return table
 
 
-def group_days(days, cuts=(30, 90)):
+def group_days(days, cuts=BANDS):
     """Return the paper's groups of horizons in days: at most 30, 31 to 90, more (Table 5).
 
     >>> group_days([30, 31, 90, 91])

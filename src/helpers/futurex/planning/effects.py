@@ -232,5 +232,5 @@ def draw_power(power, ax):
     ax.set_xticks(sizes := sorted(power["n"].unique()), sizes)
     ax.minorticks_off()
     if len(known):
-        ax.legend(loc="upper left", fontsize=8)
+        ax.legend(loc="lower right", fontsize=8)
     return ax

@@ -185,7 +185,8 @@ REPLIES = {
 WAITS = ("-5", "nan", "inf", "1e-9", "soon", "Mon, 10 Oct 2016 00:00:00 GMT")
 CODES = {
     **{f"code {code}": (say_code(code), NONE) for code in (204, 206)},
-    **{f"code {code}": (say_code(code), ("error", f"{code}", 1)) for code in (301, 304, 400, 402, 403, 409, 413, 422)},
+    **{f"code {code}": (say_code(code), ("error", f"{code}", 1)) for code in (301, 304, 400, 403, 409, 413, 422)},
+    "code 402": (say_code(402), ("over_budget", "the provider's quota or credit is spent", 1)),
     **{f"code {code}": (say_code(code), ("error", f"{code}", N_REQUESTS)) for code in (408, 501, 502, 504, 529, 599)},
     "302 to itself": (lambda h: send(h, 302, b"", location=h.path), ("error", "redirects", 1)),
     "302 to nowhere": (say_code(302, location="http://["), ("error", "redirects", 1)),
@@ -208,8 +209,8 @@ ENDS = {
     "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
     "404": (
         "error",
-        "not found (404): no such model; most likely there is no model 'mock-1' there, or api_base is not where the "
-        "chat completions are (as a rule it ends in /v1) (requests: 1)",
+        "not found (404): no such model; most likely there is no model 'gpt-4o-mini' there, or api_base is not where "
+        "the chat completions are (as a rule it ends in /v1) (requests: 1)",
         1,
     ),
     "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota. (requests: 1)", 1),

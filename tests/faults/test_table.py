@@ -1,5 +1,6 @@
 """A short run of the faults; `make faults` plays them all."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from faults import breaking
-from faults.table import play_fault
+from faults.table import keep_rows, play_fault
 
 TRIED = [
     "two replies to one request",
@@ -43,3 +44,14 @@ def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     n, held, seen = play(tmp_path, n=12)
     assert held, seen
+
+
+def test_a_fault_played_again_is_kept_in_its_place(tmp_path):
+    path = tmp_path / "faults.json"
+    keep_rows([{"family": "f", "fault": name, "held": False} for name in "abc"], path, is_whole=True)
+    keep_rows([{"family": "f", "fault": "b", "held": True}], path, is_whole=False)
+    assert [(row["fault"], row["held"]) for row in json.loads(path.read_text())] == [
+        ("a", False),
+        ("b", True),
+        ("c", False),
+    ]

@@ -126,7 +126,7 @@ def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
     told = "no source is called 'ferrys'; did you mean ferries? There are ferries; to add it, write "
     assert plant(name="ferrys") == f"{told}data/sources/ferrys.toml"
     assert plant(name="") == "say which source to try, such as SOURCE=clemson; there are ferries"
-    assert plant(window="B") == "there is no window 'B'; there are A, C1, C2"
+    assert plant(window="B") == "there is no window 'B'; there are A, C1, C2, L"
     assert plant(window="C1") == "ferries.toml: windows are A, not C1"
 
 

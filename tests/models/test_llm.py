@@ -309,7 +309,8 @@ os.kill(os.getpid(), signal.SIGKILL)
     environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path)}
     ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert ended.returncode == -9, ended.stderr
-    assert len((tmp_path / "data/runs/killed" / JOURNAL).read_text().splitlines()) == 3
+    lines = [json.loads(line) for line in (tmp_path / "data/runs/killed" / JOURNAL).read_text().splitlines()]
+    assert ["asked" in line for line in lines] == [True, False] * 3, "a line before each request, one with its reply"
 
 
 def test_replay_needs_no_litellm(reach, tmp_path):

@@ -57,7 +57,7 @@ def write_page(source, as_of):
 
     >>> page = write_page(list_own()["flux_weeks"], "2024-01-10T00:00:00+08:00")
     >>> page[0].text[:67], page[0].published_at
-    ('Sun: F10.7 (solar flux units): 7 January 2024 150.3; 31 December 20', '2024-01-08T11:00:00+08:00')
+    ('Sun: F10.7 (solar flux units): 7 January 2024 146.1; 31 December 20', '2024-01-08T11:00:00+08:00')
     """
     found, newest = [], None
     for name, variable in source.variables.items():

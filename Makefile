@@ -56,7 +56,8 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
+	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(if $(FIRST),$(PAIR) --silent $(FIRST:%=.make/%)))
+	$(if $(RUN),,$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
 	@$(BIN)/python -m helpers.boards.files
@@ -135,8 +136,10 @@ FORCE:
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
 # Those of 50 to 89 read public files that are not in the repository: `make public` runs them, `make figures` never does.
-# The longest stand first, so that none of them is left to the end.
-LONG := 02_run_agents 03_acquire_answers 16_delay 31_liveagentbench 01_collect_events 13_real_time 09_planning
+# The longest stand first, so that none of them is left to the end. Make goes down the list once before it comes back to
+# those that waited for another: what most wait for, with enough beside it, is a list of its own.
+FIRST = $(filter 04_score_tiers 31_liveagentbench 08_past_vs_future 14_reasons,$(NOTEBOOKS))
+LONG := 16_delay 09_planning 13_real_time 02_run_agents 03_acquire_answers 31_liveagentbench 01_collect_events
 list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))
 NOTEBOOKS := $(filter $(call list,0-49),$(LONG)) $(filter-out $(LONG),$(call list,0-49))
 PUBLIC := $(call list,5-8)
@@ -146,8 +149,11 @@ PUBLIC := $(call list,5-8)
 .make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
+.make/27_conditions: | .make/21_horizons
 .make/22_dataset: | .make/01_collect_events .make/21_horizons
-.make/24_grounding: | .make/02_run_agents .make/03_acquire_answers
+.make/24_grounding .make/28_pooling: | .make/02_run_agents .make/03_acquire_answers
+.make/41_solvers: | .make/40_instances
+.make/42_message_limits .make/43_costs: | .make/41_solvers
 .make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \
   .make/50_public_leaderboards .make/90_paper_against_ours: | .make/04_score_tiers
 

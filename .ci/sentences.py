@@ -17,6 +17,7 @@ import importlib
 import json
 import re
 import sys
+import tokenize
 import tomllib
 from io import StringIO
 from pathlib import Path
@@ -241,10 +242,14 @@ def check_row(row):
         return "" if is_stated(value, row.source) else f"{row.source} does not hold it"
     try:
         cell = read_cell(row.source, row.key, row.column, row.take)
-    except (LookupError, ValueError, TypeError, OSError, AttributeError, ImportError, NameError, SyntaxError) as error:
+    except UNREAD as error:
         return f"{row.source} [{row.key}] {row.column}: {error}"
     return "" if abs(cell - value) <= half + 1e-9 else f"{row.source} [{row.key}] {row.column} {row.take}has {cell:.6g}"
 
+
+UNREAD = (LookupError, ValueError, TypeError, OSError, AttributeError, ImportError, NameError, SyntaxError)
+UNREAD += (tokenize.TokenError,)  # a pattern for a text, put to a table
+"""What a source that has moved may raise when it is read."""
 
 KINDS = {
     "result": "a cell of a committed table",

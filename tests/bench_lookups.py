@@ -1,9 +1,10 @@
-"""What looking up costs a question, one at a time and eight at once: tests/bench_lookups.py [ROUNDS] (not a test).
+"""What looking up costs a question, one at a time and eight at once: tests/bench_lookups.py [ROUNDS [N]] (not a test).
 
-Agents that look up what they ask about are put to 40 questions over 14 days, as `daybefore run` does it, with a mock
-provider that answers after 0.3 s. The kit's part is a question's seconds less those the model took, with what it waits
-for others; the look-ups' part is what searching and opening take of it. Rounds are interleaved, as a machine's load
-changes; CPU seconds are those of this process.
+Agents that look up what they ask about are put to N questions (40, over 14 days), as `daybefore run` does it, with a
+mock provider that answers after 0.3 s. The kit's part is a question's seconds less those the model took, with what it
+waits for others; the look-ups' part is what searching and opening take of it, and at eight at once is to be at most 1.5
+times what it is at one. Before a question's seconds begin it may wait for its day to be searchable. Rounds are
+interleaved, as a machine's load changes; CPU seconds are those of this process.
 """
 
 import os
@@ -49,30 +50,33 @@ WAYS = {
 
 
 class Timed:
-    """A world that counts the seconds its look-ups take."""
+    """A world that counts the seconds its look-ups take, and those for which questions wait before they begin."""
 
     def __init__(self, world):
-        self.world, self.seconds = world, []
+        self.world, self.seconds, self.waited = world, [], []
 
     def __getattr__(self, name):
         return getattr(self.world, name)
 
+    def prepare(self, as_of):
+        self.time(self.waited, self.world.prepare, as_of)
+
     def search(self, *arguments):
-        return self.time(self.world.search, *arguments)
+        return self.time(self.seconds, self.world.search, *arguments)
 
     def open(self, *arguments):
-        return self.time(self.world.open, *arguments)
+        return self.time(self.seconds, self.world.open, *arguments)
 
-    def time(self, look, *arguments):
+    def time(self, seconds, look, *arguments):
         started = time.perf_counter()
         try:
             return look(*arguments)
         finally:
-            self.seconds.append(time.perf_counter() - started)
+            seconds.append(time.perf_counter() - started)
 
 
 def run_once(opener, events, answer, workers, address):
-    """Return a new run's mean seconds a question of the look-ups and of the kit, its CPU seconds and seconds in all."""
+    """Return a new run's mean seconds a question of look-ups, the kit and waiting; its CPU seconds, seconds in all."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["DAYBEFORE_OUT"] = folder
         door = open_door("bench", live=True, connection={"api_base": address})
@@ -85,25 +89,30 @@ def run_once(opener, events, answer, workers, address):
         door.recordings.close()
         replies = read_runs(path, "replies", timings=True)
     assert set(replies["status"]) <= {"ok", "unparsable"}, set(replies["reason"])
-    return sum(world.seconds) / len(events), (replies["duration_s"] - replies["model_s"]).mean(), *spent
+    own = (replies["duration_s"] - replies["model_s"]).mean()
+    return sum(world.seconds) / len(events), own, sum(world.waited) / len(events), *spent
 
 
-def main(rounds=3):
-    """Print, for each way and number at once, the median over rounds."""
+def main(rounds=3, n=40):
+    """Print, for each way and number at once, the median over rounds, and how much more look-ups take at eight."""
     load_litellm()
-    events = sample_events(read_table("events", "A"), 40, seed=1)
+    events = sample_events(read_table("events", "A"), n, seed=1)
     with open_world() as opener, start_provider(LATENCY_S) as address:
         opener().search("rain", events["as_of"].min(), 1)  # the server's rows are read, the libraries imported
-        runs = {(way, n): [] for way in WAYS for n in (1, 8)}
+        runs = {(way, at_once): [] for way in WAYS for at_once in (1, 8)}
         for _ in range(rounds):
-            for way, n in runs:
-                runs[way, n].append(run_once(opener, events, WAYS[way], n, address))
-    for (way, n), found in runs.items():
-        looks, own, cpu, whole = (statistics.median(column) for column in zip(*found, strict=True))
-        print(
-            f"{way}, {n} at once: look-ups {1000 * looks:.0f} ms a question, the kit {1000 * own:.0f} ms, "
-            f"CPU {1000 * cpu / len(events):.0f} ms; {whole:.1f} s in all"
-        )
+            for way, at_once in runs:
+                runs[way, at_once].append(run_once(opener, events, WAYS[way], at_once, address))
+    for way in WAYS:
+        for at_once in (1, 8):
+            looks, own, waited, cpu, whole = map(statistics.median, zip(*runs[way, at_once], strict=True))
+            print(
+                f"{way}, {at_once} at once: look-ups {1000 * looks:.0f} ms a question, the kit {1000 * own:.0f} ms, "
+                f"before it {1000 * waited:.0f} ms, CPU {1000 * cpu / n:.0f} ms; {whole:.1f} s in all"
+            )
+        ratios = [eight[0] / one[0] for one, eight in zip(runs[way, 1], runs[way, 8], strict=True) if one[0]]
+        if ratios:
+            print(f"look-ups at eight at once: {statistics.median(ratios):.2f} times those at one")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,12 @@
 A world plants means; 20 to 49 sources share luck of their own by agent. An error is a verdict against the truth: the
 opposite one where something is planted, any where nothing is (5% of these are due). Its tests read the tables, and play
 the first worlds of each study again.
+
+Where a study's worlds begin behind its notebook's first steps, no verdict hangs on what is left out: marks are drawn,
+not scored from predictions (all); 04, 06, 07, 08, 10, 14 and 16 build the same matrix in a quicker way, which a test
+compares, and leave out the intervals by event, which no verdict reads; 06 shuffles 300 times, not as often as the
+notebook; 16 describes its days by the columns that its verdicts read. Notebooks 05 and 13 give no verdict: of a known
+truth there, of five pages here.
 """
 
 import gc

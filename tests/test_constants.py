@@ -40,8 +40,8 @@ OWN_ARGUMENTS = {
 
 OWN_CONSTANTS = {
     "what a small model can read and write on two cores": "LENGTHS MAX_ANSWER MAX_CHARS MAX_LOCAL MAX_PASSAGES "
-    "MAX_PLAN MAX_QUERY MAX_REASON MAX_REPLY MAX_STEP MAX_TURN "
-    "N_CALLS N_DATES N_FOUND N_HITS N_LOOK_UPS N_SHOWN N_STEPS N_TOP N_WIDE N_WORDS",
+    "MAX_PLAN MAX_QUERY MAX_REASON MAX_REPLY MAX_STEP MAX_SUBMISSION MAX_TURN "
+    "N_CALLS N_DATES N_EVENTS N_FOUND N_HITS N_LOCAL N_LOOK_UPS N_SHOWN N_STEPS N_TOP N_WIDE N_WORDS",
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_LINE_WORDS MAX_NAME MAX_TEXT "
     "MAX_VALUE MAX_WORDS",
     "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
@@ -52,10 +52,10 @@ OWN_CONSTANTS = {
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
     "the kit's own instances of Proof of Time": "BAND MAX_PASSES MIN_PAPERS N_ABSTRACT N_NEAREST N_WEEK PER_SOURCE",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
-    "what counts as an event in a series": "LARGE N_LAGS N_RECORD",
+    "what counts as an event in a series, and from which of its values": "LARGE LEAST N_DAYS N_LAGS N_RECORD N_WEEKS",
     "when calls are alike, and a loop": "ALIKE LOOPED",
-    "the kit's own judgement": "EXPONENTS HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST PAGE_DAYS "
-    "POOL_TOLERANCE SAME_SDS SAME_SHARE START TOLERANCE",
+    "the kit's own judgement": "BLOCKS EXPONENTS HOST_DAYS HOURS_BEFORE MAX_GAP_DAYS MAX_SHARE MIN_AGENTS N_LAST "
+    "PAGE_DAYS POOL_TOLERANCE SAME_SDS SAME_SHARE START TOLERANCE",
 }
 """Why a number is the kit's own: such numbers, typed in modules that stand for a section of a paper."""
 

@@ -1,11 +1,11 @@
 """Recipes of window L: weekly and monthly series that reach 2023 to 2026, for questions of 30 to 180 days.
 
 A week is dated by its last day, a Sunday; a week in which a series has too few days, or that its file does not finish,
-is left out. Rows begin in July 2020, so that a series shows what it did in earlier years at the same time of year.
+is left out; but the first week of the flights holds one day, the Sunday on which their year began. Rows begin in July
+2020, so that a series shows what it did in earlier years at the same time of year.
 """
 
 import io
-import sqlite3
 
 import pandas as pd
 
@@ -13,8 +13,8 @@ from slice.nature import RECIPES as NATURE
 from slice.nature import read_space_weather
 from slice.recipe import Recipe, read_csv, read_zip, shape_rows
 from slice.society import RECIPES as SOCIETY
-from slice.trade import CPI_ITEMS
 from slice.trade import RECIPES as TRADE
+from slice.trade import read_cpi
 
 FIRST, LAST = "2020-07-01", "2026-11-02"
 CURRENCIES = "USD GBP JPY CHF SEK NOK PLN HUF TRY BRL ZAR INR KRW MXN".split()
@@ -76,14 +76,8 @@ def build_ecb_weeks(raw):
 
 
 def build_cpi_months(raw):
-    """Return monthly US city average price indexes, not seasonally adjusted, dated by the month's first day."""
-    with sqlite3.connect(":memory:") as database:
-        database.deserialize(raw)
-        table = pd.read_sql_query("SELECT series, year, period, value FROM indexes WHERE year >= 2020", database)
-    table["item"] = table["series"].str.removeprefix("CUUR0000").map(CPI_ITEMS)
-    table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(drop=True)
-    month = table["year"].astype(str) + "-" + table["period"].str[1:] + "-01"
-    rows = shape_rows(table, month, table["item"], {"index": ("value", 3)})
+    """Return the price indexes (`trade.read_cpi`) of all months since the first row kept."""
+    rows = read_cpi(raw)
     return rows[rows["occurred_at"] >= FIRST].sort_values(["occurred_at", "entity"], ignore_index=True)
 
 

@@ -1,6 +1,7 @@
 """Recipes of money: exchange rates, oil, shares, prices and the Bitcoin network; and the indices one may only load."""
 
 import sqlite3
+from contextlib import closing
 
 import pandas as pd
 
@@ -77,16 +78,23 @@ def build_btc(raw):
     return cut_windows(shape_rows(table, table["ts"], "Bitcoin", {"transactions": ("y", 0)}), ["A"])
 
 
-def build_cpi(raw):
-    """Return monthly US city average price indexes, not seasonally adjusted, dated by the month's first day."""
-    with sqlite3.connect(":memory:") as database:
+def read_cpi(raw):
+    """Return monthly US city average price indexes since 2015, not seasonally adjusted, dated by the month's first day.
+
+    `raw` is a database (SQLite) as bytes.
+    """
+    with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(raw)
         table = pd.read_sql_query("SELECT series, year, period, value FROM indexes WHERE year >= 2015", database)
     table["item"] = table["series"].str.removeprefix("CUUR0000").map(CPI_ITEMS)
     table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(drop=True)
     month = table["year"].astype(str) + "-" + table["period"].str[1:] + "-01"
-    rows = shape_rows(table, month, table["item"], {"index": ("value", 3)})
-    return cut_windows(rows, ALL_WINDOWS, "monthly")
+    return shape_rows(table, month, table["item"], {"index": ("value", 3)})
+
+
+def build_cpi(raw):
+    """Return the price indexes (`read_cpi`) of the windows' months."""
+    return cut_windows(read_cpi(raw), ALL_WINDOWS, "monthly")
 
 
 def build_wide(raw):

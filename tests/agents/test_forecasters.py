@@ -1,6 +1,9 @@
 """Baselines know only what was published before the start day, answer every kind, and say how sure they are."""
 
 import json
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -160,8 +163,8 @@ def test_arima_falls_back_to_the_mean_of_few_values(monkeypatch):
     seven = [3, 5, 4, 6, 5, 4, 8]
     assert expect("arima", seven, "2016-10-10")[0] == 5
     fitted = []
-    fit = np.polyfit
-    monkeypatch.setattr(np, "polyfit", lambda *given: fitted.append(given) or fit(*given))
+    fit = forecasters.linear_regression
+    monkeypatch.setattr(forecasters, "linear_regression", lambda *given: fitted.append(given) or fit(*given))
     forecasters.fit_arima.cache_clear()
     expect("arima", seven, "2016-10-10")
     expect("arima", [4.0] * 30, "2016-10-10")
@@ -242,3 +245,23 @@ def test_the_registry_holds_the_baselines():
     assert (ROOT / "data/agents.toml").exists()
     methods = {agent["params"]["method"] for agent in load_agents().values() if agent["category"] == "baseline"}
     assert methods == set(forecasters.METHODS)
+
+
+def test_arima_is_the_same_on_any_processor():
+    """The linear algebra library picks its routines by processor; which of two like entities leads shall not follow."""
+    program = (
+        "import numpy as np; from helpers.agents.forecasters import fit_arima;"
+        "rng = np.random.default_rng(3);"
+        "print([fit_arima(tuple(rng.normal(50, 9, 40).round(1).tolist())) for _ in range(30)])"
+    )
+    fits = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"OPENBLAS_CORETYPE": kind},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kind in ("Haswell", "Nehalem")
+    }
+    assert len(fits) == 1 and fits != {""}

@@ -36,7 +36,7 @@ def write_entries(path, **entries):
 
 WRONG = {
     "category": ({"category": "oracle"}, "agents.toml, mine: category must be one of baseline, base_model"),
-    "method": ({"method": "guess"}, "agents.toml, mine: method must be one of .*zero_shot, search_prompt, react"),
+    "method": ({"method": "guess"}, "agents.toml, mine: method must be one of .*zero_shot, search_prompt, graph"),
     "no model": ({"model": None}, "agents.toml, mine: the method zero_shot needs a model"),
     "blank model": ({"model": ""}, "agents.toml, mine: the method zero_shot needs a model"),
     "model here": (

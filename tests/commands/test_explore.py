@@ -76,6 +76,8 @@ def test_a_file_of_a_market_is_shown_with_its_prices(tmp_path, capsys):
 def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="daybefore explore: .*no question 'nothing'"):
         explore.main(["--origin", "synthetic", "--question", "nothing"])
+    with pytest.raises(SystemExit, match="--limit must be a positive whole number"):
+        explore.main(["--origin", "replay", "--limit", "0"])
     monkeypatch.setattr(explore, "locate_public", lambda name: (_ for _ in ()).throw(FileNotFoundError(f"no {name}")))
     with pytest.raises(SystemExit, match="no worldreasoner/questions"):
         explore.main(["--origin", "authors"])

@@ -123,6 +123,7 @@ def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys
     recorder.answer = lambda asked: "401"
     with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
         record.main(["--again", "2", "--arm", "mock-A"])
+    assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"
 
 
 FILE = FOLDER / MODELS["smollm2"]["file"]

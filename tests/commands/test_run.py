@@ -12,6 +12,7 @@ from helpers.agents.functions import ask_function, load_function, make_agent
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
+from helpers.commands.announce import estimate_cost
 from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
 from helpers.formats.futurex import build_events, screen_rows
@@ -95,6 +96,16 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
     with pytest.raises(SystemExit, match="no question of window A says when Near is"):
         main(["--window", "A", "--horizon", "Near"])
+
+
+def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, provider, tmp_path):
+    recorded = tmp_path / "data/runs/mine-L/run.json"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_text(json.dumps({"seconds": dict.fromkeys(read_table("events", "L")["event_id"], 1.0)}))
+    mine("--window", "L", "--horizon", "Near")
+    stored = read_runs(tmp_path / LEDGER, "replies").set_index("run_id").filter(like="mine", axis="index")
+    assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
+    assert read_runs(tmp_path / LEDGER, "runs")["condition"].dropna().tolist() == ["asked at Near"]
 
 
 def test_the_baselines_run_beside_the_agents_asked_for():
@@ -227,6 +238,13 @@ def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider
     assert not provider.asked
 
 
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_the_estimate_knows_how_long_a_reply_may_be_under_either_name(name):
+    entry = {"model": "openai/mock-1", "usd_per_million": {"input": 0, "output": 100}, "options": {name: 20}}
+    told, is_paid = estimate_cost(entry, read_table("events", "A").head(10))
+    assert "and 0.02 USD;" in told and is_paid
+
+
 def test_what_the_command_line_cannot_say_is_one_sentence(capsys):
     for arguments in (["--ceiling"], ["--bogus", "1"]):
         with pytest.raises(SystemExit, match="2"):
@@ -255,7 +273,7 @@ def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, 
     changed = "have changed since: 0 of 4 recorded replies apply, all 4 questions are asked, and paid, anew"
     assert changed in capsys.readouterr().out and len(provider.asked) == 8
     mine(limit=6)
-    assert "mine: 4 of 6 questions have their replies; 2 are left" in capsys.readouterr().out
+    assert "mine: 4 of 6 questions are done with; 2 are left" in capsys.readouterr().out
     assert len(provider.asked) == 10
     (tmp_path / LEDGER).unlink()
     mine(limit=7)
@@ -277,7 +295,7 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     provider.answer, n_asked = plain, len(provider.asked)
     mine(limit=4)
     told = capsys.readouterr().out
-    assert len(provider.asked) == n_asked + 2 and "2 of 4 questions have their replies; 2 are left" in told
+    assert len(provider.asked) == n_asked + 2 and "2 of 4 questions are done with; 2 are left" in told
     assert f"next: {hint}" in told
     mine("--retry", limit=4)
     assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
@@ -298,7 +316,7 @@ def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, 
     assert "over_budget" not in told.out and len(provider.asked) == 3
     provider.answer = None
     mine(limit=4)
-    assert len(provider.asked) == 6 and "1 of 4 questions have their replies; 3 are left" in capsys.readouterr().out
+    assert len(provider.asked) == 6 and "1 of 4 questions are done with; 3 are left" in capsys.readouterr().out
 
 
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):

@@ -72,6 +72,8 @@ def test_agreement_of_several_labels_is_judged_the_same_way():
         row = compare_labels(read, made, REASONS, rng, is_fresh=True, is_rule=True)
         assert row["verdict"] == verdict and row["n"] == 50
     assert compare_labels([], [], REASONS, rng)["verdict"] == "cannot tell"
+    few = compare_labels(read[:9], np.roll(read[:9], 1), REASONS, rng)
+    assert np.isnan([few["low"], few["high"]]).all() and few["verdict"] == "cannot tell"
 
 
 def test_confusion_counts_each_trace_once():
@@ -124,3 +126,26 @@ def test_exact_permutation_of_a_few_ranks():
     assert (rho, p) == (pytest.approx(1), 2 / 6) and np.isnan(least)
     with pytest.raises(ValueError, match="9 pairs have too many orders"):
         permute_ranks(range(9), range(9))
+
+
+def test_kappas_of_labels_that_share_their_event_are_drawn_by_event():
+    rng = np.random.default_rng(1)
+    events = np.repeat(np.arange(20), 3)
+    truth = np.repeat(rng.integers(2, size=20), 3)  # the three cases of an event are alike, so are the judge's faults
+    judge = np.where(np.repeat(rng.random(20) < 0.3, 3), 1 - truth, truth)
+    by_case, by_event = (measure_kappa(truth, judge, 2, np.random.default_rng(0), clusters=c) for c in (None, events))
+    assert by_case[0] == by_event[0] and 1.5 < (by_event[2] - by_event[1]) / (by_case[2] - by_case[1]) < 2.0
+    labels = pd.DataFrame({"x": 5.0 * truth}), pd.DataFrame({"x": 5.0 * judge})
+    plain, whole = (
+        compare_scores(*labels, np.random.default_rng(0), ("kappa",), 500, c).iloc[0] for c in (None, pd.Series(events))
+    )
+    assert plain["kappa"] == whole["kappa"] == pytest.approx(by_case[0])
+    assert 1.5 < (whole["kappa_high"] - whole["kappa_low"]) / (plain["kappa_high"] - plain["kappa_low"]) < 2.0
+
+
+def test_from_fewer_than_ten_events_no_kappa_has_an_interval():
+    truth, events = np.arange(27) % 2, np.repeat(np.arange(9), 3)
+    assert np.isnan(measure_kappa(truth, truth, 2, np.random.default_rng(0), clusters=events)[1:]).all()
+    table = pd.DataFrame({"x": truth.astype(float)})
+    found = compare_scores(table, table, np.random.default_rng(0), clusters=pd.Series(events)).iloc[0]
+    assert found["kappa"] == 1 and found[["kappa_low", "kappa_high"]].isna().all()

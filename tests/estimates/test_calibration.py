@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.estimates.calibration import measure_calibration, measure_trials, pool_odds, recalibrate
+from helpers.estimates.calibration import measure_calibration, measure_trials, pool_chances, pool_odds, recalibrate
 
 
 def make_chances(said, hit, agent="a"):
@@ -88,3 +88,20 @@ def test_agreement_of_trials_counts_pairs_and_leaves_out_single_ones():
     table = measure_trials(pd.DataFrame(rows, columns=["agent_id", "event_id", "value", "probability"])).iloc[0]
     assert table["agreement"] == pytest.approx((1 / 3 + 1) / 2) and table["n"] == 2
     assert table["spread"] == pytest.approx(np.std([0.9, 0.7, 0.2]) / 2)
+
+
+def test_a_pool_is_of_what_all_gave_and_is_mended_by_other_clusters_alone():
+    rows = [(name, f"e{n}", 0.9 if n % 2 else 0.1, float(n % 2 == 0)) for n in range(40) for name in "ab"]
+    rows = [*rows, ("a", "alone", 0.9, 1.0)]
+    chances = pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
+    clusters = pd.Series([f"s{n % 20 // 2}" for n in range(40)] + ["x"], [f"e{n}" for n in range(40)] + ["alone"])
+    hit, said = pool_chances(chances, clusters)
+    assert (
+        len(said) == 40 and "alone" not in said.index.get_level_values(0) and list(said) == ["a", "b", "pool", "mended"]
+    )
+    np.testing.assert_allclose(said["pool"], said["a"])
+    assert ((said["mended"] > 0.5) == (hit == 1)).all(), "always the wrong way round, which the others show"
+    flipped = chances.assign(hit=chances["hit"].where(chances["event_id"].map(clusters) != "s0", 1 - chances["hit"]))
+    own = [f"e{n}" for n in range(40) if n % 20 // 2 == 0]
+    changed = pool_chances(flipped, clusters)[1]["mended"]
+    np.testing.assert_allclose(changed[own], said["mended"][own])

@@ -7,7 +7,14 @@ import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
+from helpers.estimates.intervals import (
+    bound_blocks,
+    correct_holm,
+    find_clusters,
+    flip_signs,
+    keep_on_scale,
+    summarize_clustered,
+)
 
 
 def test_each_row_its_own_cluster_is_the_plain_t_interval():
@@ -124,3 +131,29 @@ def test_holms_rule_counts_no_blank_and_keeps_the_order_of_rows():
     assert correct_holm(pd.Series([None] * 3)).isna().all() and correct_holm(pd.Series([], dtype=float)).empty
     p = pd.Series([0.04, None, 0.01], index=["b", "c", "a"])
     assert correct_holm(p).dropna().to_dict() == {"b": 0.04, "a": 0.02}
+
+
+def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():
+    rng, hits = np.random.default_rng(3), {1: [], 8: []}
+    for _ in range(200):
+        noise, values = rng.normal(size=140), [0.0]
+        for step in noise:
+            values.append(0.6 * values[-1] + step)  # its mean is 0
+        for length, found in hits.items():
+            low, high = bound_blocks(values[21:], length, rng, n_boot=400)
+            found.append(low <= 0 <= high)
+    assert np.mean(hits[1]) < 0.75 and np.mean(hits[8]) > 0.85
+
+
+def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
+    rng, hits, passes = np.random.default_rng(5), [], []
+    for _ in range(400):
+        table = pd.DataFrame({"score": 10 * rng.beta(4, 0.4, size=15)})  # mean 9.09
+        plain = summarize_clustered(table)
+        row = keep_on_scale(plain, 0, 10).iloc[0]
+        hits.append(row["low"] <= 10 * 4 / 4.4 <= row["high"])
+        passes.append(plain["high"].iloc[0] > 10)
+        assert 0 < row["low"] < row["mean"] < row["high"] < 10
+    assert np.mean(passes) > 0.02 and 0.88 < np.mean(hits) < 0.98
+    ends = pd.DataFrame({"score": [10.0] * 12})
+    assert keep_on_scale(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)

@@ -105,6 +105,31 @@ def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
         inspect.read_logs([first, first])
 
 
+def test_tokens_that_a_log_counts_apart_are_among_those_in(tmp_path):
+    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 80, "total_tokens": 92}
+    changed = {"model_usage": {"m": usage}, "events": [{"event": "model", "output": {"usage": usage}}] * 2}
+    log = inspect.read_log(write_log(tmp_path / "a.eval", [make_sample(**changed)]))
+    assert log.replies[["n_input_tokens", "n_cached_tokens"]].values.tolist() == [[90, 80]]
+    assert log.runs["n_tokens"].tolist() == [92] and log.traces["n_input_tokens"][2] == 90
+
+
+def test_an_id_that_a_model_uses_twice_stands_for_the_call_before_each_result(tmp_path):
+    turn, result = MESSAGES[2], MESSAGES[3]
+    again = turn | {"tool_calls": [CALL | {"arguments": {"cmd": "cat"}}]}
+    log = inspect.read_log(write_log(tmp_path / "a.eval", [make_sample(messages=[turn, result, again, result])]))
+    asked = log.traces.loc[log.traces["step_type"] == "tool", "arguments"]
+    assert [json.loads(cell)["cmd"] for cell in asked] == ["ls", "cat"]
+
+
+@pytest.mark.parametrize(("value", "score"), [(7, None), ({"a": 1, "b": 0}, None), ("?", None), (0.5, 0.5)])
+def test_a_score_on_another_scale_is_none(tmp_path, value, score):
+    sample = make_sample(scores={"match": {"value": value, "answer": None}})
+    log = inspect.read_log(write_log(tmp_path / "a.eval", [sample]))
+    row = log.scores.iloc[0]
+    assert row["is_scored"] == (score is not None) and (row["score"] == score or row["reason"])
+    assert log.predictions[["status", "reason"]].values.tolist() == [["unparsable", "no scorer read an answer"]]
+
+
 def refuse(path, words):
     with pytest.raises(ValueError, match=words) as caught:
         inspect.read_log(path)
@@ -124,6 +149,10 @@ def test_what_is_no_log_is_refused(tmp_path):
     refuse(tmp_path / "e.eval", "no header.json")
     refuse(write_log(tmp_path / "d.eval", samples__9_epoch_1="[" * 200_000), "nested too deep")
     refuse(tmp_path / "absent.eval", "No such file")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refuse(write_log(tmp_path / "z.eval", compression=method), "only Deflate and Zstandard are read")
+    with pytest.raises(ValueError, match="no log is given"):
+        inspect.read_logs([])
 
 
 def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch):

@@ -64,6 +64,10 @@ KALSHI = {
 }
 
 
+def add_history(history):
+    return METACULUS["question"] | {"aggregations": {"recency_weighted": {"history": history}}}
+
+
 def write(folder, given, name="a.json"):
     path = folder / name
     path.write_text(json.dumps(given), encoding="utf-8")
@@ -100,6 +104,18 @@ def test_a_question_of_each_market_becomes_an_event_with_its_answer(tmp_path):
     assert all(parts[3].empty for parts in found.values())
 
 
+def test_questions_of_one_event_share_their_luck(tmp_path):
+    given = [POLY | {"conditionId": name, "events": [{"id": "77"}]} for name in "ab"] + [POLY]
+    events = read_markets(write(tmp_path, given))[0]
+    assert events["cluster_id"].tolist() == ["polymarket-event-77", "polymarket-event-77", "polymarket-0xabc"]
+
+
+def test_an_option_is_its_words_whatever_their_spaces(tmp_path):
+    told = METACULUS["question"] | {"options": ["dark  red", "blue"], "resolution": "dark  red"}
+    events, answers, *_ = read_markets(write(tmp_path, METACULUS | {"question": told}))
+    assert answers["value"].tolist() == ['"A"'] and "A. dark red" in events["prompt"].iloc[0]
+
+
 def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp_path):
     given = [POLY | {"closed": False}, POLY | {"conditionId": "0xd", "outcomePrices": '["0.5", "0.5"]'}]
     events, answers, _, out = read_markets(write(tmp_path, given))
@@ -124,6 +140,13 @@ def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp
         ([POLY | {"endDate": "soon"}], r"a\.json, question 12: field endDate is 'soon', not a moment"),
         ([POLY | {"outcomes": "Yes"}], "field outcomes is .*not a list of texts"),
         ([POLY | {"outcomePrices": '["1"]'}], "field outcomePrices has 1 prices for 2 outcomes"),
+        ([POLY | {"outcomePrices": '["much", "0"]'}], "question 12: field outcomePrices is 'much', not a number"),
+        ([POLY | {"outcomePrices": '["nan", "0"]'}], "field outcomePrices is 'nan', not a number"),
+        ([POLY | {"endDate": "NaT"}], "question 12: field endDate is 'NaT', not a moment"),
+        ([MANIFOLD | {"closeTime": float("nan")}], "question m1: field closeTime is nan, not a number"),
+        ([METACULUS | {"question": add_history([{"start_time": 1, "centers": []}])}], "history 1: field centers is "),
+        ([METACULUS | {"question": add_history([{"start_time": 1, "centers": [None]}])}], "not a list of numbers"),
+        ([METACULUS | {"question": add_history("none")}], "recency_weighted: field history is no list of objects"),
         ([{**MANIFOLD, "createdTime": None}], "question m1: field createdTime is null, not a number"),
         ([MANIFOLD | {"isResolved": "yes"}], "field isResolved is .*not true or false"),
         ([{"id": 7, "title": "x", "question": {}}], "question 7, question: field type is null, not a text"),
@@ -169,4 +192,7 @@ def test_a_file_that_is_no_json_is_named(tmp_path):
     path = tmp_path / "b.json"
     path.write_text("{")
     with pytest.raises(ValueError, match=r"b\.json is no JSON"):
+        read_markets(path)
+    path.write_text("[" * 200_000)
+    with pytest.raises(ValueError, match=r"b\.json is nested too deep"):
         read_markets(path)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.proof_of_time import baselines
-from helpers.proof_of_time.embedded import EVOLUTION, build_embedded, build_feed, load_panel
+from helpers.proof_of_time.embedded import EVOLUTION, build_embedded, build_feed, load_panel, write_again
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_faults
 from helpers.world.sources import load_sources
@@ -68,6 +68,20 @@ def test_the_same_seed_builds_the_same_and_another_another(built, tmp_path):
         for seed in (1, 1, 2)
     ]
     assert runs[0] == runs[1] != runs[2]
+
+
+def test_evidence_is_written_again_as_it_was_and_nothing_else(built, tmp_path):
+    made, folder = built
+    some, sources = made[::90], load_sources()
+    write_again(some, sources, tmp_path)
+    names = {entry["path"] for instance in some for entry in instance.manifest}
+    assert names == {path.name for path in tmp_path.iterdir()} and len(names) < 10
+    assert all((tmp_path / name).read_bytes() == (folder / name).read_bytes() for name in names)
+    strange = [({"sha256": "0" * 64}, "another file"), ({"path": "oil_brent-price-2017-01-01.csv"}, "no rows")]
+    for changes, said in strange:
+        other = some[0]._replace(manifest=[some[0].manifest[0] | changes])
+        with pytest.raises(ValueError, match=said):
+            write_again([other], sources, tmp_path)
 
 
 # --- solvers ---------------------------------------------------------------------------------------------------------

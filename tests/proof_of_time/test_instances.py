@@ -99,6 +99,22 @@ def test_the_public_layout_is_read(tmp_path):
     assert not any(find_faults(instance._asdict()) for instance in read)
 
 
+def test_a_line_of_the_public_layout_may_name_itself_and_none_twice(tmp_path):
+    line = {"question": "Which?", "choices": ["x", "y"], "answer": "x"}
+    named = line | {"metadata": {"id": "mine"}}
+    read = read_public(write_lines(tmp_path / "my set.jsonl", line, named), task="tier_post", cutoff=CUTOFF)
+    assert [instance.id for instance in read] == ["my_set-1", "mine"]
+    with pytest.raises(ValueError, match="b.jsonl, line 2: metadata.id: mine is taken"):
+        read_public(write_lines(tmp_path / "b.jsonl", named, named), task="tier_post", cutoff=CUTOFF)
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.jsonl.gz", b"no gzip"), ("b.jsonl.gz", b""), ("c.jsonl", b"\xff\xfe")])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=f"^{name} "):
+        read_instances(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

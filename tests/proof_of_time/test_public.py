@@ -171,3 +171,10 @@ def test_a_model_whose_knowledge_ends_in_may_may_have_read_a_venue_of_april():
     assert table.loc["claude_opus_4_5", ["naacl", "acl", "emnlp"]].tolist() == [False, True, True]
     assert table.loc["gpt_5_nano", ["naacl", "acl", "emnlp"]].all() and not table.at["gemini_3_pro", "is_past_cutoff"]
     assert table.index[table["is_past_cutoff"]].tolist() == ["claude_opus_4_5", "claude_haiku_4_5"]
+
+
+def test_a_flat_board_forecasts_the_same_for_every_day():
+    days = ["2024-01-03", "2024-02-11", "2024-02-29", "2024-06-17", "2024-11-02"]
+    table = pd.DataFrame({"date": days, "score": [53.7, 53.7, 12.1, 53.7, 9.3]})
+    trends = {public_baselines.forecast_board(table, f"2025-{month:02d}-07")["trend"] for month in range(1, 13)}
+    assert trends == {53.7}

@@ -76,3 +76,16 @@ def test_no_other_sizes_meet_the_award_shares_and_the_reported_sum():
     found = [(left - 2 * n, n) for n in range(1, 77) if 0 < left - 2 * n <= 122]
     found = [(opus, n) for opus, n in found if gives(opus, "claude_opus_4_5") and gives(n, "gemini_3_pro")]
     assert found == [(121, 16)]
+
+
+def test_the_printed_cells_of_the_heatmap_agree_with_the_report_and_leave_three_tasks():
+    cells = published.list_heatmap()
+    by_model = cells[cells["model"] != "mean of models"].groupby("task")["share"].agg(["mean", "size"])
+    means = cells[cells["model"] == "mean of models"].set_index("task")["share"]
+    assert set(by_model["size"]) == {11} and len(cells) == 40
+    assert (by_model["mean"] - means[by_model.index]).abs().max() < 0.0006, "the report's means are Table 3's and 7's"
+    low, high = published.bound_rest()
+    rest, known = 473, {"Citation Rank": 200, "Award (Post-cutoff)": 122, "Prof. Article": 76, "Field Focus": 9}
+    known |= {"SOTA Bucket": 45}
+    right = sum(means[task] * n for task, n in known.items())
+    assert low == pytest.approx((means["all tasks"] * 925 - right) / rest) and low < high < 0.54

@@ -89,7 +89,7 @@ def test_our_labels_are_the_papers_categories():
 def test_the_rubrics_keys_are_the_papers():
     stated = papers.load_published("proof_of_time", "statements").set_index("name")["value"]
     for stratum, keys in rubrics.RUBRICS.items():
-        assert list(keys) == stated[f"rubric_{stratum}_keys"].split("|")
+        assert sorted(keys) == stated[f"rubric_{stratum}_keys"].split("|")
 
 
 def test_a_masked_case_holds_no_text_of_the_run():
@@ -98,6 +98,14 @@ def test_a_masked_case_holds_no_text_of_the_run():
     assert secret in rubrics.write_case(steps, "wrong")
     masked = rubrics.write_case(steps, "wrong", is_masked=True)
     assert secret not in masked and "bash: grep csv -> 9 letters" in masked
+
+
+def test_a_judge_who_is_stopped_has_seen_every_planted_failure_once():
+    _, truth = planted.write_runs(1, 4)
+    chosen = planted.choose_runs(truth, 2)
+    kinds = [set(part["label"].dropna()) for part in (chosen.head(len(chosen) // 2), chosen)]
+    assert kinds[0] == kinds[1] == {*FAILURES, *ENDLESS} and len(chosen) == 2 * (len({*FAILURES}) + len(ENDLESS) + 4)
+    assert chosen["event_id"].is_unique and (chosen.head(17)["stratum"] == "correct").sum() == 4
 
 
 def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():

@@ -7,9 +7,19 @@ import pytest
 from builders import needs_sandbox
 
 from helpers.proof_of_time import trials
+from helpers.proof_of_time.costs import list_own_tokens
 from helpers.proof_of_time.evidence import write_evidence
 from helpers.proof_of_time.instances import Instance
-from helpers.proof_of_time.trials import Cell, list_answers, list_cells, run_trial, run_trials, sample_instances
+from helpers.proof_of_time.trials import (
+    Cell,
+    compare_alone,
+    count_limit_hits,
+    list_answers,
+    list_cells,
+    run_trial,
+    run_trials,
+    sample_instances,
+)
 
 FINAL = r"Final answer: \boxed{B}"
 ROWS = pd.DataFrame({"day": ["2024-12-30", "2024-12-31"], "score": [41.0, 48.5]})
@@ -120,5 +130,46 @@ def test_what_is_not_recorded_is_missing_and_stands_in_no_table(reach, provider,
         run_trials(client, instances, tmp_path, [Cell("agentic", 15)], {})
 
 
+def test_of_a_public_instance_no_text_is_kept_and_its_answer_is(reach, provider, tmp_path):
+    provider.answer = lambda asked: {"content": f"the zebra. {FINAL}"}
+    instance = make_instance(prompt="What of the zebra paper?", choices={"A": "zebra", "B": "other zebra"})
+    cells, client = list_cells(["zero_shot"]), reach()
+    run_trials(client, [instance], tmp_path, cells, {"zero_shot": 1}, is_public=True)
+    assert len(client.door.recordings.rows) == 1 and "zebra" in json.dumps(provider.asked)
+    assert "zebra" not in json.dumps(list(client.door.recordings.rows.values()))
+    again = run_trials(reach(False), [instance], tmp_path, cells, {"zero_shot": 1}, is_public=True)
+    assert again[["status", "answer"]].to_numpy().tolist() == [["ok", "B"]]
+    with pytest.raises(ValueError, match="question alone"):
+        run_trial(client, instance, tmp_path, Cell("agentic", 15), is_public=True)
+
+
 def test_recordings_lie_where_the_notebook_of_that_name_looks():
     assert trials.RUN_ID == "41_solvers"
+
+
+def make_trials(solver, right, status="ok", n_tokens=100):
+    method, _, limit = solver.replace("-", "_").partition(", ")
+    rows = [{"id": str(at), "source": f"s{at}", "family": "ab"[at % 2], "is_right": is_right} for at, is_right in right]
+    about = {"solver": solver, "method": method, "limit": float(limit or "nan"), "status": status, "seconds": 30.0}
+    return pd.DataFrame(rows).assign(**about, n_input_tokens=n_tokens, n_output_tokens=n_tokens / 10)
+
+
+def test_an_agent_is_held_against_the_question_alone_on_its_own_instances():
+    alone = make_trials("zero-shot", [(at, at < 6) for at in range(40)])
+    agent = make_trials("agentic, 50", [(at, at < 9) for at in range(12)], n_tokens=900)
+    (row,) = compare_alone(pd.concat([alone, agent])).to_dict("records")
+    assert (row["alone"], row["share"], row["gain"], row["n"]) == (0.5, 0.75, 0.25, 12)
+    assert row["low"] < 0.25 < row["high"] and row["overhead"] == pytest.approx(9)
+    parts = compare_alone(pd.concat([alone, agent]), by=("family",))
+    assert parts["n"].tolist() == [6, 6] and parts[["low", "high"]].isna().all(axis=None), "below ten sources"
+    assert compare_alone(alone).empty
+    own = list_own_tokens(pd.concat([alone, agent])).set_index("model")
+    assert own["per_question"].tolist() == pytest.approx([110, 990]) and own.loc["agentic", "minutes"] == 6
+
+
+def test_limit_hits_are_those_of_agents_alone():
+    ended = make_trials("agentic, 15", [(at, False) for at in range(3)], status="message_limit")
+    table = pd.concat([make_trials("zero-shot", [(0, True)]), ended, make_trials("agentic, 15", [(9, True)])])
+    (row,) = count_limit_hits(table).to_dict("records")
+    assert (row["solver"], row["hits"], row["n"], row["share"]) == ("agentic, 15", 3, 4, 0.75)
+    assert count_limit_hits(table.head(1)).empty

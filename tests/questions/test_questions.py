@@ -20,7 +20,7 @@ from helpers.questions.events import (
 )
 from helpers.questions.filters import JUDGES, draw_kept, judge_harmful, judge_subjective, screen_event
 from helpers.questions.market import pose_market
-from helpers.questions.pose import Deck, Unanswerable, find_due_date, pose_event
+from helpers.questions.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
 from helpers.questions.targets import resolve_event
 from helpers.questions.tiers import assign_level, classify_volatility, measure_number_volatility
 from helpers.questions.tiers import measure_ranking_volatility as measure_ranking
@@ -125,6 +125,29 @@ def test_a_threshold_lies_half_a_deviation_around_the_last_value(sources):
         for seed in range(20)
     }
     assert seen == allowed
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([5, 0, 0, 0, 0, 0, 1.0], {1, 2}),  # 1 - 0.94 rounds to 0: up to 2 instead
+        ([4, 0, 0, 0, 0, 0, 0.0], {1}),  # down, up or not at all from 0: the least count above it
+        ([-4, 0, 0, 0, 0, 0, 0.0], {-1, 0, 1}),  # what has been below 0 may be so again
+    ],
+)
+def test_no_threshold_is_certain_by_its_form(values, expected):
+    known = pd.Series(values)
+    assert {draw_threshold(known, np.random.default_rng(seed), 0) for seed in range(20)} == expected
+    if min(values) == 0:
+        assert draw_threshold(known * 0, np.random.default_rng(0), 2) == 0.01
+
+
+def test_an_above_question_asks_for_one_where_the_median_is_zero(sources):
+    template = {"id": "t", "period": "daily", "ask": "above", "variable": "cases", "n_options": 3}
+    template["text"] = "Which have {threshold} or more {date}?"
+    page = {name: [0, 0, 0, 0, last] for name, last in (("x", 0), ("y", 0), ("z", 2))}
+    event = pose_event(template, sources["taiwan_dengue"], observe(page, "cases"), AS_OF, open_deck())
+    assert event["variables"]["threshold"] == 1
 
 
 def test_a_change_asks_against_the_last_published_value(sources):

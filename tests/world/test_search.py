@@ -321,6 +321,42 @@ def test_a_run_in_threads_says_its_days_in_order():
     assert len(list(run_in_threads(tasks, {"a": lambda *_: {"prediction": {"value": "A"}}}, dict, 20, 2))) == 3
 
 
+def run_days(index, days, *, searches=True):
+    """Yield (reply, days begun until then) of a run in threads with one question a day, one at a time."""
+    crawler, begun = Crawler({}, None), []
+    crawler.index = index
+
+    def forecast(event, world):
+        begun.append(event["as_of"])
+        return {"prediction": {"value": searches and world.search("rain", event["as_of"], 1)[0].text}}
+
+    tasks = [(("r", "a"), {"event_id": day, "as_of": day}) for day in days]
+    for ((reply, _, _),) in run_in_threads(tasks, {"a": forecast}, lambda: crawler, 20, 1):
+        yield reply, [*begun]
+
+
+def test_a_question_begins_when_its_day_can_be_searched():
+    index, held = shelve(), threading.Event()
+    fetch = index.gateway.fetch
+    index.gateway.fetch = lambda url, as_of: (as_of == DAYS[0] or held.wait(20)) and fetch(url, as_of)
+    run = run_days(index, DAYS[:3])
+    assert next(run)[1] == DAYS[:1]
+    threading.Timer(1, held.set).start()
+    asked = time.monotonic()
+    (second, begun), (third, _) = run
+    assert time.monotonic() - asked > 0.8 and begun == DAYS[:2], "it waits for its day"
+    assert second["status"] == third["status"] == "ok" and second["duration_s"] < 0.8, "but not within its seconds"
+
+
+def test_no_day_is_made_for_agents_that_never_search_and_one_that_breaks_is_told_by_who_searches():
+    index = shelve()
+    assert [reply["status"] for reply, _ in run_days(index, DAYS, searches=False)] == ["ok"] * len(DAYS)
+    assert index.gateway.fetched == []
+    fetch = index.gateway.fetch
+    index.gateway.fetch = lambda url, as_of: fetch(url, as_of if as_of == DAYS[0] else None)
+    assert [reply["status"] for reply, _ in run_days(index, DAYS[:2])] == ["ok", "error"]
+
+
 def test_only_so_many_pages_are_kept_and_forgotten_ones_are_read_again(monkeypatch):
     monkeypatch.setattr(search, "N_PAGES", 2)
     pages = {f"http://s{i}.replay/": write("Rain", f"rain {i}", "{moment}") for i in range(5)}

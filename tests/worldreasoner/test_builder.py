@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from statsmodels.tsa.stattools import grangercausalitytests
 
-from helpers.worldreasoner.builder import N_RECORD, build_graph, find_changes, judge_lags
+from helpers import store
+from helpers.worldreasoner.builder import (
+    N_RECORD,
+    build_graph,
+    build_hindsight,
+    find_changes,
+    judge_lags,
+    list_neighbours,
+    read_days,
+)
 from helpers.worldreasoner.graphs import check_form
 
 START = "2026-01-01"
@@ -119,3 +128,49 @@ def test_changes_before_the_opening_and_from_the_end_on_are_left_out():
     days = {node["occurred_at"] for node in graph["nodes"][:-1]}
     assert days == {"2026-01-03", "2026-01-04"}
     assert graph["nodes"][0]["source_ids"] == ["x 2026-01-03", "x 2026-01-02"]
+
+
+# --- hindsight of the kit's own questions ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def events():
+    return store.read_table("events", "A").set_index("event_id", drop=False)
+
+
+def test_a_question_about_a_number_has_a_graph_of_its_domain(events):
+    graph, tests = build_hindsight(events.loc["A-1010-national_clinton_change"].to_dict(), "Yes")
+    assert check_form(graph)["outcome_id"].endswith("_outcome")
+    assert set(tests["effect"]) == {"us_polls_national clinton"} and "tweet_counts tweets" in set(tests["cause"])
+    named = {"us_polls_national clinton", *tests["cause"]}
+    assert {node["title"].rsplit(" ", 2)[0] for node in graph["nodes"] if node["type"] == "Indicator"} <= named
+    assert max(node["occurred_at"] for node in graph["nodes"]) == "2016-10-11"
+
+
+def test_a_ranking_has_none_and_neither_has_a_short_series(events):
+    assert build_hindsight(events.loc["A-1010-avocado_risers"].to_dict(), "x") is None
+    assert read_days("weather_bwi", "no such") is None and read_days("ecb_fixings", "rate") is None
+    assert "clemson tmax" in list_neighbours("weather_bwi", "Weather")
+    assert "weather_bwi tmax" not in list_neighbours("weather_bwi", "Weather")
+
+
+def test_a_question_of_window_l_has_the_changes_of_its_series_since_its_opening():
+    events = store.read_table("events", "L").set_index("event_id", drop=False)
+    event = events[events["event_id"].str.contains("ecb_long_band")].iloc[0].to_dict()
+    asked = store.parse_json(event["variables"])
+    graph, tests = build_hindsight(event, "x")
+    days = [node["occurred_at"] for node in graph["nodes"]]
+    assert check_form(graph) and min(days) >= event["opens_at"][:10] and max(days) == asked["date"]
+    own = f"{asked['entity']} Units per euro"
+    assert set(tests["effect"]) == {own} and len(tests) >= 13
+    named = {node["node_id"]: node["title"] for node in graph["nodes"]}
+    causes = set(tests.loc[tests["is_causal"], "cause"])
+    assert {named[impact["node_id"]].rsplit(" ", 2)[0] for impact in graph["impacts"]} <= {own} | causes
+
+
+def test_where_several_compete_the_graph_is_of_the_one_that_the_outcome_names():
+    events = store.read_table("events", "L")
+    event = events[events["event_id"].str.contains("ecb_long_leader")].iloc[0].to_dict()
+    for entity, letter in store.parse_json(event["variables"])["letters"].items():
+        _, tests = build_hindsight(event, store.parse_json(event["options"])[letter])
+        assert set(tests["effect"]) == {f"{entity} Units per euro"}

@@ -4,14 +4,8 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.worldreasoner.conditions import (
-    count_kept,
-    date_cutoffs,
-    filter_pairs,
-    list_conditions,
-    name_stage,
-    place_forecast,
-)
+from helpers.worldreasoner.conditions import list_conditions, name_horizon, place_forecast
+from helpers.worldreasoner.scores import count_kept, date_cutoffs, filter_pairs
 
 
 def test_six_conditions_as_the_paper_lists_them():
@@ -48,7 +42,7 @@ def test_points_fall_on_whole_days_and_short_windows_have_few():
 
 def test_a_stage_ends_with_its_last_day():
     days = ["2026-01-01", "2026-02-03", "2026-02-04", "2026-03-09", "2026-03-10", "2026-04-06", "2026-04-07"]
-    assert name_stage("2026-01-01", "2026-04-11", days) == ["Early"] * 2 + ["Mid"] * 2 + ["Late"] * 2 + ["Near"]
+    assert name_horizon("2026-01-01", "2026-04-11", days) == ["Early"] * 2 + ["Mid"] * 2 + ["Late"] * 2 + ["Near"]
 
 
 def make_pairs(opens, cutoff, day="first"):

@@ -80,9 +80,10 @@ def test_what_is_left_out_has_a_reason():
 
 def test_circles_and_doubles_are_left_out():
     same = [make_event(at, day=DAYS[4], articles=[4]) | {"title": f"tide{at}"} for at in range(3)]
-    edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 1), make_edge(1, 2)]]
+    edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 1), make_edge(1, 2), make_edge(1, -1)]]
     draft = draft_graph(QUESTION, ARTICLES, script(events=[same], edges=edges)[0], n_rounds=1)
-    assert draft.left_out["reason"].tolist() == ["it would close a circle", "it is there already"]
+    reasons = ["it would close a circle", "it is there already", "it does not join two events"]
+    assert draft.left_out["reason"].tolist() == reasons
     assert draft.check["n_edges"] == 2 and "circle" not in draft.check["reasons"]
 
 

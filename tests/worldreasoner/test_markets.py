@@ -19,7 +19,6 @@ from helpers.worldreasoner.markets import (
     measure_pressure,
     measure_skill,
     price_forecasts,
-    score_alignment,
 )
 
 
@@ -120,21 +119,6 @@ def test_of_two_change_points_within_six_hours_the_earlier_stays():
 def test_the_lead_changes_where_the_price_crosses_one_half():
     assert find_lead_changes([1, 2, 3, 4], [0.6, 0.7, 0.49, 0.5]) == [(3.0, "No"), (4.0, "Yes")]
     assert find_lead_changes([1], [0.6]) == []
-
-
-def test_alignment_recall_and_precision_and_their_stricter_form():
-    nodes = make_nodes((2, 1, 0.5), (12, 1, 0.5), (22, -1, 0.5))
-    prices = make_prices((1, 0.3), (3, 0.5), (11, 0.5), (13, 0.6), (21, 0.6), (23, 0.9))  # the last goes against
-    moves = measure_moves(nodes, prices)
-    pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "hindsight_id": ["n0", "n2", "n1"], "is_kept": [1, 1, 0]})
-    runs = pd.DataFrame({"run_id": ["r", "s", "t"], "question_id": "q", "n_nodes": [4, 2, 0]})
-    table = score_alignment(moves, pairs, runs).set_index("run_id")
-    assert table.loc["r", ["n_aligned", "recall", "precision"]].tolist() == [2, 0.5, 0.25]
-    assert table.loc["s", ["recall", "precision"]].tolist() == [0.0, 0.0] and "t" not in table.index
-    near = score_alignment(moves, pairs, runs, {"q": [15.0]}).set_index("run_id")
-    assert near.loc["r", ["n_aligned", "recall"]].tolist() == [1, 0.0]
-    none = score_alignment(moves, pairs, runs, {}).set_index("run_id")
-    assert none.loc["r", "n_aligned"] == 0 and np.isnan(none.loc["r", "recall"]) and none.loc["r", "precision"] == 0.0
 
 
 # --- skill -----------------------------------------------------------------------------------------------------------

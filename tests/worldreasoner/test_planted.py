@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.conditions import filter_pairs
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
 from helpers.worldreasoner.matching import flag_foreknown, match_events, pick_key_events, score_recall
 from helpers.worldreasoner.planted import CHAIN, draw_memory, draw_question, forecast_events
+from helpers.worldreasoner.scores import filter_pairs
 
 HORIZONS = ("Early", "Mid", "Late")
 

@@ -38,7 +38,7 @@ KEYS = {
 `query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`);
 `horizon`: asked at another point of a question's life than the usual one (`HORIZONS`)."""
 
-VALUE_METHODS = ("zero_shot", "search_prompt")
+VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
 
 

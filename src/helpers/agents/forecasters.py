@@ -8,6 +8,8 @@ quantiles.
 import zlib
 from collections import Counter
 from functools import lru_cache
+from math import fsum, sqrt
+from statistics import linear_regression
 
 import numpy as np
 import pandas as pd
@@ -263,11 +265,12 @@ def fit_arima(values):
     """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0), fitted once.
 
     By conditional least squares, which is what maximum likelihood gives but for the first value, at a fortieth
-    of the time.
+    of the time. The sums are exact: a processor's own order of adding would decide which of two like entities leads.
     """
-    before, after = np.asarray(values[:-1]), np.asarray(values[1:])
-    weight, constant = np.polyfit(before, after, 1)
-    return float(constant), float(weight), float(np.sqrt(np.mean(np.square(after - constant - weight * before))))
+    before, after = values[:-1], values[1:]
+    weight, constant = linear_regression(before, after)
+    errors = (y - constant - weight * x for x, y in zip(before, after, strict=True))
+    return constant, weight, sqrt(fsum(error * error for error in errors) / len(before))
 
 
 METHODS = {

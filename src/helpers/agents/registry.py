@@ -15,6 +15,7 @@ from helpers.agents.functions import load_function, make_agent
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
+from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import to_cell
 from helpers.columns import CATEGORIES, check_name
 from helpers.models.files import MODELS, name_model
@@ -28,6 +29,8 @@ RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "re
 PROMPTED = {
     "zero_shot": (ask_directly, EVENT_PROMPTS),
     "search_prompt": (ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
+    "graph": (ask_for_graph, ("submission",)),
+    "search_graph": (ask_for_graph_with_pages, ("submission", "found_pages")),
     "react": (ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
     "tool_search": (ask_with_tools, EVENT_PROMPTS),
     "research": (ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line")),
@@ -35,8 +38,12 @@ PROMPTED = {
 }
 """Methods of agents that ask a language model: how they answer, and the prompts they use."""
 
+GRAPH_METHODS = ("graph", "search_graph")
+"""Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
+
 CATEGORY_OF = {
     "zero_shot": "base_model",
+    "graph": "base_model",
     "research": "open_deep_research",
     "deep_research": "closed_deep_research",
 }
@@ -186,7 +193,7 @@ def connect_agent(entry, door):
     options = entry.get("options", {})
     client = Client(door, model, bool(local), options)
     return {
-        "forecast": partial(forecast, answer, client),
+        "forecast": partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, answer, client),
         "category": entry["category"],
         "framework": entry["framework"],
         "model": entry["model"],

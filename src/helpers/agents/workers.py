@@ -309,14 +309,18 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), wa
     """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
 
     For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
-    answer is dropped and another question starts in its place. `watch` (`runs.Watch`) says how many of the workers may
-    be at work (`allow`), 0 once the run is stopped: those under way, which it sees in `under_way`, come to their ends.
-    Raises WorldError when the world does not open.
+    answer is dropped and another question starts in its place. Where agents search, a question's seconds, but not its
+    deadline's, begin when its day can be searched. `watch` (`runs.Watch`) says how many of the workers may be at work
+    (`allow`), 0 once the run is stopped: those under way, which it sees in `under_way`, come to their ends. Raises
+    WorldError when the world does not open.
     """
     tasks, arrivals = deque(enumerate(tasks)), SimpleQueue()
     limits, allow = ({}, lambda workers: workers) if watch is None else (watch.under_way, watch.allow)
 
     def answer(number, run, event):
+        if hasattr(world, "prepare"):
+            with suppress(Exception):  # whoever looks something up meets it again
+                world.prepare(event["as_of"])
         arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
 
     with ExitStack() as stack:

@@ -16,7 +16,15 @@ from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import AGREES, MIN_CLUSTERS, correct_holm, flip_signs, judge_interval, judge_test
+from helpers.estimates.intervals import (
+    AGREES,
+    MIN_CLUSTERS,
+    bound_blocks,
+    correct_holm,
+    flip_signs,
+    judge_interval,
+    judge_test,
+)
 from helpers.plots import mark_blanks
 
 TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
@@ -24,6 +32,8 @@ TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
 COLUMNS = "id finding statement value low high n p verdict note".split()
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""
+BLOCKS = (1, 2, 4, 8)
+"""Weeks that are drawn together: a week's templates and agents come again in the next ones."""
 
 
 def state_finding(name, finding, statement, estimate, note, bound=0.0, p=None):
@@ -79,12 +89,30 @@ def state_weekly(name, finding, statement, weekly, note=""):
 
 def judge_decline(table):
     """Return Finding 1's rows: the score falls from each level to the next, on average over agents with all levels."""
-    rows = table[table["week"] != "overall"].dropna(subset=SCORES)
     for level in LEVELS[:-1]:
-        drop = (rows[f"level{level}"] - rows[f"level{level + 1}"]).groupby(rows["week"]).mean()
-        yield state_weekly(
-            f"fall_{level}_{level + 1}", 1, f"level {level} minus level {level + 1}, mean over agents", drop
-        )
+        statement = f"level {level} minus level {level + 1}, mean over agents"
+        yield state_weekly(f"fall_{level}_{level + 1}", 1, statement, average_fall(table, level))
+
+
+def average_fall(table, level):
+    """Return by week, in order, how far a level's score lies above the next one's, mean over agents with all levels."""
+    rows = table[table["week"] != "overall"].dropna(subset=SCORES)
+    return (rows[f"level{level}"] - rows[f"level{level + 1}"]).groupby(rows["week"]).mean()
+
+
+def bound_falls(table, rng, lengths=BLOCKS):
+    """Return Finding 1's intervals when weeks that follow each other are drawn together: a row a fall and length.
+
+    id (as in `judge_decline`), length (weeks in a block), low, high, next (correlation of a week with the next one).
+    """
+    rows = []
+    for level in LEVELS[:-1]:
+        weekly = average_fall(table, level)
+        head = {"id": f"fx_public_fall_{level}_{level + 1}", "next": weekly.autocorr()}
+        for length in lengths:
+            low, high = bound_blocks(weekly, length, rng)
+            rows.append(head | {"length": length, "low": low, "high": high})
+    return pd.DataFrame(rows)
 
 
 def judge_base(table):

@@ -134,7 +134,8 @@ def estimate_cost(entry, events):
     prices = read_prices(entry) or get_prices(entry["model"])
     if prices is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
-    longest = entry.get("options", {}).get("max_tokens") or N_REPLY
+    options = entry.get("options", {})
+    longest = options.get("max_completion_tokens") or options.get("max_tokens") or N_REPLY
     cost = n_tokens * prices[0] + len(events) * min(N_REPLY, longest) * prices[1]
     return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
@@ -151,9 +152,7 @@ def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples
         raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
     print(f"{agent_id}: {told}", flush=True)
     if len(left) < n_all:
-        print(
-            f"{agent_id}: {n_all - len(left)} of {n_all} questions have their replies; {len(left)} are left", flush=True
-        )
+        print(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left", flush=True)
     elif recorded := describe_recorded(entry, left, whole, door.recordings):
         print(f"{agent_id}: {recorded}", flush=True)
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
@@ -161,14 +160,14 @@ def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples
 
 
 def announce_articles(paths):
-    """Print how many articles a run may search; return what they add to its agents: a condition, nothing without any.
+    """Print how many articles a run may search; return what they add to its agents' condition, None without any.
 
     Raises what `news.read_feed` does.
     """
     for feed in read_feeds(paths).values():
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
-    return {"condition": describe_articles(paths)} if paths else {}
+    return describe_articles(paths) if paths else None
 
 
 def tell_unbound(names):

@@ -55,7 +55,8 @@ function drawGraph(told) {
   const lanes = 1 + Math.max(...names.map(name => told.layout[name][1])), height = BASE + 20 + 34 * lanes, scale = place(names.map(name => told.layout[name][0]));
   const at = name => [scale.x(told.layout[name][0]), 22 + 34 * told.layout[name][1]];
   const title = name => told.nodes.find(node => node.node_id === name).title;
-  const edges = told.edges.filter(edge => edge.is_kept).map(edge => {
+  const isPlaced = edge => edge.cause in told.layout && edge.effect in told.layout;  // an undated event has no place
+  const edges = told.edges.filter(edge => edge.is_kept && isPlaced(edge)).map(edge => {
     const [x1, y1] = at(edge.cause), [x2, y2] = at(edge.effect), bend = y1 === y2 ? -16 : 0;
     return draw("path", {d: `M ${x1} ${y1} Q ${(x1 + x2) / 2} ${(y1 + y2) / 2 + bend} ${x2} ${y2}`, "stroke-width": 1 + 3 * Math.abs(edge.strength),
       "marker-end": "url(#arrow)", class: edge.relation === "Correlates" ? "edge plain" : edge.strength < 0 ? "edge down" : "edge up"},

@@ -14,16 +14,16 @@ import pandas as pd
 from helpers.boards.files import locate_public
 from helpers.calendar import write_windows
 from helpers.commands.lives import list_questions, read_lives, spread_lives, write_value
-from helpers.commands.main import build_parser
+from helpers.commands.main import build_parser, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
 from helpers.formats.markets import read_markets, read_prices
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
+from helpers.worldreasoner.builder import build_hindsight
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
-from helpers.worldreasoner.hindsight import build_hindsight
 
 FOLDER = "data/runs/explore"
-OWN = ("explore.html", "view.css", "page.js", "explore.js")
+OWN = ("explore", "Daybefore: questions, their hindsight and their forecasts", "daybefore explore --question ID")
 PUBLIC = ("questions_with_event_cards.json", "market_prices.csv", "turning_points_authors.csv")
 N_REPLAY = 40
 """Questions of the replay on the page, unless --limit says otherwise."""
@@ -36,13 +36,11 @@ def main(arguments=None):
     parser.add_argument(
         "--origin",
         action="append",
-        choices=("synthetic", "replay", "authors"),
+        choices=[name for name in ORIGINS if name != "market"],
         help="only these; may be given several times",
     )
     parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
-    parser.add_argument(
-        "--limit", type=int, default=N_REPLAY, help=f"so many of the replay's questions (default {N_REPLAY})"
-    )
+    parser.add_argument("--limit", default=str(N_REPLAY), help=f"so many of the replay's (default {N_REPLAY})")
     parser.add_argument(
         "--markets", help="a file of questions as Polymarket, Manifold, Metaculus or Kalshi give them (JSON)"
     )
@@ -60,7 +58,7 @@ def explore(given):
     """Do what the command line says; with `given.json` return the questions."""
     dossiers = list_markets(given.markets, given.prices) if given.markets else []
     if given.origin or not given.markets:
-        dossiers += list_dossiers(given.origin or tuple(ORIGINS), given.window, given.limit)
+        dossiers += list_dossiers(given.origin or tuple(ORIGINS), given.window, parse_positive("--limit", given.limit))
     dossiers = hide_secrets(dossiers, list_keys())
     if given.question:
         dossiers = [one for one in dossiers if one["question_id"] == given.question]
@@ -147,7 +145,7 @@ def tell_forecast(question, options):
 
 def write_page(folder, dossiers):
     """Write the page into a folder; returns its size in bytes. Files of an earlier page there are replaced."""
-    texts, listed = read_own(OWN), []
+    texts, listed = read_own(*OWN), []
     for one in dossiers:
         name = name_file("questions", one["question_id"])
         texts[f"{name}.js"] = pack(name, one)

@@ -16,7 +16,8 @@ from helpers.agents.registry import connect_agent, load_entries
 from helpers.boards.past import list_articles, open_window, read_window
 from helpers.commands.main import build_parser
 from helpers.limits import end_after
-from helpers.models.llm import open_door, record
+from helpers.models.failures import LlmError
+from helpers.models.llm import complete, open_door, open_recording
 from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text
@@ -95,8 +96,9 @@ def sum_seconds(trace):
 def ask_again(arm_id, arm, n):
     """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
 
-    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
-    LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError when a request fails.
+    Nothing is recorded. Only requests that stand alone are taken: a later turn's reply may depend on the cache of the
+    turns before. Raises LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError
+    when a request fails.
     """
     if keeps_values(arm):
         raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
@@ -108,10 +110,14 @@ def ask_again(arm_id, arm, n):
     compared = []
     with ExitStack() as stack:
         door = open_door("again", live=True, connection=open_model(entry, stack))
+        stack.callback(door.recordings.close)
         for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
-            now = record(door, row["key"], row["request"], None)
-            if now["status"] != "ok":
-                raise RuntimeError(f"{arm_id}: request {row['key']} failed now ({now['status']}): {now['reason']}")
+            try:
+                now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
+                now = open_recording({"status": "ok"} | now)
+            except LlmError as error:
+                failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
+                raise RuntimeError(failed) from None
             compared.append({"key": row["key"], "recorded": row["content"], "now": now["content"]})
     return compared
 

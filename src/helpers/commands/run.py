@@ -9,7 +9,7 @@ import signal
 from contextlib import ExitStack
 from functools import partial
 
-from helpers.agents.arms import HORIZONS, SEED, choose_horizon
+from helpers.agents.arms import HORIZONS, SEED, choose_horizon, describe_condition
 from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
@@ -72,7 +72,7 @@ def explain_stop(agent_id, stopped, ceiling_usd):
         return (
             f"{agent_id} was stopped: {stopped}; what was answered is stored; with new credit the same command goes on"
         )
-    rest = "what was answered is stored; the same command asks for the rest, and for accidents again"
+    rest = "what was answered is stored; the same command asks for the rest, and RETRY=1 also what could not be read"
     return f"{agent_id} was stopped: {stopped}; {rest}"
 
 
@@ -138,6 +138,17 @@ def gather_agents(names, window):
     return entries, {name: agents.get(name) for name in chosen}
 
 
+def name_condition(horizon, about_world):
+    """Return what other than the usual the agents asked for meet, as columns of the runs table: {} for nothing.
+
+    >>> name_condition("Near", None), name_condition("Mid", None)
+    ({'condition': 'asked at Near'}, {})
+    """
+    arm = {"horizon": horizon} if horizon not in (None, "Mid") else {}
+    told = "; ".join(filter(None, [describe_condition(arm), about_world]))
+    return {"condition": told} if told else {}
+
+
 def prepare_prompted(names, entries, events, path, stack, condition, limits, told, **asking):
     """Return {name: agent} of agents that ask a model, each within reach, and announced with what it is to be asked."""
     prompted = {}
@@ -176,7 +187,7 @@ def run(
     is_named, names = names, names or [name_default(window)]
     entries, agents = gather_agents(names, window)
     press = [*list_articles(window), *press]
-    condition = announce_articles(press)
+    condition = name_condition(horizon, announce_articles(press))
     compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
     others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
     whole = choose_horizon(read_window("events", window), horizon)

@@ -14,6 +14,7 @@ import re
 import sys
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from helpers.agents.registry import load_entries
 from helpers.calendar import write_windows
@@ -32,7 +33,8 @@ from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.store import hash_text, locate_output
 
 FOLDER = "data/runs/view"
-OWN = ("view.html", "view.css", "page.js", "view.js")
+OWN = ("view", "Daybefore: runs and questions", 'make view ARGS="--event ID"')
+"""The page's name, title, and the command that says the same as text."""
 RUN_COLUMNS = "run_id agent_id category framework model condition origin status cost_usd n_tokens".split()
 LISTED_EVENT = ("event_id", "window", "level", "kind", "domain", "prompt", "options", "value")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
@@ -148,7 +150,7 @@ def list_runs(lives, questions):
 
 def write_page(folder, lives, questions, secrets=()):
     """Write the page into a folder; returns its size in bytes. Files of an earlier page there are replaced."""
-    texts, page_ids = read_own(OWN), set()
+    texts, page_ids = read_own(*OWN), set()
     for life in spread_lives(lives, questions):
         page_ids.update(list_pages(life))
         name = name_file("questions", life["event"]["event_id"])
@@ -168,15 +170,13 @@ def write_page(folder, lives, questions, secrets=()):
     return write_texts(folder, texts)
 
 
-def read_own(names):
-    """Return the texts of a page's own files, the first of them as index.html, and of the table library."""
-    texts = {name: (files(__package__) / name).read_text("utf-8") for name in names}
-    return {
-        "index.html": texts.pop(names[0]),
-        **texts,
-        "table.js": read_library(),
-        "table.css": read_bundle("dt_bundle.css"),
-    }
+def read_own(name, title, command):
+    """Return the texts of a page's own files, index.html with what `name`.html lists, and of the table library."""
+    own = ("page.html", f"{name}.html", "view.css", "page.js", f"{name}.js")
+    texts = {file: (files(__package__) / file).read_text("utf-8") for file in own}
+    blanks = {"name": name, "title": title, "command": command, "list": texts.pop(f"{name}.html")}
+    page = Template(texts.pop("page.html")).substitute(blanks)
+    return texts | {"index.html": page, "table.js": read_library(), "table.css": read_bundle("dt_bundle.css")}
 
 
 def write_texts(folder, texts):

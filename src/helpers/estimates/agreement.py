@@ -1,6 +1,7 @@
 """How two sides agree: labels, flags and scores, by kappa, rank correlation and difference, each with an interval.
 
-Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap over cases for the rest; all 95%.
+Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap over cases, or over what cases share
+(`clusters`), for the rest; all 95%.
 """
 
 from itertools import permutations
@@ -10,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers.estimates.intervals import (
+    MIN_CLUSTERS,
     divide,
     draw_counts,
     judge_interval,
@@ -24,8 +26,8 @@ MOST_PAIRS, SEEN = 8, 0.05
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
 
-MIN_CASES, MIN_RARER = 30, 5
-"""Cases that a verdict on a judge needs, and of the rarer label."""
+MIN_CASES, MIN_RARER, MIN_DRAWN = 30, 5, 10
+"""Cases that a verdict on a judge needs, of the rarer label, and those that an interval of kappa needs."""
 
 READINGS = ("as asked", "criteria in reverse order", "once more")
 """How a judge that is a model must have been asked; a rule says the same each time."""
@@ -70,10 +72,16 @@ def compute_kappa(tables):
     return divide(agreed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
 
 
-def measure_kappa(first, second, n_labels, rng, n_boot=2000):
-    """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew."""
+def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
+    """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew.
+
+    `clusters` (one a case, such as its event) are drawn whole; of fewer than MIN_CLUSTERS there is no interval.
+    """
     cells = np.eye(n_labels**2)[np.asarray(first, dtype=int) * n_labels + np.asarray(second, dtype=int)]
-    counts = np.vstack([cells.sum(axis=0), draw_counts(len(cells), rng, n_boot) @ cells])
+    if clusters is not None:
+        cells = pd.DataFrame(cells).groupby(np.asarray(clusters), sort=False).sum().to_numpy()
+    is_enough = clusters is None or len(cells) >= MIN_CLUSTERS
+    counts = np.vstack([cells.sum(axis=0), draw_counts(len(cells), rng, n_boot if is_enough else 0) @ cells])
     kappa, *draws = compute_kappa(counts.reshape(-1, n_labels, n_labels))
     return float(kappa), *take_interval(np.array(draws))
 
@@ -123,9 +131,10 @@ def count_share(flags):
     return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
 
 
-def compare_labels(read, made, labels, rng, n_boot=2000, **about):
+def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
     """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest read label), kappa, low,
-    high (95%, traces drawn anew) and the verdict of this one reading (`judge_fit`, which takes `about`).
+    high (95%, traces or their `clusters` drawn anew; NaN below MIN_DRAWN) and the verdict of this one reading
+    (`judge_fit`, with `about`).
 
     >>> row = compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0), is_fresh=True)
     >>> row["kappa"], row["verdict"]  # a model's other two readings are lacking
@@ -135,7 +144,8 @@ def compare_labels(read, made, labels, rng, n_boot=2000, **about):
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
         return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
-    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot)
+    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
+    low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
     accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
     n_rarer = round(len(read) * (1 - majority))
     reading = {"n": len(read), "n_rarer": n_rarer, "kappa_low": low, "kappa_high": high}
@@ -211,24 +221,46 @@ MEASURES = {
 }
 
 
-def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000):
+def draw_rows(n, rng, n_boot=2000, clusters=None):
+    """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
+
+    `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.
+
+    >>> [rows.tolist() for rows in draw_rows(1, np.random.default_rng(0), 2)]
+    [[[0], [0]]]
+    >>> draw_rows(4, np.random.default_rng(0), 2, ["a", "a", "b", "b"])
+    []
+    """
+    if clusters is None:
+        return [rng.integers(n, size=(n_boot, n))] if n else []
+    codes, names = pd.factorize(np.asarray(clusters))
+    if len(names) < MIN_CLUSTERS:
+        return []
+    members, by_length = [np.flatnonzero(codes == code) for code in range(len(names))], {}
+    for drawn in rng.integers(len(names), size=(n_boot, len(names))):
+        rows = np.concatenate([members[code] for code in drawn])
+        by_length.setdefault(len(rows), []).append(rows)
+    return [np.array(rows) for rows in by_length.values()]
+
+
+def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000, clusters=None):
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
     kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first; correlation: Pearson's.
     Columns rubric, n, and each measure with _low and _high. `second` may be a Series (words of a plan): it is then set
-    against every criterion.
+    against every criterion. Plans are drawn anew, or what they share: `clusters` maps a plan to it (its event).
     """
     rows = []
     for rubric in first.columns:
         other = second if isinstance(second, pd.Series) else second[rubric]
-        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().to_numpy(float)
+        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().astype(float)
         row = {"rubric": rubric, "n": len(both)}
-        left, right = both.T
-        draws = rng.integers(len(both), size=(n_boot, len(both))) if len(both) else None
+        left, right = both.to_numpy().T
+        draws = draw_rows(len(both), rng, n_boot, None if clusters is None else clusters[both.index])
         for name in measures:
             row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
-            drawn = MEASURES[name](left[draws], right[draws]) if len(both) else np.array([])
-            row[f"{name}_low"], row[f"{name}_high"] = take_interval(drawn)
+            drawn = [MEASURES[name](left[rows], right[rows]) for rows in draws]
+            row[f"{name}_low"], row[f"{name}_high"] = take_interval(np.concatenate([[np.nan], *drawn]))
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -102,6 +102,20 @@ def pool_odds(probabilities, clip=CLIP):
     return expit(divide(np.where(there, odds, 0.0).sum(axis=-1), there.sum(axis=-1)))
 
 
+def pool_chances(chances, clusters):
+    """Return (hit, said): what came true, and the probabilities by agent of what all agents gave, with their pool.
+
+    Both are by event and option. Beside a column an agent `said` has "pool" (`pool_odds`) and "mended", the pool after
+    `recalibrate` with each cluster held out by itself. `chances` as of `list_chances`.
+    """
+    rows = chances.assign(option=chances.groupby(["agent_id", "event_id"]).cumcount())
+    said = rows.pivot(index=["event_id", "option"], columns="agent_id", values="said").dropna()
+    hit = rows.groupby(["event_id", "option"])["hit"].first().reindex(said.index)
+    own = clusters.reindex(said.index.get_level_values(0))
+    said["pool"] = pool_odds(said)
+    return hit, said.assign(mended=recalibrate(said["pool"], hit, own, n_folds=own.nunique()))
+
+
 def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
     """Return probabilities mended by a logistic curve over their log-odds, fitted on the clusters of other folds.
 

@@ -150,6 +150,27 @@ def summarize_clustered(matrix, clusters=None, strata=None):
     )
 
 
+def keep_on_scale(summary, lowest, highest):
+    """Return the rows of `summarize_clustered` with low and high that stay on the scale of what is averaged.
+
+    The interval is that of the logit of the mean's place between `lowest` and `highest`, with the same error (delta
+    method): in the middle nearly the same, near an end shorter towards it. Blank where the mean is an end.
+
+    >>> row = pd.DataFrame({"mean": [9.0], "low": [7.0], "high": [11.0]})
+    >>> keep_on_scale(row, 0, 10)[["low", "high"]].round(2).values.tolist()  # 9 to 1, times or by exp(2 / 0.9)
+    [[4.94, 9.88]]
+    """
+    place = (summary["mean"] - lowest) / (highest - lowest)
+    inside = place.where((place > 0) & (place < 1))
+    middle = np.log(inside / (1 - inside))
+    half = (summary["high"] - summary["mean"]) / (highest - lowest) / (inside * (1 - inside))
+    ends = {
+        name: lowest + (highest - lowest) / (1 + np.exp(-(middle + sign * half)))
+        for name, sign in (("low", -1), ("high", 1))
+    }
+    return summary.assign(**ends)
+
+
 def _test_means(mean, without, n_clusters, is_enough):
     """Interval, error and p of means from what they are without each cluster (clusters x means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -223,6 +244,22 @@ def bound_mean(values, rng, n_boot=2000):
     (0.5, 0.5)
     """
     return take_interval(resample_means(values.to_frame(), rng, n_boot)[:, 0])
+
+
+def bound_blocks(values, length, rng, n_boot=2000):
+    """Return the ends of the 95% bootstrap interval of the mean of values in order of time, drawn in blocks.
+
+    A block is `length` values that follow each other (after the last one comes the first), so that what neighbours
+    share stays together; 1 draws each value by itself.
+
+    >>> low, high = bound_blocks([0.0, 1.0] * 8, 2, np.random.default_rng(0))  # each pair has the same mean
+    >>> low, high
+    (0.5, 0.5)
+    """
+    values, n = np.asarray(values, dtype=float), len(values)
+    starts = rng.integers(n, size=(n_boot, -(-n // length)))
+    drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
+    return take_interval(drawn.mean(axis=1))
 
 
 def judge_interval(low, high, bound=0.0):

@@ -21,8 +21,8 @@ MAX_FILE, MAX_ENTRY, MAX_TOTAL = 200 << 20, 64 << 20, 512 << 20
 MAX_ENTRIES = 25_000
 """Most files in a log."""
 
-ZSTANDARD = 93
-"""How a zip names that compression."""
+STORED, DEFLATED, ZSTANDARD = 0, 8, 93
+"""How a zip names the compressions that inspect_ai writes."""
 
 SAMPLE = re.compile(r"samples/[^/]+_epoch_\d+\.json")
 ATTACHED = re.compile(r"attachment://([0-9a-f]{8,64})")
@@ -59,7 +59,9 @@ class Log(NamedTuple):
 
 
 def read_logs(paths):
-    """Return the tables of some logs, one under the other; raises ValueError where two are the same run."""
+    """Return the tables of some logs, one under the other; raises ValueError for none, and where two are one run."""
+    if not paths:
+        raise ValueError("no log is given")
     logs = [read_log(path) for path in paths]
     joined = [pd.concat(parts, ignore_index=True) for parts in zip(*logs, strict=True)]
     names = Log._fields
@@ -125,11 +127,13 @@ def check_entries(entries):
         raise ValueError("it is locked with a password")
     if sum(entry.file_size for entry in entries) > MAX_TOTAL:
         raise ValueError(f"unpacked it is larger than {MAX_TOTAL >> 20} MB")
-    for method in sorted({entry.compress_type for entry in entries}):
-        if method == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-            raise ValueError(
-                "it is compressed with Zstandard, which Python reads from 3.14 on: use that, or pack it with Deflate"
-            )
+    methods = {entry.compress_type for entry in entries}
+    if ZSTANDARD in methods and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        raise ValueError(
+            "it is compressed with Zstandard, which Python reads from 3.14 on: use that, or pack it with Deflate"
+        )
+    if strange := sorted(methods - {STORED, DEFLATED, ZSTANDARD}):  # their unpacking cannot be bounded as it goes
+        raise ValueError(f"it is compressed by method {strange[0]}, and only Deflate and Zstandard are read")
 
 
 def read_entry(archive, entry, limit):
@@ -175,19 +179,10 @@ def read_sample(sample, facts):
     row = key | {"status": status, "reason": reason, "reply": reply or None, "duration_s": sample.get("working_time")}
     steps = list_steps(sample, status, reason, reply)
     scores = [
-        key
-        | {"metric": name, "agent_id": facts["run"]["agent_id"], "score": read_score(score["value"]), "is_scored": True}
+        key | {"metric": name, "agent_id": facts["run"]["agent_id"]} | describe_score(score["value"])
         for name, score in (sample.get("scores") or {}).items()
     ]
-    given = (
-        next((score.get("answer") for score in (sample.get("scores") or {}).values()), None) if status == "ok" else None
-    )
-    value = {
-        "agent_id": facts["run"]["agent_id"],
-        "status": status,
-        "reason": reason,
-        "value": None if given is None else dump_json(given),
-    }
+    value = read_answer(sample, status, reason) | {"agent_id": facts["run"]["agent_id"]}
     value |= {"reply_sha256": hash_text(reply) if reply else None}
     return {
         "replies": [row | used],
@@ -196,6 +191,18 @@ def read_sample(sample, facts):
         "scores": scores,
         "answers": [{"event_id": key["event_id"], "value": dump_json(sample["target"])}],
     }
+
+
+def read_answer(sample, status, reason):
+    """Return status, reason and value of a sample's prediction: the answer that its first scorer read of the reply.
+
+    >>> read_answer({"scores": {"match": {"value": "I", "answer": ""}}}, "ok", None)
+    {'status': 'unparsable', 'reason': 'no scorer read an answer', 'value': None}
+    """
+    given = next((score.get("answer") for score in (sample.get("scores") or {}).values()), None)
+    if status == "ok" and given in (None, ""):
+        status, reason = "unparsable", "no scorer read an answer"
+    return {"status": status, "reason": reason, "value": dump_json(given) if status == "ok" else None}
 
 
 def find_end(sample):
@@ -212,25 +219,46 @@ def find_end(sample):
 
 
 def read_score(value):
-    """Return a scorer's value from 0 to 1: C, P, I and N are its letters for right, partly, wrong and no answer.
+    """Return a scorer's value as a score from 0 to 1, None for one that is on another scale, or several.
 
-    >>> [read_score(value) for value in ("C", "I", 0.5, True)]
-    [1.0, 0.0, 0.5, 1.0]
+    C, P, I and N are its letters for right, partly, wrong and no answer.
+
+    >>> [read_score(value) for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
+    [1.0, 0.0, 0.5, 1.0, None, None, None]
     """
-    letters = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-    return letters[value] if isinstance(value, str) else float(value)
+    value = {"C": 1, "P": 0.5, "I": 0, "N": 0}.get(value) if isinstance(value, str) else value
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+
+
+def describe_score(value):
+    """Return what a row of scores says of a scorer's value: score, is_scored, and the reason where there is none."""
+    score = read_score(value)
+    why = None if score is not None else "the scorer's value is none from 0 to 1"
+    return {"score": score, "is_scored": score is not None, "reason": why}
 
 
 def add_usage(usages):
     """Return what a sample's models used: tokens in (the cached ones among them), out, cached, all."""
-    names = {
-        "n_input_tokens": "input_tokens",
-        "n_output_tokens": "output_tokens",
-        "n_cached_tokens": "input_tokens_cache_read",
-    }
-    known = list(usages)
-    total = {name: sum(usage.get(given) or 0 for usage in known) if known else None for name, given in names.items()}
+    known = list(map(read_usage, usages))
+    names = ("n_input_tokens", "n_output_tokens", "n_cached_tokens")
+    total = {name: sum(usage.get(name) or 0 for usage in known) if known else None for name in names}
     return total | {"n_tokens": total["n_input_tokens"] + total["n_output_tokens"] if known else None}
+
+
+def read_usage(usage):
+    """Return one usage's tokens by our names; what is read from a cache, or kept there, is among those in.
+
+    Logs of some providers (Anthropic) count these apart, in the total alone.
+
+    >>> read_usage({"input_tokens": 3, "output_tokens": 2, "input_tokens_cache_read": 95, "total_tokens": 100})
+    {'n_input_tokens': 98, 'n_output_tokens': 2, 'n_cached_tokens': 95, 'n_think_tokens': None}
+    """
+    names = ("input_tokens", "output_tokens", "input_tokens_cache_read", "reasoning_tokens", "total_tokens")
+    n_input, n_output, n_cached, n_think, n_all = map(usage.get, names)
+    if None not in (n_input, n_output, n_all):
+        n_input = max(n_input, n_all - n_output)
+    counts = {"n_input_tokens": n_input, "n_output_tokens": n_output}
+    return counts | {"n_cached_tokens": n_cached, "n_think_tokens": n_think}
 
 
 def read_text(sample, content):
@@ -244,13 +272,16 @@ def read_text(sample, content):
 def list_steps(sample, status, reason, reply):
     """Return a sample's steps: the prompt, the model's turns, tool calls with results, the count, the end."""
     messages = sample["messages"]
-    calls = {call["id"]: call for message in messages for call in message.get("tool_calls") or []}
+    calls = {}  # of those under one id the latest before a result is its call
     turns = [message for message in messages if message["role"] == "assistant"]
     usages = [
         (event.get("output") or {}).get("usage") for event in sample.get("events") or [] if event["event"] == "model"
     ]
     usage = dict(zip(map(id, turns), usages, strict=True)) if len(usages) == len(turns) else {}
-    steps = [write_step(sample, message, calls, usage.get(id(message)) or {}) for message in messages]
+    steps = []
+    for message in messages:
+        calls |= {call["id"]: call for call in message.get("tool_calls") or []}
+        steps.append(write_step(sample, message, calls, usage.get(id(message)) or {}))
     told = {"limit": (sample.get("limit") or {}).get("limit"), "count": "messages", "status": status}
     steps.append(
         {"step_type": "count", "content": dump_json(told | {"n_messages": len(messages), "n_turns": len(turns)})}
@@ -266,12 +297,9 @@ def write_step(sample, message, calls, usage):
         asked = "; ".join(
             f"{call['function']}({dump_json(call['arguments'])})" for call in message.get("tool_calls") or []
         )
-        names = {
-            "n_input_tokens": "input_tokens",
-            "n_output_tokens": "output_tokens",
-            "n_think_tokens": "reasoning_tokens",
-        }
-        return {"step_type": "model", "content": text or asked} | {name: usage.get(key) for name, key in names.items()}
+        used = read_usage(usage)
+        del used["n_cached_tokens"]  # a step has no column for it
+        return {"step_type": "model", "content": text or asked} | used
     if message["role"] == "tool":
         call = calls.get(message.get("tool_call_id")) or {}
         fault = (message.get("error") or {}).get("type")

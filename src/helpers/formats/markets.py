@@ -126,33 +126,46 @@ class Fields:
     def number(self, field, default=...):
         """Return a number, also one that is written as a text."""
         value = self.get(field, (int, float, str), "a number", default)
+        if value is None:
+            return None
         try:
-            value = float(value) if value is not None else math.nan
+            found = float(value)
         except ValueError:
-            raise ValueError(f"{self.name}: field {field} is {value!r}, not a number") from None
-        return None if value != value else value
+            found = math.nan
+        if not math.isfinite(found):
+            raise ValueError(f"{self.name}: field {field} is {value!r}, not a number")
+        return found
 
     def moment(self, field, unit=None):
         """Return a moment: ISO text, or with `unit` a number of seconds (s) or milliseconds (ms) since 1970."""
         value = self.number(field) if unit else self.text(field)
         try:
-            at = pd.Timestamp(value, unit=unit) if unit else pd.Timestamp(value)
+            at = pd.Timestamp(value, unit=unit)
         except (ValueError, OverflowError, pd.errors.OutOfBoundsDatetime):
-            raise ValueError(f"{self.name}: field {field} is {value!r}, not a moment") from None
+            at = pd.NaT
+        if at is pd.NaT:
+            raise ValueError(f"{self.name}: field {field} is {value!r}, not a moment")
         return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
 
-    def listed(self, field):
-        """Return a list of texts, also one that is written as JSON in a text (Polymarket)."""
+    def listed(self, field, kind=str, what="a list of texts"):
+        """Return a list of texts, or of another kind, also one that is written as JSON in a text (Polymarket)."""
         value = self.given.get(field)
         try:
             value = json.loads(value) if isinstance(value, str) else value
         except ValueError:
             value = None
-        if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-            raise ValueError(
-                f"{self.name}: field {field} is {json.dumps(self.given.get(field))[:60]}, not a list of texts"
-            )
+        if not isinstance(value, list) or not value or not all(isinstance(one, kind) for one in value):
+            raise ValueError(f"{self.name}: field {field} is {json.dumps(self.given.get(field))[:60]}, not {what}")
         return value
+
+    def names(self, field):
+        """Return a list of texts, their spaces single."""
+        return [" ".join(one.split()) for one in self.listed(field)]
+
+    def numbers(self, field):
+        """Return a list of numbers, each as `number` takes it."""
+        values = self.listed(field, (int, float, str), "a list of numbers")
+        return [Fields(self.name, {field: one}).number(field) for one in values]
 
     def inner(self, field):
         """Return the fields of an object inside."""
@@ -163,16 +176,18 @@ def load(path):
     """Return what a file of JSON holds. Raises ValueError that names it."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ValueError(f"{Path(path).name} is nested too deep") from None
+    except ValueError as error:
         raise ValueError(f"{Path(path).name} is no JSON ({error})") from None
 
 
-def list_rows(path, given, field):
-    """Return the objects of a list in a file as Fields, each named by its place."""
+def list_rows(whose, given, field):
+    """Return the objects of a list as Fields, each named by its place; `whose` (a path, Fields) has a name."""
     rows = given[field]
     if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
-        raise ValueError(f"{path.name}: field {field} is no list of objects")
-    return [Fields(f"{path.name}, {field} {at + 1}", one) for at, one in enumerate(rows)]
+        raise ValueError(f"{whose.name}: field {field} is no list of objects")
+    return [Fields(f"{whose.name}, {field} {at + 1}", one) for at, one in enumerate(rows)]
 
 
 def unwrap(path, given):
@@ -210,14 +225,17 @@ def read_close(candle):
 
 def read_polymarket(given):
     """Return (event, answer, prices) of a question of Polymarket."""
-    names = given.listed("outcomes")
+    names = given.names("outcomes")
     ends = given.moment("endDate")
     event = build_event(
         given, "polymarket", given.text("conditionId"), names, (given.moment("startDate"), ends), "description"
     )
+    if given.given.get("events"):  # a question of one option each: they share their luck
+        [group, *_] = list_rows(given, given.given, "events")
+        event["cluster_id"] = f"polymarket-event-{group.get('id', (str, int), 'a name')}"
     if not given.flag("closed"):
         return event, None, []
-    last = [float(price) for price in given.listed("outcomePrices")]
+    last = given.numbers("outcomePrices")
     if len(last) != len(names):
         raise ValueError(f"{given.name}: field outcomePrices has {len(last)} prices for {len(names)} outcomes")
     if max(last) < SURE:
@@ -251,7 +269,7 @@ def read_metaculus(given):
     kind = inner.text("type")
     if kind not in ("binary", "multiple_choice"):
         raise Unread(f"it is {kind}, and only binary and multiple_choice are read")
-    names = ["Yes", "No"] if kind == "binary" else inner.listed("options")
+    names = ["Yes", "No"] if kind == "binary" else inner.names("options")
     span = (inner.moment("open_time"), inner.moment("scheduled_close_time"))
     given = Fields(given.name, given.given | {"question": given.text("title")})
     event = build_event(given, "metaculus", str(given.get("id", int, "a number")), names, span, None)
@@ -263,11 +281,17 @@ def read_metaculus(given):
             raise Unread(f"it was resolved as {end}")
         event["resolves_at"] = stamp_moment(min(inner.moment("actual_close_time"), span[1]))
         answer = build_answer(event, end)
-    told = inner.given.get("aggregations") or {}
-    history = (told.get("recency_weighted") or {}).get("history") or []
-    points = [Fields(f"{given.name}, history {at + 1}", one) for at, one in enumerate(history)]
-    rows = [(one.moment("start_time", "s"), one.get("centers", list, "a list")[0]) for one in points]
+    rows = [(one.moment("start_time", "s"), one.numbers("centers")[0]) for one in list_history(inner)]
     return event, answer, tabulate(event["event_id"], rows, given.name).to_dict("records")
+
+
+def list_history(question):
+    """Return the steps of a community's forecast as Fields, none where the file has none."""
+    for field in ("aggregations", "recency_weighted"):
+        if not question.given.get(field):
+            return []
+        question = question.inner(field)
+    return list_rows(question, question.given, "history") if question.given.get("history") else []
 
 
 def read_kalshi(given):
@@ -291,7 +315,6 @@ READERS = {"polymarket": read_polymarket, "manifold": read_manifold, "metaculus"
 
 def build_event(given, venue, market_id, names, span, rules):
     """Return a row of the events table; `span` is (opening, end), `rules` the field that says how it is settled."""
-    names = [" ".join(name.split()) for name in names]
     if len(names) < 2 or len(set(names)) < len(names):
         raise Unread("its options are fewer than two, or two of them read the same")
     if span[0] >= span[1]:
@@ -318,5 +341,9 @@ def build_event(given, venue, market_id, names, span, rules):
 def build_answer(event, name):
     """Return a row of the answers table for the option of this name."""
     letters = {text: letter for letter, text in json.loads(event["options"]).items()}
-    value = dump_json(letters[" ".join(name.split())])
-    return {"event_id": event["event_id"], "value": value, "status": "ok", "method": event["source_id"]}
+    return {
+        "event_id": event["event_id"],
+        "value": dump_json(letters[name]),
+        "status": "ok",
+        "method": event["source_id"],
+    }

@@ -87,10 +87,10 @@ def share_judged(events, answers, delays=DELAYS):
 
 
 def split_days(scores, events):
-    """Return the headline scores of each start day: a matrix events x agents a day, in the order of the days."""
+    """Return the headline scores of each start day, in the order of the days: {day: a matrix events x agents}."""
     rows = select_headline(scores, events)
-    agents, day = sorted(rows["agent_id"].unique()), events.set_index("event_id")["as_of"].str[:10]
-    return [build_matrix(part, agents) for _, part in rows.groupby(rows["event_id"].map(day))]
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    return dict(list(matrix.groupby(matrix.index.map(events.set_index("event_id")["as_of"].str[:10]))))
 
 
 def measure_agents(scores, events):
@@ -99,7 +99,7 @@ def measure_agents(scores, events):
     `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
     standard error of one day's mean (root mean square over days), from its events' scatter.
     """
-    matrices = split_days(scores, events)
+    matrices = list(split_days(scores, events).values())
     pooled, means = pd.concat(matrices), np.stack([matrix.mean().to_numpy() for matrix in matrices])
     found, plain = (summarize_clustered(pooled, by) for by in (find_clusters(events)[0], None))
     table = found[["mean", "low", "high", "n"]].rename_axis("agent_id").reset_index()
@@ -117,22 +117,22 @@ def measure_stability(scores, events, rng, n_splits=1000):
     between random halves of all events (each day split in two); `tau_halves_low` and `_high` hold 95% of the splits,
     which is no interval for other events. Blank with fewer than two days or agents.
     """
-    matrices = split_days(scores, events)
+    matrices = list(split_days(scores, events).values())
     means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
     pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
     seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
-    halves = np.array([compare_orders(*split_means(matrices, rng)) for _ in range(n_splits)])
+    values = [matrix.to_numpy(dtype=float) for matrix in matrices]
+    halves = compare_orders(*np.stack([split_means(values, rng) for _ in range(n_splits)], axis=1))
     table = {"tau_days": np.nanmean(seen) if len(pairs) and means.shape[1] > 1 else np.nan}
     table["tau_halves"] = np.nanmean(halves)
     table["tau_halves_low"], table["tau_halves_high"] = take_interval(halves)
     return {name: float(value) for name, value in table.items()}
 
 
-def split_means(matrices, rng):
-    """Return the agents' means over two random halves of each day's events."""
-    values = [matrix.to_numpy(dtype=float)[rng.permutation(len(matrix))] for matrix in matrices]
-    halves = [np.concatenate([v[start::2] for v in values]) for start in (0, 1)]
-    return tuple(np.nanmean(half, axis=0) for half in halves)
+def split_means(values, rng):
+    """Return the agents' means over two random halves of each day's events; `values` are days' arrays."""
+    shuffled = [day[rng.permutation(len(day))] for day in values]
+    return [np.nanmean(np.concatenate([day[start::2] for day in shuffled]), axis=0) for start in (0, 1)]
 
 
 def match_questions(scores_by_delay, events_by_delay):
@@ -181,16 +181,12 @@ def describe_days(runs):
     for delay, (events, answers, scores) in runs.items():
         day = events.set_index("event_id")["as_of"].str[:10]
         found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
-        rows = select_headline(scores, events)
-        parts = {
-            at: build_matrix(part, sorted(rows["agent_id"].unique()))
-            for at, part in rows.groupby(rows["event_id"].map(day))
-        }
         table = pd.DataFrame(
             {"n_events": day.value_counts(), "n_sources": events.groupby(day.to_numpy())["source_id"].nunique()}
         )
         table["wait"] = measure_waits(found).groupby(found["event_id"].map(day)).mean()
-        table["error"] = pd.Series({at: np.sqrt((part.var() / part.count()).mean()) for at, part in parts.items()})
+        parts = split_days(scores, events).items()
+        table["error"] = pd.Series({at: np.sqrt((part.var() / part.count()).mean()) for at, part in parts})
         tables.append(table.rename_axis("day").reset_index().assign(delay=delay))
     return pd.concat(tables, ignore_index=True)
 

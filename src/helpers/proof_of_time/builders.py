@@ -84,18 +84,20 @@ def draw_sets(items, rng, n, size, is_apart):
     """
     seen, sets, n_tied = set(), [], 0
     groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
+    cells = [(part["item"].to_numpy(), part["value"].to_numpy()) for part in groups]
     for _ in range(MAX_PASSES if groups else 0):
         cuts = [np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups]
-        drawn = [part.iloc[at] for part, cut in zip(groups, cuts, strict=True) for at in cut if len(at) == size]
-        for at in rng.permutation(len(drawn)):
-            key = frozenset(drawn[at]["item"])
+        drawn = [(place, at) for place, cut in enumerate(cuts) for at in cut if len(at) == size]
+        for place, at in (drawn[turn] for turn in rng.permutation(len(drawn))):
+            names, values = cells[place]
+            key = frozenset(names[at])
             if key in seen:
                 continue
             seen.add(key)
-            if not is_apart(drawn[at]["value"].to_numpy()):
+            if not is_apart(values[at]):
                 n_tied += 1
             elif len(sets) < n:
-                sets.append(drawn[at])
+                sets.append(groups[place].iloc[at])
         if len(sets) == n:
             break
     return sets, n_tied

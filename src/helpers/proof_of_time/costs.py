@@ -1,7 +1,8 @@
 """Tokens and money (7, D): how they grow with the message limit, and which configurations no other one betters.
 
 The frontier is drawn in the paper, never defined: here it is the Pareto set, those that no other configuration matches
-in accuracy for as few tokens. Tokens of zero-shot replies are not printed, so neither is the overhead over them.
+in accuracy for as few tokens. Tokens of zero-shot replies are not printed, so neither is the overhead over them
+(`trials.compare_alone` measures that of our own).
 """
 
 import numpy as np
@@ -24,6 +25,16 @@ def list_tokens():
     return long.assign(
         limit=long["limit"].map(limits), per_question=long["n_tokens"] * n_tasks / count_tasks(with_pre=True)
     )
+
+
+def list_own_tokens(trials):
+    """Return the tokens of our own trials like Table 9's: provider ("ours"), model, limit (none of the question alone),
+    n_tokens (in and out, of all), per_question, n, minutes (of the model)."""
+    table = trials.assign(n_tokens=trials["n_input_tokens"] + trials["n_output_tokens"])
+    parts = table.groupby(["method", "limit"], dropna=False, sort=False)
+    rows = parts.agg(n_tokens=("n_tokens", "sum"), n=("id", "size"), minutes=("seconds", lambda s: s.sum() / 60))
+    rows = rows.reset_index().rename(columns={"method": "model"})
+    return rows.assign(provider="ours", per_question=rows["n_tokens"] / rows["n"])
 
 
 def measure_growth(tokens):

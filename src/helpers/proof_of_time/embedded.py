@@ -23,7 +23,7 @@ from helpers.proof_of_time.builders import (
     find_bucket,
     place_on_scale,
 )
-from helpers.proof_of_time.evidence import to_moment, write_evidence
+from helpers.proof_of_time.evidence import write_evidence
 from helpers.world.sources import read_rows
 
 DAYS = ("2016-10-03", "2016-10-10", "2016-10-17", "2016-10-24", "2016-10-31")
@@ -59,14 +59,19 @@ class Feed(NamedTuple):
     gap: int = 0
 
 
+COUNTED = (
+    ("minneapolis_force_problems", "reports", 7),
+    ("algarve_hotel_countries", "arrivals", 7),
+    ("taiwan_dengue", "cases", 28),
+    ("minneapolis_force_places", "reports", 28),
+    ("seattle_pets", "licences", 28),
+)
+"""Sources and variables whose values count over so many days."""
+
 IMPACT = (
     Feed("wikipedia_views", "views", "sum", 7),
     Feed("i94_hours", "volume", "sum", 7),
-    Feed("minneapolis_force_problems", "reports", "level", 7),
-    Feed("algarve_hotel_countries", "arrivals", "level", 7),
-    Feed("taiwan_dengue", "cases", "level", 28),
-    Feed("minneapolis_force_places", "reports", "level", 28),
-    Feed("seattle_pets", "licences", "level", 28),
+    *(Feed(source, variable, "level", days) for source, variable, days in COUNTED),
     Feed("avocado", "volume", "level", 1),
     *(Feed(league, "goals_for", "sum", 21) for league in LEAGUES),
 )
@@ -80,11 +85,7 @@ EVOLUTION = (
     Feed("birmingham_parking", "share", "record", N_RECORD),
     Feed("ecb_fixings", "rate", "record", N_RECORD),
     Feed("avocado", "price", "record", 3),
-    Feed("minneapolis_force_problems", "reports", "record", N_RECORD, 7),
-    Feed("algarve_hotel_countries", "arrivals", "record", N_RECORD, 7),
-    Feed("taiwan_dengue", "cases", "record", N_RECORD, 28),
-    Feed("minneapolis_force_places", "reports", "record", N_RECORD, 28),
-    Feed("seattle_pets", "licences", "record", N_RECORD, 28),
+    *(Feed(source, variable, "record", N_RECORD, gap=days) for source, variable, days in COUNTED),
 )
 
 FRONTIER = (
@@ -106,11 +107,12 @@ FRONTIER = (
 
 
 class Panel(NamedTuple):
-    """A variable's rows (entity, occurred_at, published_at, value), their moments, and values by days x entities."""
+    """A variable's rows (entity, occurred_at, published_at, value), its values by days x entities, and when each of
+    these was published (UTC)."""
 
     rows: pd.DataFrame
-    moments: pd.Series
     wide: pd.DataFrame
+    known: np.ndarray
     step: int
 
 
@@ -135,41 +137,71 @@ def load_panel(source, variable):
     if variable == "goals_for":
         rows["value"] = rows.groupby("entity")["value"].diff()
         rows = rows.dropna(subset=["value"])
+    moments = rows["published_at"].dt.tz_localize(None)
+    texts = {moment: f"{moment:%Y-%m-%dT%H:%M:%S}+00:00" for moment in moments.unique()}
+    rows = rows.assign(published_at=moments.map(texts))
     wide = rows.pivot(index="occurred_at", columns="entity", values="value")
-    days = pd.to_datetime(wide.index)
-    step = 7 if pd.Series(days).diff().median().days == 7 else 1
-    text = rows["published_at"].dt.strftime("%Y-%m-%dT%H:%M:%S+00:00")
-    rows = rows[["entity", "occurred_at", "value"]].assign(published_at=text)
-    return Panel(rows, pd.to_datetime(text, utc=True), wide, step)
+    known = np.full(wide.shape, np.datetime64("NaT"), "datetime64[s]")
+    known[wide.index.get_indexer(rows["occurred_at"]), wide.columns.get_indexer(rows["entity"])] = moments
+    step = 7 if pd.Series(pd.to_datetime(wide.index)).diff().median().days == 7 else 1
+    return Panel(rows[["entity", "occurred_at", "value", "published_at"]], wide, known, step)
+
+
+def find_cutoff(day):
+    """Return the first moment of a cutoff day, 00:00 UTC+8, in UTC.
+
+    >>> str(find_cutoff("2016-10-03"))
+    '2016-10-02T16:00:00'
+    """
+    return np.datetime64(day, "s") - np.timedelta64(8, "h")
+
+
+def write_history(folder, feed, panel, day):
+    """Write what a feed's panel had published before a cutoff day as an evidence file; returns its manifest's entry."""
+    history = panel.rows[panel.rows["published_at"] < str(find_cutoff(day))]
+    name = f"{feed.source}-{feed.variable}-{day}.csv"
+    return write_evidence(folder, name, history, as_of=history["published_at"].max(), dates="published_at")
+
+
+def write_again(instances, sources, folder):
+    """Write the evidence files of instances from data/replay below a folder, from the rows, as they were built.
+
+    Raises ValueError for a file that the rows do not give.
+    """
+    wanted = {entry["path"]: entry["sha256"] for instance in instances for entry in instance.manifest}
+    for feed in {(feed.source, feed.variable): feed for feed in (*IMPACT, *EVOLUTION, *FRONTIER)}.values():
+        days = [day for day in DAYS if f"{feed.source}-{feed.variable}-{day}.csv" in wanted]
+        panel = load_panel(sources[feed.source], feed.variable) if days else None
+        for entry in (write_history(folder, feed, panel, day) for day in days):
+            if wanted.pop(entry["path"]) != entry["sha256"]:
+                raise ValueError(f"{entry['path']} is another file than the instances were built with; run notebook 40")
+    if wanted:
+        raise ValueError(f"no rows of data/replay give {min(wanted)}")
 
 
 def split_panel(panel, feed, day):
-    """Return (rows published before a cutoff day, days x entities of what is asked), None where that is not all there.
+    """Return what was published before a cutoff day and what is asked, of the entities that both hold (by days x
+    entities), None where that is not all there.
 
     What is asked begins on the cutoff day, for a record `gap` rows later. Raises ValueError where it was published
     before.
     """
-    cutoff = to_moment(f"{day}T00:00:00+08:00")
-    first, last = (
-        f"{pd.Timestamp(day) + pd.Timedelta(days=at * panel.step):%Y-%m-%d}" for at in (feed.gap, feed.gap + feed.n)
-    )
-    asked = panel.wide[(panel.wide.index >= first) & (panel.wide.index < last)].dropna(axis=1)
-    is_before = panel.moments < cutoff
-    history = panel.rows[is_before]
-    seen = set(history["occurred_at"])
-    is_over = f"{pd.Timestamp(last) - pd.Timedelta(days=1):%Y-%m-%d}" <= panel.wide.index[-1] or panel.step > 1
-    if len(seen) < 5 or not is_over or len(asked) < min(feed.n, 3):
+    days = panel.wide.index
+    first, last = (str(np.datetime64(day) + at * panel.step) for at in (feed.gap, feed.gap + feed.n))
+    is_past = panel.known < find_cutoff(day)
+    is_asked, is_seen = np.asarray((days >= first) & (days < last)), is_past.any(axis=1)
+    is_over = str(np.datetime64(last) - 1) <= days[-1] or panel.step > 1
+    if is_seen.sum() < 5 or not is_over or is_asked.sum() < min(feed.n, 3):
         return None
-    if seen & set(asked.index):
-        raise ValueError(f"{feed.source}: {min(seen & set(asked.index))} was published before the cutoff {day}")
-    return history, asked[asked.columns.intersection(pd.unique(history["entity"]))]
+    if (is_asked & is_seen).any():
+        raise ValueError(f"{feed.source}: {days[is_asked & is_seen][0]} was published before the cutoff {day}")
+    is_whole = panel.wide[is_asked].notna().to_numpy().all(axis=0) & is_past.any(axis=0)
+    past = panel.wide[is_seen].where(is_past[is_seen])
+    return past.loc[:, is_whole], panel.wide.loc[is_asked, is_whole]
 
 
-def open_pool(source, feed, day, history, asked, folder):
-    """Return the Pool of a feed at a cutoff day, its evidence written below a folder."""
-    name = f"{source.id}-{feed.variable}-{day}.csv"
-    as_of = history["published_at"].max()
-    file = write_evidence(folder, name, history, as_of=as_of, dates="published_at")
+def open_pool(source, feed, day, asked, file):
+    """Return the Pool of a feed at a cutoff day, with its evidence file."""
     label = source.variables.get(feed.variable, {"label": "Share of possible points", "unit": "%"})
     what = label["label"] + (
         f" ({label['unit']})" if label["unit"] not in ("", *label["label"].lower().split()) else ""
@@ -185,12 +217,11 @@ def open_pool(source, feed, day, history, asked, folder):
     return Pool(source.id, f"{day}T00:00:00+08:00", [file], words, metadata)
 
 
-def list_items(history, asked, feed):
+def list_items(past, asked, feed):
     """Return the items of a pool: their value at t1, in bands of neighbours by their last values before the cutoff.
 
     The highest of a series is placed on the scale of its history.
     """
-    past = history.pivot(index="occurred_at", columns="entity", values="value")[asked.columns]
     values = {"sum": asked.sum(), "top": asked.max()}.get(feed.figure, asked.iloc[-1])
     if feed.figure == "top":
         values = [place_on_scale(value, past[name].dropna()) for name, value in values.items()]
@@ -214,9 +245,9 @@ def build_feed(source, panel, feed, tasks, rng, folder):
     """Return (instances of a feed's tasks over the cutoff days, sets rejected as tied)."""
     parts = [(day, part) for day in DAYS if (part := split_panel(panel, feed, day))]
     out, n_tied = [], 0
-    for turn, (day, (history, asked)) in enumerate(parts):
-        pool = open_pool(source, feed, day, history, asked, folder)
-        items = list_items(history, asked, feed)
+    for turn, (day, (past, asked)) in enumerate(parts):
+        pool = open_pool(source, feed, day, asked, write_history(folder, feed, panel, day))
+        items = list_items(past, asked, feed)
         for task in tasks:
             n = len(range(turn, PER_SOURCE[task], len(parts)))
             made, tied = build_task(pool, task, items, asked, rng, n)

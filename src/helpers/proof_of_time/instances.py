@@ -7,6 +7,8 @@ evidence files, and metadata: `source` (what the instance shares its luck with),
 
 import gzip
 import json
+import re
+import zlib
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -135,8 +137,12 @@ def find_misfits(record):
 def read_lines(path, kind):
     """Yield (line number, record) of a JSON-lines file (.gz too). Raises ValueError with file, line and field."""
     path = Path(path)
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    for number, line in enumerate(text.decode("utf-8-sig").splitlines(), 1):
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} cannot be read ({error})") from None
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -179,7 +185,7 @@ def read_public(path, *, task, cutoff):
     absent, and are then the paper's. The answer is a choice, its letter, or for an order a list of either. There is no
     manifest: the layout has none. Raises ValueError with file, line and field.
     """
-    found = []
+    found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for number, record in read_lines(path, "public"):
         where, metadata = f"{Path(path).name}, line {number}", record.get("metadata") or {}
         kind = metadata.get("task", task)
@@ -191,15 +197,17 @@ def read_public(path, *, task, cutoff):
         if None in target or not target:
             raise ValueError(f"{where}: answer: {answer!r} is none of the choices")
         prompt = record.get("prompt") or "\n\n".join(filter(None, [record.get("context"), record["question"]]))
-        fields = {"id": f"{Path(path).name.split('.')[0]}-{number}", "family": TASKS[kind][0], "task": kind}
+        fields = {"id": metadata.get("id", f"{name}-{number}"), "family": TASKS[kind][0], "task": kind}
         fields |= {"variant": "plain", "prompt": prompt, "choices": choices}
         fields |= {"target": target if kind == "full_order" else target[0], "manifest": []}
         fields |= {"cutoff": metadata.get("cutoff", cutoff)}
         metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | metadata
         if said := find_faults(fields | {"metadata": metadata}):
             raise ValueError(f"{where}: {said[0]}")
-        found.append(Instance(**fields, metadata=metadata))
-    return found
+        if fields["id"] in found:
+            raise ValueError(f"{where}: metadata.id: {fields['id']} is taken by an earlier line")
+        found[fields["id"]] = Instance(**fields, metadata=metadata)
+    return list(found.values())
 
 
 def letter_choices(choices):

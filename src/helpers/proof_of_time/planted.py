@@ -307,7 +307,12 @@ def measure_recovery(truth, made):
 
 
 def choose_runs(truth, n):
-    """Return the first `n` runs of each planted failure, and as many of each set of flags as make no more in all."""
+    """Return the first `n` runs of each planted failure, and as many of each set of flags as make no more in all.
+
+    They come by turns, one of each failure and four right runs, so that a judge who is stopped has seen all kinds.
+    """
     failed = truth[truth["stratum"] != "correct"].groupby(["stratum", "label"], sort=False).head(n)
     right = truth[truth["stratum"] == "correct"]
-    return pd.concat([failed, right.iloc[:: max(1, len(right) // (4 * n))].head(4 * n)])
+    right = right.iloc[:: max(1, len(right) // (4 * n))].head(4 * n)
+    turn = [*failed.groupby(["stratum", "label"]).cumcount(), *(at // 4 for at in range(len(right)))]
+    return pd.concat([failed, right]).assign(turn=turn).sort_values("turn", kind="stable").drop(columns="turn")

@@ -160,6 +160,7 @@ def forecast_board(past, day):
     best = past.groupby("date")["score"].max().sort_index().cummax()
     days = (pd.to_datetime(best.index) - pd.Timestamp(day)).days.to_numpy(float)
     trend = np.polyfit(days, best.to_numpy(), 1)[1] if len(best) > 1 else best.iloc[-1]
+    trend = round(float(trend), 9)  # a flat line's last digits are the machine's, and would part what is alike
     last = past.sort_values("date", kind="stable")["score"].tail(N_LAST).median()
     return {"last value": best.iloc[-1], "trend": trend, "nearest history": last}
 

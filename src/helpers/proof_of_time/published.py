@@ -245,6 +245,44 @@ def measure_tasks():
     return rows.assign(guess=table["guess"].where(table["guess"] > 0)).sort_values("share", ignore_index=True)
 
 
+def list_told_gains():
+    """Return what the text says of agents' gain over the question alone (Figure 2B, 5.2): family, gain, words read as
+    numbers; of the other families it gives none."""
+    told = papers.get_constant("proof_of_time", "told_gains")
+    return pd.DataFrame({"family": list(told), "gain": list(told.values())})
+
+
+def list_heatmap():
+    """Return the cells of Figure 7 that are printed somewhere: model, task, share, at the primary limit.
+
+    Table 3 gives the awards, Table 7 the whole ("all tasks"), the authors' public report the means of six tasks.
+    """
+    periods, whole = measure_periods(), list_limits()
+    whole = whole[whole["limit"] == papers.get_constant("proof_of_time", "primary_limit")]
+    parts = [whole[["model", "share"]].assign(task="all tasks")]
+    for period, task in (("pre", "Award (Pre-cutoff)"), ("post", "Award (Post-cutoff)")):
+        parts.append(periods[["model"]].assign(share=periods[f"{period}_share"], task=task))
+    mean = pd.concat([measure_tasks(), pd.DataFrame({"task": ["all tasks"], "share": [whole["share"].mean()]})])
+    return pd.concat([*parts, mean[["task", "share"]].assign(model="mean of models")], ignore_index=True)
+
+
+def bound_rest():
+    """Return (low, high) of the mean accuracy, over models, of the tasks whose means are not printed, taken together.
+
+    From Table 7's mean at the primary limit; low where it leaves out the pre-cutoff awards, high where it counts them.
+    """
+    whole = list_heatmap().query("model == 'mean of models'").set_index("task")["share"]
+    tasks = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+    rest = tasks.drop([task for task in whole.index if task in tasks])
+    ends = []
+    for with_pre in (False, True):
+        known = whole.drop(["all tasks"] + ([] if with_pre else ["Award (Pre-cutoff)"]))
+        ends.append(
+            (whole["all tasks"] * count_tasks(with_pre=with_pre) - (known * tasks[known.index]).sum()) / rest.sum()
+        )
+    return tuple(map(float, ends))
+
+
 TAXONOMIES = {
     "table4_complete_wrong_taxonomy": "complete-wrong",
     "table5_incomplete_categories": "incomplete",

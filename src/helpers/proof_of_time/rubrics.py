@@ -8,6 +8,7 @@ which tool was called and what kind of result came, and no text of a question, a
 import re
 
 import pandas as pd
+from tqdm import tqdm
 
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
@@ -146,7 +147,7 @@ def judge_runs(consult, cases, judge, repeat=0):
     A verdict that is missing has a blank label and its reason; any other that cannot be read is "unlabelled".
     """
     rows = []
-    for target_id, stratum, prompt in cases:
+    for target_id, stratum, prompt in tqdm(cases, desc="runs judged", unit="run", delay=1):
         verdict = consult(prompt, make_form(stratum), repeat)
         value = verdict.value or {}
         row = {"target_type": "run", "target_id": target_id, "judge": judge, "rubric": stratum, "repeat": repeat}

@@ -12,9 +12,6 @@ import pandas as pd
 
 from helpers.store import parse_json, parse_object
 
-STRATA = ("correct", "wrong", "incomplete", "error")
-"""The paper's three, and runs that a fault of the harness ended, which are no run of the agent."""
-
 UNLABELLED = "unlabelled"
 FAILURES = {
     "reasoning": "Reasoning error",

@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+from tqdm import tqdm
 
 from helpers.agents.prompted import Client
+from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.models.judges import open_study
 from helpers.papers import get_constant
 from helpers.proof_of_time.instances import UNSCORED, to_event
 from helpers.proof_of_time.solvers import Desk, set_door, solve
-from helpers.store import hash_text
+from helpers.store import hash_text, locate_input
 
 RUN_ID = "41_solvers"
+PUBLIC_WINDOW = "P"
+"""What an event carries of whose reply values alone are kept (`prompted.keep_values`): its texts are not ours."""
 
-COLUMNS = ["id", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
+COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
 COLUMNS += ["n_output_tokens"]
 
 
@@ -80,25 +84,30 @@ def describe_evidence(instance, folder):
 
 
 @contextmanager
-def open_trials(model="local/qwen", *, live=False, minutes=None):
-    """Yield the client of a model on this study's recordings (data/runs/41_solvers); as `judges.open_judge`."""
-    with open_study(RUN_ID, model, live=live, minutes=minutes, about="solves Proof of Time instances") as study:
+def open_trials(model="local/qwen", *, run_id=RUN_ID, live=False, minutes=None):
+    """Yield the client of a model on a study's recordings (data/runs/<run_id>); as `judges.open_judge`."""
+    with open_study(run_id, model, live=live, minutes=minutes, about="solves Proof of Time instances") as study:
         yield Client(*study)
 
 
-def run_trial(client, instance, folder, cell):
+def run_trial(client, instance, folder, cell, *, is_public=False):
     """Return a trial as a row of COLUMNS; the status "missing" says that a reply is not recorded.
 
-    `folder` holds the evidence files.
+    `folder` holds the evidence files. Of an instance that `is_public` the recording holds values and no text; raises
+    ValueError for an agent, whose steps would.
     """
-    event = to_event(instance)
+    if is_public and cell.method != "zero_shot":
+        raise ValueError(
+            "public instances are put to the question alone: an agent's steps hold texts that are not ours"
+        )
+    event = to_event(instance) | ({"window": PUBLIC_WINDOW} if is_public else {})
     client = client._replace(door=replace(client.door, **set_door(cell.method)))
     desk = None
     if cell.method != "zero_shot":
         event["prompt"] += "\n\n" + describe_evidence(instance, folder)
         files = [{name: entry[name] for name in ("path", "sha256")} for entry in instance.manifest]
         desk = Desk(files, str(folder))
-    row = {"id": instance.id, "method": cell.method, "limit": cell.limit}
+    row = {"id": instance.id, "solver": cell.name, "method": cell.method, "limit": cell.limit}
     try:
         outcome = solve(client, event, desk, method=cell.method, limit=cell.limit)
     except LookupError as error:
@@ -114,7 +123,7 @@ def run_trial(client, instance, folder, cell):
     return row | {"status": status, "answer": outcome["prediction"]["value"], "seconds": seconds} | used
 
 
-def run_trials(client, instances, folder, cells, counts):
+def run_trials(client, instances, folder, cells, counts, *, is_public=False):
     """Return the trials of some cells as a table; `counts`: method -> how many of the instances it is put to.
 
     Cells go in their order, a cell over its instances before the next; a local model answers one at a time, others as
@@ -124,16 +133,59 @@ def run_trials(client, instances, folder, cells, counts):
     rows = []
     with ThreadPoolExecutor(workers) as pool:
         for cell in cells:
-            ask = partial(run_trial, client, folder=folder, cell=cell)
-            rows += pool.map(ask, instances[: counts[cell.method]])
+            ask = partial(run_trial, client, folder=folder, cell=cell, is_public=is_public)
+            chosen = instances[: counts[cell.method]]
+            rows += tqdm(pool.map(ask, chosen), desc=cell.name, total=len(chosen), unit="instance", delay=1)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def list_answers(trials, cells):
-    """Return the answers of some cells on the instances that all of them have recorded: id, solver, answer."""
-    names = {(cell.method, cell.limit): cell.name for cell in cells}
-    limits = trials["limit"].astype(object).where(trials["limit"].notna(), None)
-    trials = trials.assign(solver=[names.get(key) for key in zip(trials["method"], limits, strict=True)])
-    kept = trials[trials["solver"].notna() & (trials["status"] != "missing")]
+    """Return the answers of some cells on the instances that all of them have recorded: id, solver, answer.
+
+    Of a run that an accident or a limit ended the answer is blank, and counts as wrong (definitions.md 4.4).
+    """
+    kept = trials[trials["solver"].isin([cell.name for cell in cells]) & (trials["status"] != "missing")]
     n = kept.groupby("id")["solver"].nunique()
     return kept[kept["id"].isin(n.index[n == len(cells)])][["id", "solver", "answer"]].reset_index(drop=True)
+
+
+def read_trials():
+    """Return the trials that notebook 41 scored: COLUMNS, family, task, source, is_right."""
+    return pd.read_csv(locate_input("data/tables/proof_of_time/trials.csv"))
+
+
+def compare_alone(trials, by=()):
+    """Return what agents gain over the question alone, on the same instances (Figures 2B, 6, 11 and 12).
+
+    Columns solver, method, limit, those of `by`, alone and share (accuracies), gain, low, high (by source, blank below
+    ten), n, n_clusters, overhead (tokens, in and out, over those of the question alone) and the middle half of the
+    instances' own overheads (overhead_low, overhead_high). No row where no agent is recorded.
+    """
+    tokens = trials["n_input_tokens"] + trials["n_output_tokens"]
+    table = trials.assign(n_tokens=tokens, is_right=trials["is_right"].astype(float))
+    is_alone = table["method"] == "zero_shot"
+    pairs = table[~is_alone].merge(
+        table.loc[is_alone, ["id", "is_right", "n_tokens"]], on="id", suffixes=("", "_alone")
+    )
+    keys, rows = ["solver", "method", "limit", *by], []
+    for names, part in pairs.groupby(keys, sort=False):
+        part = part.reset_index(drop=True)
+        gain = summarize_clustered((part["is_right"] - part["is_right_alone"]).to_frame("gain"), part["source"])
+        ends = (part["n_tokens"] / part["n_tokens_alone"]).quantile([0.25, 0.75])
+        overhead = part["n_tokens"].sum() / part["n_tokens_alone"].sum()
+        accuracies = (part["is_right_alone"].mean(), part["is_right"].mean())
+        rows.append(
+            (*names, *accuracies, *gain.loc["gain", ["mean", "low", "high", "n", "n_clusters"]], overhead, *ends)
+        )
+    columns = [*keys, "alone", "share", "gain", "low", "high", "n", "n_clusters"]
+    return pd.DataFrame(rows, columns=[*columns, "overhead", "overhead_low", "overhead_high"])
+
+
+def count_limit_hits(trials):
+    """Return how many runs of each agent ended at its limit (Figure 5): solver, hits, n, share, low, high (Wilson)."""
+    agents = trials[trials["method"] != "zero_shot"]
+    rows = []
+    for solver, part in agents.groupby("solver", sort=False):
+        hit = part["status"] == "message_limit"
+        rows.append({"solver": solver, "hits": int(hit.sum()), **measure_share(hit)})
+    return pd.DataFrame(rows, columns=["solver", "hits", "n", "share", "low", "high"])

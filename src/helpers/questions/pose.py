@@ -163,11 +163,32 @@ def add_number(template, source, series, entities, variables, deck):
     if template["ask"] == "change":
         variables["reference"] = float(known.iloc[-1])
     if template["ask"] == "threshold":
-        shift = float(deck.rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
-        variables["threshold"] = round(float(known.iloc[-1]) + shift, decimals)
+        variables["threshold"] = draw_threshold(known, deck.rng, decimals)
     if template["ask"] == "band":
         return add_bands(template, source, known, variables, decimals)
     return {"Yes": "Yes", "No": "No"} if template["ask"] in ("change", "threshold") else {}
+
+
+def draw_threshold(known, rng, decimals):
+    """Return the last value, or half a deviation of the last seven below or above it.
+
+    Where no value has been below 0, "0 or more" is certain by its form: such a draw goes up instead, by at least one
+    unit of the last decimal.
+    """
+    last, shift = float(known.iloc[-1]), float(rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
+    threshold = round(last + shift, decimals)
+    if threshold <= 0 <= known.min():
+        return lift_threshold(round(last + abs(shift), decimals), known, decimals)
+    return threshold
+
+
+def lift_threshold(threshold, known, decimals):
+    """Return a threshold, one unit of the last decimal where it is 0 or less and no value has been below 0.
+
+    >>> lift_threshold(0.0, [0, 0, 3], decimals=0), lift_threshold(0.0, [-1, 0, 3], decimals=0)
+    (1.0, 0.0)
+    """
+    return 10.0**-decimals if threshold <= 0 <= np.nanmin(known) else threshold
 
 
 def add_bands(template, source, known, variables, decimals):
@@ -194,7 +215,8 @@ def add_options(template, source, series, entities, variables, deck):
     variables["reference"] = {entity: float(last[entity]) for entity in chosen}
     if template["ask"] == "above":
         decimals = source.variables[template["variable"]]["decimals"]
-        variables["threshold"] = round(float(np.nanmedian(series[chosen].iloc[-N_VALUES:].to_numpy())), decimals)
+        median = round(float(np.nanmedian(series[chosen].iloc[-N_VALUES:].to_numpy())), decimals)
+        variables["threshold"] = lift_threshold(median, series[chosen].to_numpy(dtype=float), decimals)
     shuffled = [chosen[i] for i in deck.rng.permutation(n_options)]
     last_option = [NONE_LABEL] if template["ask"] in ("risers", "above") else []
     return {entity: entity for entity in shuffled + last_option}

@@ -39,6 +39,10 @@ class Crawler:
         """Say which moments will be searched, in order (`SearchIndex.expect`)."""
         self.index.expect(moments)
 
+    def prepare(self, as_of):
+        """Wait until a moment can be searched, where agents search (`SearchIndex.prepare`)."""
+        self.index.prepare(as_of)
+
     def open(self, url, as_of, about=""):
         """Return the hit of any page as of a moment (`SearchIndex.open`)."""
         return self.index.open(url, as_of, about)

@@ -66,6 +66,11 @@ class SearchIndex:
         with self.lock:
             self.expected = list(dict.fromkeys(moments))
 
+    def prepare(self, as_of):
+        """Wait until the index of a moment is there; before the first search do not: perhaps nobody searches."""
+        if self.last_asked is not None:
+            self._index(as_of)
+
     def search(self, query, as_of, n=3):
         """Return the `n` best hits for a query among all that was published before `as_of`, the best first, one a page.
 

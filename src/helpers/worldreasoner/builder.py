@@ -2,7 +2,11 @@
 
 Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
 tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
+`build_hindsight` makes the graph of a question of the replay (every other daily series of its domain may be a cause) or
+of window L (every other series of its domain with values of the same days may be).
 """
+
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -11,21 +15,30 @@ from statsmodels.tsa.tsatools import lagmat
 
 from helpers.estimates.intervals import correct_holm
 from helpers.estimates.pairs import ALPHA
+from helpers.questions import horizons
+from helpers.questions.market import melt_rows
+from helpers.store import parse_object
+from helpers.world.extract import select_series
+from helpers.world.sources import load_sources, read_rows
 
 N_LAGS = 3
-"""Days by which a cause may come before its effect."""
+"""Days (or weeks) by which a cause may come before its effect."""
 N_RECORD = 60
-"""Days that a record must stand above."""
+"""Days (or weeks) that a record must stand above."""
 LARGE = 3.0
 """A change of so many standard deviations has the magnitude 1."""
+N_DAYS, N_WEEKS = 56, 104
+"""Days, and of window L weeks or months, before the end of a question whose values its graph is built from."""
+LEAST = 20
+"""Values without which a series has no say."""
 
 
 def find_changes(values, thresholds=None):
-    """Return the dated changes of daily series: day, series, rule (crossing, record, turning), size, sign.
+    """Return the dated changes of series: day, series, rule (crossing, record, turning), size, sign.
 
-    `values` has a column a series and a day a row. A crossing passes one of a series' `thresholds`; a record lies
-    beyond the 60 days before, and is the first of its run; a turning point is a local extreme that stands out by three
-    standard deviations of the daily changes (it shows only afterwards: an event of hindsight, never of a forecast).
+    `values` has a column a series, a row a day (or week). A crossing passes one of a series' `thresholds`; a record
+    lies beyond the 60 rows before, and is the first of its run; a turning point is a local extreme that stands out by
+    three standard deviations of the changes (it shows only afterwards: an event of hindsight, never of a forecast).
     `size` is the day's change in such deviations.
 
     >>> values = pd.DataFrame({"a": [1.0, 2, 1, 2, 8]}, pd.date_range("2026-01-01", periods=5))
@@ -94,7 +107,7 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
     """Return a graph (`graphs.SCHEMA`) of the changes of series, their edges, and their impacts on an outcome.
 
     `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
-    joins a change to those of another series one to `n_lags` days later, if their pair was tested: Causes (Inhibits,
+    joins a change to those of another series one to `n_lags` rows later, if their pair was tested: Causes (Inhibits,
     where its strength is negative) if the test says so and the directions fit, else Correlates; strength is the test's,
     confidence 1 - p. The outcome correlates with the last change of its own series. An impact is that of a change in
     the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
@@ -105,6 +118,7 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
     changes = find_changes(values[values.index < outcome["day"]], thresholds)
     changes = changes[changes["day"] >= outcome["opens_at"]].to_dict("records")
     ids = [f"{question_id}_{at}" for at in range(len(changes))]
+    places = {day: at for at, day in enumerate(values.index)}
     end = _write_node(f"{question_id}_outcome", outcome["title"], "", outcome["day"], []) | {"type": "Outcome"}
     edges, impacts, last = [], [], None
     for node_id, change in zip(ids, changes, strict=True):
@@ -112,7 +126,7 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
         if test["is_causal"]:
             impacts.append(_write_impact(node_id, change, test))
         for other_id, other in zip(ids, changes, strict=True):
-            gap = (other["day"] - change["day"]).days
+            gap = places[other["day"]] - places[change["day"]]
             if (
                 1 <= gap <= n_lags
                 and other["series"] != change["series"]
@@ -151,3 +165,122 @@ def _write_edge(cause, effect, test, change, other):
     relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
     about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
     return {"cause": cause, "effect": effect} | about
+
+
+# --- hindsight of the kit's own questions ----------------------------------------------------------------------------
+
+
+def build_hindsight(event, answer):
+    """Return an event's hindsight graph (`graphs.SCHEMA`) and the tests behind it; None where its series is too short.
+
+    `event` is a row of the events table, `answer` the words of its outcome. Events about one number of a daily series
+    have a graph, and those of window L; where several entities compete it is of the one that the outcome names.
+    """
+    asked = parse_object(event["variables"])
+    if not asked.get("variable") or not asked.get("date"):
+        return None
+    end = pd.Timestamp(asked["date"])
+    found = (gather_weeks if event["window"] == "L" else gather_days)(event, asked, end, answer)
+    if found is None:
+        return None
+    name, values, opens_at = found
+    steps = {other: values[[other, name]].dropna() for other in values if other != name}
+    pairs = [(other, name) for other, part in steps.items() if len(part) > LEAST + N_LAGS]
+    tests = (
+        judge_lags(values, pairs) if pairs else pd.DataFrame(columns="cause effect p p_holm strength is_causal".split())
+    )
+    title = f"{event['prompt'].splitlines()[0]} {answer}"
+    outcome = {"series": name, "title": title, "day": end, "opens_at": opens_at}
+    return build_graph(event["event_id"], values, tests, outcome, {name: list_bars(asked)}), tests
+
+
+def gather_days(event, asked, end, answer):
+    """Return (name, values, first day) of the daily series of a question of the replay and of others of its domain.
+
+    None for a series that has less than LEAST days of values.
+    """
+    source = asked.get("about") or event["source_id"]
+    own = read_days(source, asked["variable"], asked.get("entity"), asked.get("hour"))
+    if own is None:
+        return None
+    name = f"{source} {asked['variable']}"
+    values = pd.DataFrame({name: own, **list_neighbours(source, list_sources()[source].domain)})
+    values = values[(values.index <= end) & (values.index > end - pd.Timedelta(days=N_DAYS))]
+    values = values.loc[:, values.notna().sum() >= LEAST]
+    return (name, values, values.index[0]) if name in values else None
+
+
+def gather_weeks(event, asked, end, answer):
+    """Return (name, values, opening) of the series of a question of window L and of others of its domain.
+
+    The others are those of the same days, each source's variables by entity. Series are called by entity and label.
+    """
+    sources = {name: source for name, source in horizons.load_series().items() if source.domain == event["domain"]}
+    parts = {
+        (source_id, variable, entity): series
+        for source_id, source in sources.items()
+        if source.licence == "commit" or source_id in horizons.GIVEN
+        for variable in source.variables
+        for entity, series in horizons.read_series(source_id, variable)[0].items()
+    }
+    own = event["source_id"], asked["variable"], asked.get("entity") or find_winner(event, asked, answer)
+    days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]
+    kept = {key: series.reindex(days) for key, series in parts.items()}
+    kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
+    if own not in kept:
+        return None
+    names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in kept}
+    values = pd.DataFrame({names[key]: series for key, series in kept.items()}).set_axis(pd.to_datetime(days))
+    return names[own], values.astype(float), pd.Timestamp(event["opens_at"][:10])
+
+
+def find_winner(event, asked, answer):
+    """Return the entity that the words of an outcome name, of those that compete."""
+    options = parse_object(event["options"])
+    return next(entity for entity, letter in asked["letters"].items() if options[letter] == answer)
+
+
+def list_bars(asked):
+    """Return the values at which a question's answer changes: its bar, its cuts, or the value that it starts from.
+
+    >>> list_bars({"cuts": [1.0, 2.0]}), list_bars({"threshold": 3.0}), list_bars({"reference": {"x": 1.0}})
+    ([1.0, 2.0], [3.0], [])
+    """
+    bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
+    return [float(bar) for bar in bars if isinstance(bar, int | float)]
+
+
+@lru_cache(maxsize=1)
+def list_sources():
+    """Return the registry of sources, read once."""
+    return load_sources()
+
+
+@lru_cache(maxsize=256)
+def read_days(source_id, variable, entity=None, hour=None):
+    """Return a series of the replay: a value a day (a DatetimeIndex); without an entity that of the source's only one.
+
+    None for what is no number, for an entity that is not there, and where there are several and none is named.
+    """
+    rows = read_rows(list_sources()[source_id])
+    if variable not in rows or not pd.api.types.is_numeric_dtype(rows[variable]):
+        return None
+    table = select_series(melt_rows(rows, variable), variable, hour)
+    if entity is None and table.shape[1] != 1:
+        return None
+    entity = table.columns[0] if entity is None else entity
+    return table[entity].dropna().set_axis(pd.to_datetime(table[entity].dropna().index)) if entity in table else None
+
+
+@lru_cache(maxsize=64)
+def list_neighbours(source_id, domain):
+    """Return the daily series of a domain's other sources: {name: series}; each source's first number, one entity."""
+    found = {}
+    for other, source in list_sources().items():
+        if other == source_id or source.domain != domain or not source.variables or source.rows or source.is_hourly:
+            continue
+        variable = next(iter(source.variables))
+        series = read_days(other, variable)
+        if series is not None:
+            found[f"{other} {variable}"] = series
+    return found

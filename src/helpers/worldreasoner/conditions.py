@@ -1,15 +1,22 @@
-"""What an agent may use and as of when: the six conditions, the points of a question's window, the cutoff filter.
+"""The conditions: what an agent may use and as of when; agents asked Early, Mid, Late and Near, scored and compared.
 
-WorldReasoner 5.1, 5.3 and Appendix E.
+WorldReasoner 5.1, 5.3. A horizon is a point of a question's life. Intervals and tests are by what questions share their
+luck with (their series).
 """
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
+from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
+from helpers.agents.ledger import LEDGER, read_runs
 from helpers.calendar import stamp_moment
+from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.pairs import compare_pairs
 from helpers.papers import get_constant
-from helpers.store import dump_json, parse_json
+from helpers.plots import COLOURS, draw_reaches
+from helpers.questions.shelf import Shelf
+from helpers.store import dump_json, list_columns, locate_output, parse_json
+from helpers.worldreasoner.scores import METRICS, score_table
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
@@ -24,8 +31,6 @@ WINDOWS = {
 """Horizon -> first and last fraction of a question's window, as printed (5.3)."""
 POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), strict=True))
 """Horizon -> the fraction at which its forecast is made."""
-CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
-N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 
 NEAR = {"near resolution": "Near"}
 
@@ -72,8 +77,8 @@ def place_forecast(opens_at, resolves_at, horizon="midpoint"):
 def place_moments(questions):
     """Return questions with the moment of each horizon (`metadata.moments`), and the default one as `as_of`.
 
-    Mid is the midpoint; a horizon that a question does not have is left out of its moments. A question without a
-    midpoint of its own (one that resolves within a day) is dropped.
+    Mid is the midpoint; a horizon that a question does not have is left out of its moments. A question without a Mid
+    (one that runs less than a week) is dropped.
     """
     rows = []
     for row in questions.to_dict("records"):
@@ -86,10 +91,10 @@ def place_moments(questions):
     return pd.DataFrame(rows, columns=questions.columns)
 
 
-def name_stage(opens_at, resolves_at, days):
+def name_horizon(opens_at, resolves_at, days):
     """Return the horizon in whose window days lie: Early, Mid, Late, or "Near" for what comes after Late's.
 
-    >>> name_stage("2026-01-01", "2026-01-11", ["2026-01-02", "2026-01-05", "2026-01-10", "2026-01-11"])
+    >>> name_horizon("2026-01-01", "2026-01-11", ["2026-01-02", "2026-01-05", "2026-01-10", "2026-01-11"])
     ['Early', 'Mid', 'Late', 'Near']
     """
     first, last = pd.Timestamp(opens_at), pd.Timestamp(resolves_at)
@@ -98,81 +103,173 @@ def name_stage(opens_at, resolves_at, days):
     return [[*WINDOWS, "Near"][at] for at in np.searchsorted(ends, shares)]
 
 
-def date_cutoffs(months, day=CUTOFF_DAY):
-    """Return the days of knowledge cutoffs: a month's first or last day; what has a day already keeps it.
+# --- agents over a question's life ------------------------------------------------------------------------------------
 
-    >>> [str(day)[:10] for day in date_cutoffs(["2025-01", "2025-08-31", None], "last")]
-    ['2025-01-31', '2025-08-31', 'NaT']
+
+def ask_horizons(events, agents, horizons=HORIZONS):
+    """Return the predictions of agents that need no world, asked at each horizon: a row a run, question.
+
+    Columns run_id ("agent at horizon"), agent_id, horizon, event_id, sample, as_of and those of a prediction, values
+    and distributions as JSON. `agents` are as `runs.run_agents` takes them.
     """
-    if day not in ("first", "last"):
-        raise ValueError(f"a cutoff is on the first or the last day of its month, not on the {day!r}")
-    given = pd.Series(months, dtype="string")
-    days = pd.to_datetime(given, format="ISO8601")
-    is_month = given.str.len().eq(len("2025-01")).fillna(False).astype(bool)
-    return days.where(~is_month | (day == "first"), days + pd.offsets.MonthEnd(0))
+    rows = []
+    for horizon in horizons:
+        asked = choose_horizon(events, horizon).to_dict("records")
+        for name, agent in agents.items():
+            about = {"run_id": f"{name} at {horizon}", "agent_id": name, "horizon": horizon, "sample": 0}
+            for event in asked:
+                said = agent["forecast"](event, None)["prediction"]
+                cells = {key: dump_json(said.get(key)) for key in ("value", "distribution")}
+                rows.append(about | {"event_id": event["event_id"], "as_of": event["as_of"]} | said | cells)
+    return pd.DataFrame(rows)
 
 
-def filter_pairs(questions, models, day=CUTOFF_DAY):
-    """Return every pair of model and question, and whether it is kept: the question opens on or after the cutoff.
+ARM_COLUMNS = ["run_id", "agent_id", "horizon"]
+OPEN = "Real-Time"
+"""The horizon of an arm that is asked after the resolution, with what was published by then: no forecast (5.1)."""
 
-    `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
-    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Raises
-    ValueError for a question that has no start.
 
-    >>> questions = pd.DataFrame({"question_id": ["a", "b"], "opens_at": ["2025-01-01", "2024-12-31"]})
-    >>> filter_pairs(questions, pd.DataFrame({"model": ["m", "n"], "cutoff": ["2025-01", None]}))["is_kept"].tolist()
-    [True, False, True, True]
+def name_arm(arm):
+    """Return how an arm of data/arms.toml stands in tables: (agent, horizon).
+
+    >>> name_arm({"agent": "a", "horizon": "Near", "query_of": "another"}), name_arm({"agent": "a", "days_after": 1})
+    (('a, another', 'Near'), ('a', 'Real-Time'))
     """
-    if questions["opens_at"].isna().any():
-        name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
-        raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
-    known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
-    pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
-    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_localize(None)
-    has_cutoff = pairs["cutoff"].notna()
-    return pairs[["model", "question_id"]].assign(is_kept=~(opens < pairs["cutoff"]), is_filtered=has_cutoff)
+    agent = arm["agent"] + ", another" * ("query_of" in arm)
+    return agent, OPEN if "days_after" in arm else arm.get("horizon", "Mid")
 
 
-def count_kept(pairs):
-    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered.
+def replay_horizons(events, *tables):
+    """Return what the recorded arms of window L said, replayed: a list of tables of the ledger, by default predictions.
 
-    >>> table = pd.DataFrame({"model": "m", "question_id": ["a", "b"], "is_kept": [True, False], "is_filtered": True})
-    >>> count_kept(table).values.tolist()
-    [['m', 2, 1, 1, True]]
+    Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of window L. Without a recorded
+    arm the tables are empty.
     """
-    table = pairs.groupby("model", sort=False).agg(
-        n=("is_kept", "size"), n_kept=("is_kept", "sum"), is_filtered=("is_filtered", "all")
-    )
-    table.insert(2, "n_excluded", table["n"] - table["n_kept"])
-    return table.reset_index()
+    arms = {name: arm for name, arm in load_arms().items() if arm["window"] == "L" and list_recorded(name)}
+    ledger = locate_output(LEDGER)
+    runs = replay_arms(list(arms), Shelf, ledger, events={"L": events}) if arms else {}
+    names = pd.DataFrame([(run, *name_arm(arms[arm])) for arm, run in runs.items()], columns=ARM_COLUMNS)
+    found = []
+    for table in tables or ("predictions",):
+        rows = read_runs(ledger, table, list(runs.values())) if runs else pd.DataFrame(columns=list_columns(table))
+        found.append(rows.drop(columns=ARM_COLUMNS[1:], errors="ignore").merge(names, on="run_id"))
+    return found
 
 
-def roll_accuracy(answers, n=N_ROLLING):
-    """Return each model's share right over `n` questions in a row, by when they opened (Figure 4).
+def score_horizons(predictions, answers, events):
+    """Return the scores (`scores.score_table`) of predictions at a horizon, with it, and each question's cluster.
 
-    `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
-    high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
+    Columns run_id, event_id, agent_id, horizon, type, the metrics, cluster.
+    """
+    horizons = predictions.drop_duplicates("run_id").set_index("run_id")["horizon"]
+    table = score_table(predictions, answers, events)
+    clusters = find_clusters(events)[0]
+    return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
-    >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
-    >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
-    [['2026-01-02', '0.6666666666666666', '3']]
+
+def take_clusters(scores):
+    """Return each question's cluster, by event_id."""
+    return scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
+
+
+def summarize_horizons(scores, metrics=METRICS, by=("agent_id", "horizon")):
+    """Return means by agent, horizon and metric: the columns of `by`, metric, mean, low, high, n, n_clusters.
+
+    Horizons stand in their order. Intervals are 95% by cluster, none below ten of them.
     """
     parts = []
-    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
-        hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
-        low, high = proportion_confint(hits, n, method="wilson")
-        table = {"opens_at": part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)], "share": hits / n}
-        parts.append(pd.DataFrame(table).assign(low=low, high=high, n=n))
-        parts[-1].insert(0, "model", model)
-    return pd.concat(parts, ignore_index=True)
+    for metric in [name for name in metrics if scores[name].notna().any()]:
+        wide = scores.astype({metric: float}).pivot_table(metric, "event_id", list(by), aggfunc="mean", sort=False)
+        found = summarize_clustered(wide, take_clusters(scores)).rename_axis(list(by)).reset_index()
+        parts.append(found.assign(metric=metric)[[*by, "metric", "mean", "low", "high", "n", "n_clusters"]])
+    table = pd.concat(parts, ignore_index=True)
+    places = {name: place for place, name in enumerate(HORIZONS)}
+    order = table["horizon"].map(places) if "horizon" in by else pd.Series(0, table.index)
+    return table.assign(order=order).sort_values(["metric", by[0], "order"], ignore_index=True).drop(columns="order")
 
 
-def measure_gap(drop, n, n_excluded):
-    """Return how far accuracy on left-out pairs lies above that on kept ones, from the fall by filtering (Table 7).
+def compare_horizons(scores, metric="accuracy", first="Early", last="Near"):
+    """Return by agent what the last horizon has over the first, on the questions asked at both (`pairs.compare_pairs`).
 
-    All are in the unit of `drop`, the accuracy on all `n` questions minus that on those kept.
-
-    >>> round(measure_gap(16.4, 120, 65), 1)
-    30.3
+    Columns agent_id, n, n_clusters, difference, low, high, p, p_holm (over the agents), seen (the smallest difference
+    that could have been seen). An agent whose forecasts are the same at both has difference 0 and no p.
     """
-    return drop * n / n_excluded
+    asked = scores.groupby("agent_id", sort=False)["horizon"].agg(set)
+    pairs = [((name, last), (name, first)) for name, own in asked.items() if {first, last} <= own]
+    table = compare_runs(scores, pairs, metric)
+    table.insert(0, "agent_id", table["run_a"].str.removesuffix(f" at {last}"))
+    return table.drop(columns=["run_a", "run_b"])
+
+
+def compare_runs(scores, pairs, metric="accuracy"):
+    """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
+
+    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p, p_holm (over these pairs), seen. Pairs of
+    which a run was not asked are left out; an empty table when none is left.
+    """
+    wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
+    asked = [(first, second) for first, second in pairs if first in wide and second in wide]
+    columns = "run_a run_b n n_clusters difference low high p p_holm seen".split()
+    if not asked:
+        return pd.DataFrame(columns=columns)
+    wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
+    named = [(f"{first[0]} at {first[1]}", [f"{second[0]} at {second[1]}"]) for first, second in asked]
+    table = compare_pairs(wide, take_clusters(scores), named)
+    return table.rename(columns={"agent_a": "run_a", "agent_b": "run_b"})[columns]
+
+
+def measure_lead(scores, reference, metric="brier"):
+    """Return by agent and horizon how far its mean lies below the reference's on the same questions: its skill.
+
+    For scores of which less is better. Columns agent_id, horizon, reference (its mean), difference (above 0: better
+    than it), skill (the difference over the reference's mean), low, high, p, p_holm (over all rows), seen, n,
+    n_clusters. Raises LookupError when the reference was not asked.
+    """
+    if reference not in set(scores["agent_id"]):
+        raise LookupError(f"no scores of {reference!r}; there are {', '.join(sorted(scores['agent_id'].unique()))}")
+    known, parts = scores[scores[metric].notna()].astype({metric: float}), []
+    for horizon, part in known.groupby("horizon"):
+        wide = part.pivot_table(metric, "event_id", "agent_id", aggfunc="mean")
+        others = [name for name in wide if name != reference]
+        if reference in wide and others:
+            found = compare_pairs(wide, take_clusters(scores), [(reference, others)])
+            shared = [wide.loc[wide[name].notna(), reference].mean() for name in found["agent_b"]]
+            parts.append(found.assign(horizon=horizon, reference=shared))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id"})
+    table["skill"] = table["difference"] / table["reference"]
+    table["p_holm"] = correct_holm(table["p"])
+    table["order"] = table["horizon"].map({name: place for place, name in enumerate(HORIZONS)})
+    columns = "agent_id horizon reference difference skill low high p p_holm seen n n_clusters"
+    return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]
+
+
+def span_horizons(events):
+    """Return the days from a question's opening to its resolution, and to each horizon's moment: a row a question."""
+    first = pd.to_datetime(events["opens_at"], utc=True)
+    table = pd.DataFrame({"event_id": events["event_id"]})
+    table["days"] = (pd.to_datetime(events["resolves_at"], utc=True) - first) / pd.Timedelta(days=1)
+    for name in HORIZONS:
+        moments = [(parse_json(cell) or {}).get("moments", {}).get(name) for cell in events["metadata"]]
+        table[name] = (pd.to_datetime(pd.Series(moments, events.index), utc=True) - first) / pd.Timedelta(days=1)
+    return table
+
+
+def draw_horizons(table, ax, ranges=None):
+    """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
+
+    `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
+    """
+    names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
+    for name, row in () if ranges is None else ranges.iterrows():
+        label = "paper, three models" if name == ranges.index[0] else None
+        ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
+    agents = list(dict.fromkeys(table["agent_id"]))
+    for at, agent in enumerate(agents):
+        part = table[table["agent_id"] == agent]
+        places = [names.index(name) + 0.09 * (at - (len(agents) - 1) / 2) for name in part["horizon"]]
+        look = {"color": COLOURS[at % len(COLOURS)], "marker": "o", "capsize": 3, "label": agent}
+        draw_reaches(part, ax, places, value="mean", low="low", high="high", **look)
+    ax.set_xticks(range(len(names)), names)
+    ax.set(ylim=(0, 1), ylabel="share right")
+    ax.legend(loc="lower right", fontsize=8, ncols=2)
+    return ax

@@ -170,7 +170,7 @@ def ask_edges(question, graph, articles, check):
 def take_edge(graph, item, articles, day):
     """Add an edge to a graph, or return why not: unknown ends, order, circle, there already, too weak or unsure."""
     ids = [node["node_id"] for node in graph["nodes"]]
-    if max(item["cause"], item["effect"]) >= len(ids) or item["cause"] == item["effect"]:
+    if not {item["cause"], item["effect"]} <= set(range(len(ids))) or item["cause"] == item["effect"]:
         return "it does not join two events"
     cause, effect = ids[item["cause"]], ids[item["effect"]]
     days = date_nodes(graph)

@@ -11,6 +11,7 @@ import jsonschema
 import networkx as nx
 import pandas as pd
 
+from helpers.agents.submissions import DIRECTIONS, RELATIONS
 from helpers.papers import get_constant
 
 MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
@@ -20,8 +21,6 @@ MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
 MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
 
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
-RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
-DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
 REVIEWS = ("Pending", "Approved", "Rejected", "Revised")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
 """Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
@@ -101,12 +100,6 @@ def check_form(graph):
 def read_graphs(path):
     """Return the graphs of a JSON file, a list of them, each checked."""
     return [check_form(graph) for graph in json.loads(Path(path).read_text(encoding="utf-8"))]
-
-
-def write_graphs(path, graphs):
-    """Write checked graphs as JSON; the same graphs give the same bytes."""
-    text = json.dumps([check_form(graph) for graph in graphs], indent=1, sort_keys=True, ensure_ascii=False)
-    Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def correct_edges(graph):

@@ -12,7 +12,7 @@ from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import summarize_clustered
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
-from helpers.worldreasoner.conditions import name_stage
+from helpers.worldreasoner.conditions import name_horizon
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")
@@ -163,32 +163,6 @@ def find_lead_changes(days, prices, cut=CUT):
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
 
 
-def score_alignment(moves, pairs, submissions, turning_points=None, days=MOVE_DAYS):
-    """Return how much of what the market moved with each forecast's graph names: recall and precision (G.3.1).
-
-    A hindsight event is aligned when its move is usable and agrees; with `turning_points` (question_id -> days) it must
-    also lie within `days` of one. Recall: aligned events that the graph matches, of all aligned; precision: the same,
-    of the graph's events. `pairs` as of `matching.match_events` (those kept count), `submissions` has run_id,
-    question_id and n_nodes (of the graph; 0 is left out). Columns run_id, question_id, n_aligned, recall (blank
-    without aligned events), precision.
-    """
-    aligned = moves[moves["is_usable"] & moves["agrees"]]
-    if turning_points is not None:
-        near = [
-            any(abs(day - point) <= days + SAME for point in turning_points.get(question, ()))
-            for question, day in zip(aligned["question_id"], aligned["day"], strict=True)
-        ]
-        aligned = aligned[np.array(near, dtype=bool)]
-    kept = pairs[pairs["is_kept"].astype(bool)].rename(columns={"hindsight_id": "node_id"})
-    hits = kept.merge(aligned[["question_id", "node_id"]]).groupby(["run_id", "question_id"]).size().rename("n_hit")
-    table = submissions[submissions["n_nodes"] > 0]
-    table = table[table["question_id"].isin(moves["question_id"])]
-    table = table.merge(hits, how="left", left_on=["run_id", "question_id"], right_index=True).fillna({"n_hit": 0})
-    n_aligned = table["question_id"].map(aligned.groupby("question_id").size()).fillna(0)
-    table = table.assign(n_aligned=n_aligned.astype(int), recall=table["n_hit"] / n_aligned.where(n_aligned > 0))
-    return table.assign(precision=table["n_hit"] / table["n_nodes"]).drop(columns="n_hit").reset_index(drop=True)
-
-
 # --- skill beside the price ------------------------------------------------------------------------------------------
 
 
@@ -219,7 +193,7 @@ def measure_skill(forecasts, prices, clusters=None):
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
     ends = zip(table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True)
-    table = table.assign(stage=[name_stage(opens, closes, [day])[0] for opens, closes, day in ends])
+    table = table.assign(stage=[name_horizon(opens, closes, [day])[0] for opens, closes, day in ends])
     table = table.assign(brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2)
     table = table.assign(difference=table["market"] - table["brier"])
     parts = [("all", table), *((name, part) for name, part in table.groupby("stage", sort=True))]

@@ -42,8 +42,10 @@ def open_reviews(path):
 def keep_review(path, reviewer, question_id, node_id, label, reason=""):
     """Store one review in a file of SQLite: "Approved" or a label; an earlier one of the same card is not lost.
 
-    Raises ValueError for another label, a rejection without a reason, or a blank reviewer.
+    Raises ValueError for another label, a rejection without a reason, a blank reviewer, or a card whose id holds "|".
     """
+    if "|" in node_id:  # it parts the question's id from the card's
+        raise ValueError(f"the card {node_id!r} cannot be kept: its id holds a bar (|)")
     if label != APPROVED and label not in LABELS:
         raise ValueError(f"a card is {APPROVED} or gets a label, {', '.join(LABELS)}; not {label!r}")
     if not str(reviewer).strip():
@@ -114,16 +116,6 @@ def compare_reviewers(reviews, rng):
                 kappa = measure_kappa(both[first], both[second], 2, rng)
                 rows.append((first, second, len(both), float((both[first] == both[second]).mean()), *kappa))
     return pd.DataFrame(rows, columns="first second n same kappa low high".split())
-
-
-def mark_reviews(graph, reviews):
-    """Return a graph whose nodes carry their review status: Approved, Rejected, or as before where nobody reviewed."""
-    own = decide_cards(reviews[reviews["question_id"] == graph["question_id"]]).set_index("node_id")["label"]
-    status = own.where(own == APPROVED, "Rejected").to_dict()
-    nodes = [
-        node | ({"review": status[node["node_id"]]} if node["node_id"] in status else {}) for node in graph["nodes"]
-    ]
-    return graph | {"nodes": nodes}
 
 
 # --- the form --------------------------------------------------------------------------------------------------------

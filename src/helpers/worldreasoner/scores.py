@@ -1,5 +1,6 @@
 """Outcome and evidence: accuracy by type, Brier and log scores, source precision (WorldReasoner Appendix F.1, F.2).
 
+Which pairs of model and question count stands at the end (Appendix E).
 A missing forecast is wrong for accuracy and left out of Brier and log score; every mean stands beside its n.
 """
 
@@ -7,6 +8,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers.estimates.intervals import summarize_clustered
 from helpers.outcomes import scores
@@ -21,6 +23,8 @@ TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "d
 """Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
 BINARY = ({"Yes", "No"},)
 CATEGORICAL = ("binary", "multiple choice")
+CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
+N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 METRICS = ("accuracy", "brier", "log", "log_wide", "brier_full")
 
 
@@ -217,3 +221,86 @@ def mix_correct(share, right, wrong):
     9.8
     """
     return share * right + (1 - share) * wrong
+
+
+# --- cutoffs ----------------------------------------------------------------------------------------------------------
+
+
+def date_cutoffs(months, day=CUTOFF_DAY):
+    """Return the days of knowledge cutoffs: a month's first or last day; what has a day already keeps it.
+
+    >>> [str(day)[:10] for day in date_cutoffs(["2025-01", "2025-08-31", None], "last")]
+    ['2025-01-31', '2025-08-31', 'NaT']
+    """
+    if day not in ("first", "last"):
+        raise ValueError(f"a cutoff is on the first or the last day of its month, not on the {day!r}")
+    given = pd.Series(months, dtype="string")
+    days = pd.to_datetime(given, format="ISO8601")
+    is_month = given.str.len().eq(len("2025-01")).fillna(False).astype(bool)
+    return days.where(~is_month | (day == "first"), days + pd.offsets.MonthEnd(0))
+
+
+def filter_pairs(questions, models, day=CUTOFF_DAY):
+    """Return every pair of model and question, and whether it is kept: the question opens on or after the cutoff.
+
+    `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
+    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Raises
+    ValueError for a question that has no start.
+
+    >>> questions = pd.DataFrame({"question_id": ["a", "b"], "opens_at": ["2025-01-01", "2024-12-31"]})
+    >>> filter_pairs(questions, pd.DataFrame({"model": ["m", "n"], "cutoff": ["2025-01", None]}))["is_kept"].tolist()
+    [True, False, True, True]
+    """
+    if questions["opens_at"].isna().any():
+        name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
+        raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
+    known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
+    pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
+    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_localize(None)
+    has_cutoff = pairs["cutoff"].notna()
+    return pairs[["model", "question_id"]].assign(is_kept=~(opens < pairs["cutoff"]), is_filtered=has_cutoff)
+
+
+def count_kept(pairs):
+    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered.
+
+    >>> table = pd.DataFrame({"model": "m", "question_id": ["a", "b"], "is_kept": [True, False], "is_filtered": True})
+    >>> count_kept(table).values.tolist()
+    [['m', 2, 1, 1, True]]
+    """
+    table = pairs.groupby("model", sort=False).agg(
+        n=("is_kept", "size"), n_kept=("is_kept", "sum"), is_filtered=("is_filtered", "all")
+    )
+    table.insert(2, "n_excluded", table["n"] - table["n_kept"])
+    return table.reset_index()
+
+
+def roll_accuracy(answers, n=N_ROLLING):
+    """Return each model's share right over `n` questions in a row, by when they opened (Figure 4).
+
+    `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
+    high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
+
+    >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
+    >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
+    [['2026-01-02', '0.6666666666666666', '3']]
+    """
+    parts = []
+    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
+        hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
+        low, high = proportion_confint(hits, n, method="wilson")
+        table = {"opens_at": part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)], "share": hits / n}
+        parts.append(pd.DataFrame(table).assign(low=low, high=high, n=n))
+        parts[-1].insert(0, "model", model)
+    return pd.concat(parts, ignore_index=True)
+
+
+def measure_gap(drop, n, n_excluded):
+    """Return how far accuracy on left-out pairs lies above that on kept ones, from the fall by filtering (Table 7).
+
+    All are in the unit of `drop`, the accuracy on all `n` questions minus that on those kept.
+
+    >>> round(measure_gap(16.4, 120, 65), 1)
+    30.3
+    """
+    return drop * n / n_excluded

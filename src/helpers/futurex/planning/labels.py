@@ -7,7 +7,7 @@ stands in `label_by` (person, program or language model).
 import pandas as pd
 
 from helpers.estimates.agreement import READINGS, compare_scores, judge_fit
-from helpers.estimates.intervals import correct_holm, summarize_clustered
+from helpers.estimates.intervals import correct_holm, keep_on_scale, summarize_clustered
 from helpers.estimates.pairs import compare_pairs
 from helpers.formats.sheets import read_sheet
 from helpers.futurex.planning.plans import PLAN_SCORES, RUBRICS
@@ -57,30 +57,33 @@ def spread_scores(judgements, judge, reading=READINGS[0]):
 
 def average_plans(plans, scores, clusters, planners):
     """Return the means of planners' plans by criterion, and of the criteria's mean: planner, rubric, score, low, high,
-    n, n_clusters (`summarize_clustered`).
+    n, n_clusters (`summarize_clustered`; intervals stay between the lowest and the highest score).
 
     `plans`: plan_id, planner, event_id; `scores`: a judge's table (`spread_scores`); planners in the order given.
     """
     scored = plans.join(scores, on="plan_id").set_index("event_id")
-    parts = {
-        name: summarize_clustered(scored.loc[scored["planner"] == name, scores.columns], clusters) for name in planners
-    }
+    parts = {}
+    for name in planners:
+        means = summarize_clustered(scored.loc[scored["planner"] == name, scores.columns], clusters)
+        parts[name] = keep_on_scale(means, *PLAN_SCORES)
     table = pd.concat(parts, names=["planner", "rubric"]).reset_index().rename(columns={"mean": "score"})
     return table["planner rubric score low high n n_clusters".split()]
 
 
-def rate_judges(judgements, labels, rng, n_boot=2000, *, rules=("rules",), is_fresh=False):
+def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("rules",), is_fresh=False):
     """Return how each judge's readings agree with a reader's labels, a row a judge, reading and criterion.
 
     n, n_rarer (plans without the commonest label), kappa (quadratic weights) and spearman with 95% intervals from
-    drawing plans anew, and the verdict on judge and criterion, one for its readings (`agreement.judge_fit`).
+    drawing plans anew (or, whole, the events to which `clusters` maps them), and the verdict on judge and criterion,
+    one for its readings (`agreement.judge_fit`).
     """
     rows = []
     for judge in judgements["judge"].unique():
         readings = READINGS[:1] if judge in rules else READINGS
         read = {name: spread_scores(judgements, judge, name)[list(RUBRICS)] for name in readings}
         found = {
-            name: compare_scores(table, labels, rng, ("kappa", "spearman"), n_boot) for name, table in read.items()
+            name: compare_scores(table, labels, rng, ("kappa", "spearman"), n_boot, clusters)
+            for name, table in read.items()
         }
         table = pd.concat(found, names=["reading"]).reset_index("reading").assign(judge=judge)
         shared = {name: labels.loc[labels.index.isin(part.dropna(how="all").index)] for name, part in read.items()}

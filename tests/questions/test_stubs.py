@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
+from helpers.questions import stubs
 from helpers.world.news import Article, end_day
-from helpers.worldreasoner import stubs
 
 FERRY = "The ferry strike at the harbour of Bergen goes on, sailors say"
 COMET = "Astronomers watch the bright comet near the constellation Orion"

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.worldreasoner.composition import HORIZONS, bound_mean, count_parts, describe_events
-from helpers.worldreasoner.conditions import measure_gap, roll_accuracy
+from helpers.worldreasoner.quality import SPANS, bound_days, count_parts, describe_events
+from helpers.worldreasoner.scores import measure_gap, roll_accuracy
 
 
 def make_questions():
@@ -27,14 +27,15 @@ def test_parts_add_up_and_leave_blanks_out():
 
 def test_events_become_questions_of_the_papers_types():
     row = {"event_id": "e", "kind": "single", "options": '{"A":"Yes","B":"No"}', "source_id": "market", "domain": "x"}
-    others = [row | {"kind": "multi"}, row | {"kind": "date", "options": None, "source_id": "brent"}]
-    table = describe_events(pd.DataFrame([row, *others]).assign(opens_at="2026-01-01", resolves_at="2026-01-02"))
+    several = row | {"kind": "multi", "source_id": "manifold"}
+    month = row | {"kind": "date", "options": None, "source_id": "brent"}
+    table = describe_events(pd.DataFrame([row, several, month]).assign(opens_at="2026-01-01", resolves_at="2026-01-02"))
     assert table["type"].tolist() == ["binary", "none of the four", "timeframe"]
-    assert table["origin"].tolist() == ["market", "market", "series"] and len(HORIZONS) == 3
+    assert table["origin"].tolist() == ["market", "market", "series"] and len(SPANS) == 3
 
 
 def test_the_mean_of_the_last_band_is_bounded_by_what_the_others_can_take():
-    low, high = bound_mean((1, 1, 2), 100)
+    low, high = bound_days((1, 1, 2), 100)
     assert (low, high) == ((400 - 30 - 90) / 2, (400 - 1 - 31) / 2)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.agents.paths import load_path_agents
 from helpers.store import dump_json, read_table
-from helpers.worldreasoner import stages
+from helpers.worldreasoner import conditions
 
 EVENTS = pd.DataFrame(
     {
@@ -16,7 +16,7 @@ EVENTS = pd.DataFrame(
         "opens_at": "2024-01-01T00:00:00+08:00",
         "resolves_at": "2024-04-10T00:00:00+08:00",
         "metadata": dump_json(
-            {"moments": {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(stages.HORIZONS, 1)}}
+            {"moments": {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(conditions.HORIZONS, 1)}}
         ),
     }
 )
@@ -39,13 +39,15 @@ def stay(event, world):
 @pytest.fixture(scope="module")
 def scores():
     agents = {"learns": {"forecast": learn}, "stays": {"forecast": stay}}
-    return stages.score_stages(stages.ask_stages(EVENTS, agents), ANSWERS, EVENTS)
+    return conditions.score_horizons(conditions.ask_horizons(EVENTS, agents), ANSWERS, EVENTS)
 
 
 def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
-    means = stages.summarize_stages(scores).query("metric == 'accuracy'").set_index(["agent_id", "horizon"])["mean"]
+    means = (
+        conditions.summarize_horizons(scores).query("metric == 'accuracy'").set_index(["agent_id", "horizon"])["mean"]
+    )
     assert means["learns"].tolist() == [0.25, 0.5, 0.75, 1.0] and set(means["stays"]) == {0.5}
-    found = stages.compare_stages(scores).set_index("agent_id")
+    found = conditions.compare_horizons(scores).set_index("agent_id")
     assert found.loc["learns", ["difference", "n", "n_clusters"]].tolist() == [0.75, 48, 12]
     assert found.loc["learns", "low"] > 0.4 and found.loc["learns", "p_holm"] < 0.01
     assert found.loc["stays", "difference"] == 0 and not found.loc["stays", "p"] < 0.05
@@ -53,28 +55,28 @@ def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
 
 def test_runs_are_compared_on_what_both_were_asked_and_absent_ones_are_left_out(scores):
     pairs = [(("learns", "Near"), ("stays", "Near")), (("learns", "Near"), ("nobody", "Near"))]
-    assert stages.compare_runs(scores, pairs)[["run_a", "difference"]].values.tolist() == [["learns at Near", 0.5]]
-    assert stages.compare_runs(scores, pairs[1:]).empty
+    assert conditions.compare_runs(scores, pairs)[["run_a", "difference"]].values.tolist() == [["learns at Near", 0.5]]
+    assert conditions.compare_runs(scores, pairs[1:]).empty
 
 
 def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
-    lead = stages.measure_lead(scores, "stays").set_index("horizon")
+    lead = conditions.measure_lead(scores, "stays").set_index("horizon")
     assert np.allclose(lead["reference"], 0.25)
     brier = pd.Series({"Early": 0.25, "Mid": 0.5, "Late": 0.75, "Near": 1.0}).map(lambda p: p * 0.04 + (1 - p) * 0.64)
     assert np.allclose(lead["difference"], 0.25 - brier) and np.allclose(lead["skill"], 1 - brier / 0.25)
     assert lead.loc["Early", "high"] < 0 < lead.loc["Near", "difference"]
     with pytest.raises(LookupError, match="no scores of 'market'"):
-        stages.measure_lead(scores, "market")
+        conditions.measure_lead(scores, "market")
 
 
 def test_window_l_is_asked_in_order_and_scored_by_type():
     events, answers = read_table("events", "L").head(40), read_table("answers", "L")
     agents = {name: agent for name, agent in load_path_agents().items() if name in ("opening", "walk")}
-    said = stages.ask_stages(events, agents)
+    said = conditions.ask_horizons(events, agents)
     assert len(said) == 40 * 4 * 2 and not said.duplicated(["run_id", "event_id"]).any()
-    table = stages.score_stages(said, answers, events)
+    table = conditions.score_horizons(said, answers, events)
     opening = table[table["agent_id"] == "opening"].pivot(index="event_id", columns="horizon", values="accuracy")
     assert (opening.nunique(axis=1) == 1).all()
-    spans = stages.span_horizons(events)
+    spans = conditions.span_horizons(events)
     assert (spans["Early"] < spans["Mid"]).all() and (spans["Near"] < spans["days"]).all()
     assert spans["days"].between(30, 180).all()

@@ -1,0 +1,183 @@
+"""Agents that submit a small causal graph beside their answer, after a search or none (WorldReasoner 3.1, 5.1).
+
+A submission is one JSON object: events with their impact on the outcome, edges between them, a rationale, sources, the
+answer and its probability. Here its form is checked; what of a graph may stand is for its scores to say
+(`helpers.worldreasoner.submissions`).
+"""
+
+from functools import partial
+
+from jsonschema import Draft202012Validator
+
+from helpers.agents.prompted import forecast, keep_values
+from helpers.agents.prompts import describe_answer, list_options, split_question
+from helpers.agents.searching import N_FOUND
+from helpers.agents.tools import describe_hit
+from helpers.calendar import PUBLIC_WINDOWS
+from helpers.models.grammars import build_grammar, demand_json, join_alternatives, make_schema, quote_literal
+from helpers.prompts import read_prompt
+from helpers.store import dump_json, hash_text, parse_json, parse_object
+
+DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
+RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
+"""The paper's words for an impact and an edge (B.1)."""
+
+N_EVENTS, N_LOCAL = 10, 3
+"""Events asked for, at most; of a local model fewer, since it writes a few tokens a second."""
+MAX_SUBMISSION = 400
+"""Longest submission of a local model, in tokens; its grammar ends it before."""
+
+TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a later day"}
+"""What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""
+
+_SHARE, _NUMBER = {"type": "number", "minimum": 0, "maximum": 1}, {"type": "integer", "minimum": 0}
+SCHEMA = make_schema(
+    events={
+        "type": "array",
+        "items": make_schema(
+            title={"type": "string"},
+            date={"type": "string"},
+            direction={"enum": list(DIRECTIONS)},
+            magnitude=_SHARE,
+            confidence=_SHARE,
+        ),
+    },
+    edges={
+        "type": "array",
+        "items": make_schema(
+            cause=_NUMBER,
+            effect=_NUMBER,
+            relation={"enum": list(RELATIONS)},
+            strength={"type": "number", "minimum": -1, "maximum": 1},
+            confidence=_SHARE,
+        ),
+    },
+    rationale={"type": "string"},
+    sources={"type": "array", "items": _NUMBER},
+    answer={"type": "string"},
+    probability=_SHARE,
+)
+"""The form of a submission. Edges name events by number from 1, 0 is the outcome; sources number what was shown."""
+
+GRAMMAR = r"""root ::= "{\"events\":[" event "," event ("," event)? "],\"edges\":[" edge ("," edge)? "]" rest
+rest ::= ",\"rationale\":\"" text "\",\"sources\":[" sources "],\"answer\":\"" answer "\",\"probability\":" share "}"
+event ::= "{\"title\":\"" title "\",\"date\":\"" date "\",\"direction\":\"" direction "\"" weight sure
+edge ::= "{\"cause\":" [1-3] ",\"effect\":" [0-3] ",\"relation\":\"" relation "\",\"strength\":" strength sure
+weight ::= ",\"magnitude\":" share
+sure ::= ",\"confidence\":" share "}"
+share ::= "0." [0-9] | "1.0"
+strength ::= "-"? share
+date ::= "20" [0-9] [0-9] "-" [0-1] [0-9] "-" [0-3] [0-9]
+title ::= [ !#-\[\]-~\u00a1-\u024f]{3,48}
+text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
+"""The same for a local model, without spaces: two or three events, one or two edges, short texts."""
+
+
+def forecast_with_graph(ask, client, event, world):
+    """Return the outcome of an event (`prompted.forecast`) with what its submission says beside the answer.
+
+    The prediction gains probability, rationale and graph_id, the digest of its events and edges; the reply is the
+    submission with its sources as page_ids. Where the reply holds none, both are as they would be without.
+    """
+    outcome = forecast(ask, client, event, world)
+    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
+    submission, problem = read_submission(said[-1]) if said else (None, None)
+    if submission is None:
+        if outcome["prediction"].get("status") == "unparsable":
+            outcome["prediction"]["reason"] = problem
+        return outcome
+    pages = [page for step in outcome["trace"] for page in step.get("page_ids") or []]
+    named = dict.fromkeys(pages[number - 1] for number in submission["sources"] if 0 < number <= len(pages))
+    graph = dump_json([submission["events"], submission["edges"]])
+    outcome["reply"] = dump_json(submission | {"sources": list(named)})
+    outcome["prediction"] |= {"rationale": submission["rationale"], "graph_id": hash_text(graph, 16)}
+    if outcome["prediction"]["value"] is not None:
+        outcome["prediction"]["probability"] = submission["probability"]
+    return outcome
+
+
+def ask_for_graph(transcript, event, world, found="", n_found=0):
+    """Ask for a submission with the question alone (Causal Simulation); returns its recording, with the answer boxed.
+
+    `found` are passages put before the question, numbered from 1 to `n_found`.
+    """
+    n_events = N_LOCAL if transcript.client.is_local else N_EVENTS
+    prompt = found + fill_submission(event, n_events)
+    transcript.add("prompt", content=prompt)
+    options = hold_submission(transcript.client, event, n_found)
+    if event.get("window") in PUBLIC_WINDOWS:
+        options["reduce"] = partial(keep_facts, event)
+    reply = transcript.ask([{"role": "user", "content": prompt}], **options)
+    submission = read_submission(reply["content"])[0]
+    return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
+
+
+def ask_for_graph_with_pages(transcript, event, world):
+    """Search once, with the question as query (or the event's `query`), and ask for a submission (Search-Enabled)."""
+    query = event.get("query") or event["prompt"]
+    hits = world.search(query, event["as_of"], N_FOUND)
+    text = "\n\n".join(f"[{n}] {describe_hit(hit)}" for n, hit in enumerate(hits, 1)) or "Nothing was found."
+    pages = [hit.page_id for hit in hits]  # in this order: sources are numbers
+    transcript.add("tool", tool="search", arguments={"query": query}, content=text, page_ids=pages)
+    found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
+    return ask_for_graph(transcript, event, world, found, len(hits))
+
+
+def fill_submission(event, n_events):
+    """Return the prompt that asks for a submission on an event."""
+    options = list_options(event)
+    is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}
+    towards = "Yes" if is_yes_no else TOWARDS.get(event["kind"], "your answer")
+    return read_prompt("submission").format(
+        as_of=event["as_of"],
+        question=split_question(event),
+        options="\n".join(["", "Options:", *options, ""]) if options else "",
+        resolution_criteria=event["resolution_criteria"],
+        n_events=n_events,
+        towards=f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed",
+        answer_format=describe_answer(event),
+    )
+
+
+def hold_submission(client, event, n_found):
+    """Return the options of a request whose reply is to be a submission: by grammar for a local model, else by schema.
+
+    The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the passages there are.
+    """
+    if not client.is_local:
+        return demand_json("submission", SCHEMA)
+    k = event.get("k")
+    letters = sorted(parse_json(event["options"]) or {})
+    answer = build_grammar(event["kind"], letters, int(k) if k is not None and k == k else 1).split("\n")[1:]
+    passages = join_alternatives(quote_literal(str(n)) for n in range(1, n_found + 1))
+    words = {"direction": DIRECTIONS, "relation": RELATIONS}
+    rules = [f"{name} ::= {join_alternatives(map(quote_literal, own))}" for name, own in words.items()]
+    rules += [f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
+    return {"grammar": "\n".join([GRAMMAR, *rules, *answer]), "max_tokens": MAX_SUBMISSION}
+
+
+def read_submission(content):
+    """Return (submission, "") of a reply, (None, why not) where its form is another.
+
+    >>> read_submission('{"answer": "B"}')
+    (None, "'events' is a required property")
+    >>> read_submission("I say B.")[1]
+    "'events' is a required property"
+    """
+    submission = parse_object(content)
+    problems = sorted(Draft202012Validator(SCHEMA).iter_errors(submission), key=lambda error: error.json_path)
+    if problems:
+        place = problems[0].json_path[2:]
+        return None, f"{place}: {problems[0].message}" if place else problems[0].message
+    return submission, ""
+
+
+def keep_facts(event, row):
+    """Return a recording as it is kept of a public question: values and facts of the graph, texts as digests."""
+    kept = keep_values(event, row)
+    submission = read_submission(row.get("content"))[0] if row["status"] == "ok" else None
+    if submission is None:
+        return kept
+    events = [event | {"title": hash_text(event["title"], 12)} for event in submission["events"]]
+    facts = {"events": events, "rationale": hash_text(submission["rationale"], 12)}
+    return kept | {"content": dump_json(submission | facts)}

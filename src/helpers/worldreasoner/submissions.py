@@ -1,0 +1,222 @@
+"""What agents submit under the conditions: graphs read with reasons for what is left out, and scores by condition.
+
+WorldReasoner 5.1: correctness (F.1), source precision (F.2) and key-event recall (F.3) of window L's recorded arms, and
+the conditions against each other on the questions that both were asked, by source.
+"""
+
+import pandas as pd
+
+from helpers.agents.evidence import list_evidence
+from helpers.agents.registry import GRAPH_METHODS, load_entries
+from helpers.agents.submissions import read_submission
+from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.questions.horizons import load_series
+from helpers.questions.shelf import write_page
+from helpers.store import dump_json, parse_json, parse_object
+from helpers.worldreasoner.builder import build_hindsight
+from helpers.worldreasoner.conditions import replay_horizons
+from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
+from helpers.worldreasoner.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.matching import PRINTED, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.scores import score_sources, score_table
+
+METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
+"""Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
+
+CONDITIONS = {
+    ("zero_shot", "Mid"): "Vanilla",
+    ("graph", "Mid"): "Causal Simulation",
+    ("search_prompt", "Mid"): "Search-Enabled",
+    ("search_graph", "Mid"): "Search-Enabled Graph",
+    ("search_graph", "Near"): "Near-Resolution",
+    ("search_graph", "Real-Time"): "Real-Time",
+}
+"""Method of an agent and moment of asking -> the paper's condition (5.1)."""
+
+PAIRS = (
+    ("Causal Simulation", "Vanilla"),
+    ("Search-Enabled", "Vanilla"),
+    ("Search-Enabled Graph", "Causal Simulation"),
+    ("Search-Enabled Graph", "Search-Enabled"),
+    ("Near-Resolution", "Search-Enabled Graph"),
+    ("Real-Time", "Near-Resolution"),
+)
+"""Conditions that differ in one thing: a graph, a search, or the moment."""
+
+
+# --- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def read_graph(reply, event):
+    """Return (graph, left out) of a submission: a graph (`graphs.SCHEMA`) or None, and rows of part, what, reason.
+
+    The outcome is a node. Events must have a day, not after the resolution, and none stands twice; edges and impacts
+    are held to what hindsight's are (`drafts`). An edge of an event that was left out is left out too.
+    """
+    said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))  # stored as page_ids
+    if said is None:
+        return None, [("submission", "", problem)]
+    day, left, places = pd.Timestamp(event["resolves_at"][:10]), [], {0: 0}
+    end = {"node_id": OUTCOME, "title": event["prompt"].splitlines()[0], "occurred_at": str(day.date())}
+    graph = {"question_id": event["event_id"], "outcome_id": OUTCOME, "nodes": [end | {"source_ids": []}]}
+    graph |= {"edges": [], "impacts": []}
+    for number, item in enumerate(said["events"], 1):
+        reason = check_event(item, graph, day)
+        if reason:
+            left.append(("events", item["title"], reason))
+            continue
+        places[number] = len(graph["nodes"])
+        node = {"node_id": f"e{number}", "title": item["title"], "occurred_at": item["date"], "source_ids": []}
+        graph["nodes"].append(node)
+        if reason := take_impact(graph, item | {"event": places[number]}, [], day):
+            left.append(("impacts", item["title"], reason))
+    for item in said["edges"]:
+        ends = {name: places.get(item[name], len(graph["nodes"])) for name in ("cause", "effect")}
+        if reason := take_edge(graph, item | ends, [], day):
+            left.append(("edges", f"{item['cause']} to {item['effect']}", reason))
+    return (check_form(graph) if len(graph["nodes"]) > 1 else None), left
+
+
+def check_event(item, graph, day):
+    """Return why an event may not stand in a graph, "" when it may."""
+    date = pd.to_datetime(item["date"], format="%Y-%m-%d", errors="coerce")
+    if pd.isna(date):
+        return "its date is no day"
+    if date > day:
+        return "it is after the outcome"
+    is_there = any((node["title"], node["occurred_at"]) == (item["title"], item["date"]) for node in graph["nodes"])
+    return "it is there already" if is_there else ""
+
+
+def read_submitted(replies, events):
+    """Return (graphs, left out) of the replies of agents that submit one: {(run_id, event_id): graph}, and a table.
+
+    Columns of the table: run_id, event_id, part, what, reason.
+    """
+    known, graphs, left = {row["event_id"]: row for row in events.to_dict("records")}, {}, []
+    for row in replies.to_dict("records"):
+        key = row["run_id"], row["event_id"]
+        graphs[key], problems = read_graph(row["reply"], known[row["event_id"]])
+        left += [(*key, *problem) for problem in problems]
+    return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
+
+
+def recall_events(graphs, references, rules=PRINTED):
+    """Return key-event recall of submitted graphs (`matching.score_recall`): run_id, event_id, n_key, recall, bound.
+
+    `references` are hindsight graphs of some of the questions; one without a key event has no row.
+    """
+    columns = ["run_id", "event_id", "has_graph", "n_key", "recall", "bound"]
+    rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
+    rows["has_graph"] = [graph is not None for graph in graphs.values()]
+    if not references or not rows["has_graph"].any():
+        return pd.DataFrame(columns=columns)
+    hindsight = tabulate_nodes(references)
+    said = [tabulate_nodes([graph]).assign(run_id=run) for (run, _), graph in graphs.items() if graph]
+    said = pd.concat(said, ignore_index=True)
+    pairs = match_events(hindsight, said[~said["is_outcome"]], rules)
+    return score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})[columns]
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+
+def score_conditions(events, answers, model, rules=PRINTED):
+    """Return (scores, left out, hindsight) of a model's recorded arms of window L under the conditions.
+
+    `scores`: a row a condition and question, with METRICS (blank where a condition has none), n_events, n_edges,
+    cluster. `hindsight` are the reference graphs of the questions to which a graph was submitted.
+    """
+    methods = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}
+    tables = replay_horizons(events, "predictions", "replies", "traces")
+    for at, rows in enumerate(tables):
+        names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
+        tables[at] = rows.assign(condition=names).dropna(subset="condition")
+    predictions, replies, traces = tables
+    columns = ["run_id", "event_id", "condition", "cluster", "n_events", "n_edges", *METRICS]
+    if predictions.empty:
+        return pd.DataFrame(columns=columns), read_submitted(replies, events)[1], []
+    scores = score_table(predictions, answers, events)
+    scores["condition"] = scores["run_id"].map(predictions.groupby("run_id")["condition"].first())
+    scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
+    graphs, left = read_submitted(replies[replies["agent_id"].map(methods).isin(GRAPH_METHODS)], events)
+    references = list_hindsight(events[events["event_id"].isin({key[1] for key in graphs})], answers)
+    counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
+    parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
+    parts += [recall_events(graphs, references, rules), precise_sources(events, predictions, replies, traces)]
+    for part in parts:
+        scores = scores.merge(part, how="left", on=["run_id", "event_id"])
+    can_cite = scores["agent_id"].map(methods).isin(GRAPH_METHODS)  # others are not asked for sources: accessed counts
+    scores["srcp_cited"] = scores["srcp_cited"].where(can_cite)
+    return scores.reindex(columns=columns), left, references
+
+
+def list_hindsight(events, answers):
+    """Return the hindsight graphs, built by rule, of those questions that have one."""
+    values, found = answers.set_index("event_id")["value"], []
+    for event in events.to_dict("records"):
+        value, options = parse_json(values[event["event_id"]]), parse_json(event["options"]) or {}
+        built = build_hindsight(event, options.get(value, str(value)))
+        found += [built[0]] if built else []
+    return found
+
+
+def precise_sources(events, predictions, replies, traces):
+    """Return source precision (`scores.score_sources`) of what was searched for: run_id, event_id, srcp_*, n_*.
+
+    The reference is the page of the source that settles the question, as it stood when it was asked.
+    """
+    source = events.set_index("event_id")["source_id"]
+    references = {event_id: set() for event_id in source.index}
+    for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
+        references[event_id] |= {hit.page_id for hit in write_page(load_series()[source[event_id]], as_of)}
+    evidence = list_evidence(traces, replies)
+    if evidence.empty:
+        return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])
+    keys = evidence["owner_id"].str.split("|", expand=True)
+    return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
+
+
+def summarize_conditions(scores, metrics=METRICS):
+    """Return means by condition and metric, 95% intervals by source: condition, metric, mean, low, high, n, n_clusters.
+
+    Every condition and metric has a row, with n = 0 where nothing is recorded.
+    """
+    clusters = scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
+    wide = {(name, metric): spread(scores, metric).get(name) for name in CONDITIONS.values() for metric in metrics}
+    known = pd.DataFrame({key: column for key, column in wide.items() if column is not None})
+    found = summarize_clustered(known, clusters) if len(known.columns) else pd.DataFrame(columns=["n"])
+    rows = pd.DataFrame(list(wide), columns=["condition", "metric"])
+    found = found.reindex(pd.MultiIndex.from_frame(rows), columns=["mean", "low", "high", "n", "n_clusters"])
+    counts = found[["n", "n_clusters"]].fillna(0).astype(int)
+    return pd.concat([rows, found.assign(**counts).reset_index(drop=True)], axis=1)
+
+
+def spread(scores, metric):
+    """Return a metric by event and condition, repeats averaged."""
+    known = scores[scores[metric].notna()].astype({metric: float})
+    return known.pivot_table(metric, "event_id", "condition", aggfunc="mean")
+
+
+def compare_conditions(scores, pairs=PAIRS, metrics=METRICS):
+    """Return what a condition has over another on the questions asked under both, a row a pair and metric.
+
+    Columns metric, a, b, n, n_clusters, difference (a - b), low, high, p, p_holm (over all rows), seen (the smallest
+    difference that could have been seen), verdict (a is better, b is better, cannot tell: by p_holm; of Brier scores
+    less is better). Rows without a common question have n = 0.
+    """
+    clusters, rows = scores.drop_duplicates("event_id").set_index("event_id")["cluster"], []
+    for metric in metrics:
+        wide = spread(scores, metric)
+        for a, b in pairs:
+            row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
+            if a in wide and b in wide and wide[[a, b]].notna().all(axis=1).any():
+                row |= compare_pairs(wide, clusters, [(a, [b])]).iloc[0].drop(["agent_a", "agent_b"]).to_dict()
+            rows.append(row)
+    columns = "metric a b n n_clusters difference low high p p_holm seen".split()
+    table = pd.DataFrame(rows).reindex(columns=columns)
+    table["p_holm"] = correct_holm(table["p"])
+    sign = table["metric"].map({"brier": -1}).fillna(1)
+    judged = table.assign(difference=table["difference"] * sign)
+    return table.assign(verdict=[judge_pair(row, "p_holm") for row in judged.to_dict("records")])

@@ -1,0 +1,191 @@
+"""Agents that submit a causal graph beside the answer: scripted replies, a web of two pages."""
+
+import json
+
+import pandas as pd
+import pytest
+from builders import AS_OF, make_event, match, reply_with
+from test_searching import OIL, RAIN, World
+
+from helpers.agents.evidence import list_evidence
+from helpers.agents.prompted import forecast
+from helpers.agents.registry import connect_agent, load_entries
+from helpers.agents.submissions import (
+    N_EVENTS,
+    N_LOCAL,
+    SCHEMA,
+    ask_for_graph,
+    ask_for_graph_with_pages,
+    fill_submission,
+    forecast_with_graph,
+    hold_submission,
+    read_submission,
+)
+from helpers.store import list_columns, parse_json
+
+EVENTS = [
+    {"title": "OPEC cuts", "date": "2016-10-11", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7},
+    {"title": "Stocks fall", "date": "2016-10-12", "direction": "Mixed", "magnitude": 1.0, "confidence": 0.5},
+]
+EDGES = [{"cause": 1, "effect": 2, "relation": "Causes", "strength": 0.6, "confidence": 0.7}]
+SAID = {"events": EVENTS, "edges": EDGES, "rationale": "Less oil, dearer oil."}
+SAID |= {"sources": [2, 2, 9], "answer": "A", "probability": 0.7}
+
+
+def write(**changes):
+    return json.dumps(SAID | changes, separators=(",", ":"))
+
+
+def submit(reach, provider, *contents, ask=ask_for_graph, event=None, world=None, **client):
+    provider.answer = reply_with(*contents)
+    return forecast_with_graph(ask, reach(**client), event or make_event(), world or World())
+
+
+# --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+def test_the_question_alone_is_asked_for_a_submission_under_the_schema(reach, provider):
+    world = World()
+    outcome = submit(reach, provider, write(), world=world)
+    (asked,) = provider.asked
+    assert world.asked == [] and asked["messages"][0]["content"] == fill_submission(make_event(), N_EVENTS)
+    assert asked["response_format"]["json_schema"] == {"name": "submission", "schema": SCHEMA, "strict": True}
+    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
+    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+    assert set(outcome["prediction"]) <= {*list_columns("predictions")}
+
+
+def test_passages_are_numbered_before_the_question_and_its_search_is_as_of_its_day(reach, provider):
+    world = World()
+    outcome = submit(reach, provider, write(), ask=ask_for_graph_with_pages, world=world)
+    assert world.asked == [("search", make_event()["prompt"], AS_OF)]
+    said = provider.asked[0]["messages"][0]["content"]
+    assert said.index("[1] Oil (") < said.index("[2] Rain (") < said.index("Say {as_of}.") < said.index("Question:")
+    assert outcome["prediction"]["source_ids"] == ["p1", "p2"]
+
+
+def test_a_search_takes_another_query_where_the_event_has_one(reach, provider):
+    world = World(hits=())
+    submit(reach, provider, write(), ask=ask_for_graph_with_pages, event=make_event(query="chess"), world=world)
+    assert world.asked[0][1] == "chess" and "Nothing was found." in provider.asked[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [("single", '{"A":"Yes","B":"No"}', "speaks for Yes"), ("single", '{"A":"x","B":"y"}', "speaks for your answer")]
+    + [("number", None, "speaks for a larger number"), ("date", None, "speaks for a later day")],
+)
+def test_what_positive_means_is_said_by_kind(kind, options, words):
+    assert words in fill_submission(make_event(kind, options), 3)
+
+
+# --- what a local model may write ------------------------------------------------------------------------------------
+
+
+def allows(event, n_found=0, **changes):
+    class Local:
+        is_local = True
+
+    return match(hold_submission(Local, event, n_found)["grammar"], write(sources=[], **changes))
+
+
+def test_a_local_model_is_held_to_a_grammar_of_few_events_and_the_kinds_answers(reach, provider):
+    assert allows(make_event()) and not allows(make_event(), answer="C") and not allows(make_event(), events=EVENTS[:1])
+    assert not allows(make_event(), events=EVENTS * 2) and allows(make_event(), edges=EDGES * 2)
+    assert allows(make_event("number", None), answer="-1.5") and allows(make_event("date", None), answer="2016-10-01")
+    assert not allows(make_event("number", None), answer="A") and not allows(make_event(), probability=2)
+    assert not allows(make_event(), rationale='a "quote"') and not allows(make_event(), rationale="x" * 91)
+    submit(reach, provider, write(), is_local=True)
+    (asked,) = provider.asked
+    assert "response_format" not in asked and f"2 to {N_LOCAL} things" in asked["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(("n_found", "sources", "fits"), [(0, [], 1), (0, [1], 0), (2, [2, 1], 1), (2, [3], 0)])
+def test_a_local_model_names_only_passages_that_it_saw(n_found, sources, fits):
+    class Local:
+        is_local = True
+
+    grammar = hold_submission(Local, make_event(), n_found)["grammar"]
+    assert match(grammar, write(sources=sources)) == bool(fits)
+
+
+def test_what_the_grammar_allows_the_schema_allows():
+    assert read_submission(write())[0] == SAID
+
+
+# --- what is kept ----------------------------------------------------------------------------------------------------
+
+
+def test_the_prediction_has_value_probability_rationale_and_the_graphs_digest(reach, provider):
+    prediction = submit(reach, provider, write())["prediction"]
+    assert (prediction["value"], prediction["probability"]) == ("A", 0.7)
+    assert prediction["rationale"] == "Less oil, dearer oil." and len(prediction["graph_id"]) == 16
+    same = submit(reach, provider, write(rationale="Other words."), run_id="same")["prediction"]["graph_id"]
+    other = submit(reach, provider, write(edges=[]), run_id="other")["prediction"]["graph_id"]
+    assert same == prediction["graph_id"] != other
+
+
+def test_sources_that_are_named_become_pages_that_are_cited(reach, provider):
+    outcome = submit(reach, provider, write(), ask=ask_for_graph_with_pages)
+    assert parse_json(outcome["reply"])["sources"] == ["p2"], "twice is once, and 9 is none"
+    key = {"run_id": "r", "event_id": "e", "sample": 0}
+    traces = pd.DataFrame(
+        [key | {"step": n, "tool": None, "page_ids": None} | s for n, s in enumerate(outcome["trace"])]
+    )
+    traces["page_ids"] = [json.dumps(cell) if isinstance(cell, list) else None for cell in traces["page_ids"]]
+    table = list_evidence(traces, pd.DataFrame([key | {"reply": outcome["reply"]}]))
+    assert table.set_index("page_id")["is_cited"].to_dict() == {"p1": False, "p2": True}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("I say A.", "'events' is a required property"),
+        (write(probability=70, answer="?"), "probability: 70 is greater than the maximum of 1"),
+        (write(events=[EVENTS[0] | {"direction": "Up"}], answer="?"), "events[0].direction: 'Up' is not one of"),
+        ("", "'events' is a required property"),
+    ],
+)
+def test_a_reply_of_another_form_is_missing_with_the_place(reach, provider, content, reason):
+    prediction = submit(reach, provider, content)["prediction"]
+    assert (prediction["value"], prediction["status"]) == (None, "unparsable") and reason in prediction["reason"]
+    assert "graph_id" not in prediction
+
+
+def test_an_answer_that_cannot_be_read_has_its_graph_and_no_probability(reach, provider):
+    prediction = submit(reach, provider, write(answer="F"))["prediction"]
+    assert prediction["value"] is None and prediction["reason"] == "unknown option: F" and prediction["graph_id"]
+    assert "probability" not in prediction
+
+
+@pytest.mark.parametrize("content", [r"\boxed{B}", write(probability=70, answer="B")])
+def test_an_answer_that_can_be_read_without_a_graph_counts_as_an_answer(reach, provider, content):
+    prediction = submit(reach, provider, content)["prediction"]
+    assert prediction["value"] == "B" and not {"graph_id", "reason", "probability"} & set(prediction)
+
+
+def test_a_request_that_fails_is_missing_as_with_other_agents(reach, provider):
+    provider.answer = lambda asked: "404"
+    outcome = forecast_with_graph(ask_for_graph, reach(), make_event(), World())
+    assert outcome["status"] == "error" and outcome["prediction"]["value"] is None
+
+
+def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_facts(reach, provider, tmp_path):
+    for window in ("L", "P"):
+        event = make_event(window=window)
+        live = submit(reach, provider, write(), ask=ask_for_graph_with_pages, event=event, run_id=window)
+        again = forecast_with_graph(ask_for_graph_with_pages, reach(live=False, run_id=window), event, World())
+        assert again == live and live["prediction"]["value"] == "A" and live["prediction"]["probability"] == 0.7
+    stored = (tmp_path / "data/runs/P/requests.jsonl").read_text()
+    assert not any(word in stored for word in ("OPEC", "dearer", "Oslo", "price of oil")) and "2016-10-11" in stored
+
+
+def test_the_agents_of_the_repository_are_connected(reach, provider):
+    entries = load_entries(wanted=["qwen_graph", "qwen_search_graph"])
+    for name, n_searches in (("qwen_graph", 0), ("qwen_search_graph", 1)):
+        world, door = World((OIL, RAIN)), reach().door
+        provider.answer = reply_with(write())
+        entry = entries[name] | {"model": "openai/mock-1"}
+        assert connect_agent(entry, door)["forecast"](make_event(), world)["prediction"]["graph_id"]
+        assert len(world.asked) == n_searches
+    assert forecast is not forecast_with_graph

@@ -76,6 +76,7 @@ def execute(source, partial, **environment):
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
         options = {"cwd": "notebooks", "kernel_name": "python3", "progress_bar": False, "config": config}
+        options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
         return papermill.execute_notebook(source, partial, **options)
 
 

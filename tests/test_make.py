@@ -73,7 +73,9 @@ WORK = """from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 with ProcessPoolExecutor(1, get_context("spawn")) as workers:
-    workers.submit(exec, "import helpers.agents.tools").result()"""
+    workers.submit(exec, "import helpers.agents.tools").result()
+print("one", flush=True)
+print("two", flush=True)"""
 KIT = {"40_first": WRITE, "41_second": READ, "42_prompt": ASK, "43_work": WORK}
 
 
@@ -135,6 +137,11 @@ def read_results(kit):
         for room in ("notebooks", "data", "figures")
         for path in sorted((kit / room).rglob("*.*"))
     }
+
+
+def test_text_that_came_in_parts_is_kept_as_one(drawn):
+    cells = json.loads((drawn / "notebooks/43_work.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert [output["text"] for output in cells[0]["outputs"]] == [["one\n", "two\n"]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.proof_of_time import builders
-from helpers.proof_of_time.builders import Pool, build_articles, build_most, build_order, build_pairs
+from helpers.proof_of_time.builders import Pool, build_articles, build_sets
 from helpers.proof_of_time.instances import NONE, find_faults
 
 WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations", "span": "by 2025-11-01"}
@@ -34,7 +34,7 @@ def rng():
 
 def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng):
     items = make_items(list(range(16)), group=["a"] * 8 + ["b"] * 8)
-    most, tied = build_most(POOL, items, rng, 40)
+    most, tied = build_sets(POOL, items, rng, 40, "most_of_four")
     assert len(check(most)) == 40 and tied == 0
     for instance in most:
         at = [int(name[1:]) for name in instance.metadata["items"].values()]
@@ -42,7 +42,7 @@ def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng
         assert instance.metadata["items"][instance.target] == f"p{max(at)}"
         assert instance.choices[instance.target] == f"paper p{max(at)}"
     assert {instance.target for instance in most} == set("ABCD")
-    orders, _ = build_order(POOL, items, rng, 10)
+    orders, _ = build_sets(POOL, items, rng, 10, "full_order")
     for instance in check(orders):
         at = [int(instance.metadata["items"][letter][1:]) for letter in instance.target]
         assert at == sorted(at, reverse=True) and len(at) == 4
@@ -50,15 +50,15 @@ def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng
 
 def test_ties_are_rejected_and_counted(rng):
     items = make_items([9, 9, 1, 1])
-    assert build_most(POOL, items, rng, 3) == ([], 1)
-    assert build_order(POOL, make_items([9, 8, 1, 1]), rng, 3) == ([], 1)
-    assert len(build_most(POOL, make_items([9, 8, 1, 1]), rng, 3)[0]) == 1
-    pairs, tied = build_pairs(POOL, items, rng, 9)
+    assert build_sets(POOL, items, rng, 3, "most_of_four") == ([], 1)
+    assert build_sets(POOL, make_items([9, 8, 1, 1]), rng, 3, "full_order") == ([], 1)
+    assert len(build_sets(POOL, make_items([9, 8, 1, 1]), rng, 3, "most_of_four")[0]) == 1
+    pairs, tied = build_sets(POOL, items, rng, 9, "pairwise")
     assert (len(pairs), tied) == (4, 2) and {pair.variant for pair in check(pairs)} == {"pairwise"}
 
 
 def test_all_sets_are_reached_and_none_twice(rng):
-    most, _ = build_most(POOL, make_items([1, 2, 3, 4, 5]), rng, 9)
+    most, _ = build_sets(POOL, make_items([1, 2, 3, 4, 5]), rng, 9, "most_of_four")
     drawn = {frozenset(instance.metadata["items"].values()) for instance in most}
     assert len(most) == 5 and drawn == {frozenset(f"p{at}" for at in part) for part in combinations(range(5), 4)}
 

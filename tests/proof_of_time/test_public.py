@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.proof_of_time import baselines, frontier, public_baselines, scholars
+from helpers.proof_of_time import baselines, public
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_faults
-from helpers.proof_of_time.knowledge import tabulate_knowledge
+from helpers.proof_of_time.published import tabulate_knowledge
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 
@@ -35,16 +35,16 @@ def make_counts(n=24):
 
 
 def test_citations_are_a_split_of_their_own(rng, tmp_path):
-    table = scholars.tidy_counts(make_counts())
-    made, n_tied = scholars.build_citations(table, rng, tmp_path, 5)
+    table = public.tidy_counts(make_counts())
+    made, n_tied = public.build_citations(table, rng, tmp_path, 5)
     assert n_tied == 0 and {one.variant for one in check(made, tmp_path)} == {"counts_as_of_t1"}
     assert {one.task for one in made} == {"most_of_four", "full_order", "bucket"}
-    later = set(table.loc[table["published_at"] > scholars.T0, "item"])
+    later = set(table.loc[table["published_at"] > public.T0, "item"])
     assert all(set(one.metadata["items"].values()) <= later for one in made)
     assert not later & set(read_evidence(tmp_path, "papers_cited.csv")["title"])
     with pytest.raises(LeakError, match="citations was counted on 2025-06-12"):
         check_instances([made[0]._replace(variant="plain")], tmp_path)
-    answers = public_baselines.tabulate_answers(public_baselines.answer_citations(made, table))
+    answers = baselines.tabulate_answers(baselines.answer_citations(made, table))
     described = baselines.describe_instances(made)
     assert len(answers) == 2 * len(made) and baselines.score_answers(described, answers)["is_right"].dtype == bool
 
@@ -72,7 +72,7 @@ def make_papers():
 
 @pytest.fixture
 def papers():
-    return scholars.load_accepted(*make_papers(), FIELDS)
+    return public.load_accepted(*make_papers(), FIELDS)
 
 
 def test_an_award_makes_a_tier_and_one_without_a_tier_none(papers):
@@ -82,22 +82,22 @@ def test_an_award_makes_a_tier_and_one_without_a_tier_none(papers):
 
 
 def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers):
-    made = check(scholars.build_awards(papers, rng, tmp_path, 2), tmp_path)
+    made = check(public.build_awards(papers, rng, tmp_path, 2), tmp_path)
     for task in ("tier_pre", "tier_post"):
         part = [one for one in made if one.task == task]
         asked = {one.metadata["items"][""] for one in part}
         shown = read_evidence(tmp_path, part[0].manifest[0]["path"])
         assert asked and not asked & set(shown["title"]) and shown["published_date"].max() == "2023-12-31"
         assert {one.choices[one.target] for one in part} == {"Best", "Outstanding", "Main", "Findings"}
-    whole = scholars.write_papers(papers[papers["year"] < 2024].dropna(subset="tier"), "whole.csv", tmp_path)
+    whole = public.write_papers(papers[papers["year"] < 2024].dropna(subset="tier"), "whole.csv", tmp_path)
     early = next(one for one in made if one.task == "tier_pre")
     with pytest.raises(LeakError, match="whole.csv, line .* holds the value asked for"):
         check_instances([early._replace(manifest=[whole])], tmp_path)
-    assert len(public_baselines.answer_awards(made, papers)) == 2 * len(made)
+    assert len(baselines.answer_awards(made, papers)) == 2 * len(made)
 
 
 def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
-    made, _ = scholars.build_people(papers, FIELDS, rng, tmp_path, 9)
+    made, _ = public.build_people(papers, FIELDS, rng, tmp_path, 9)
     assert {one.task for one in check(made, tmp_path)} == {"person_article", "person_field", "field_focus"}
     owners = dict(zip(papers["item"], papers["authors"], strict=True))
     assert {one.metadata["items"][""] for one in made} == {"P0", "P1", "P2"}, "Q writes too seldom"
@@ -110,7 +110,7 @@ def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path,
             assert right == ([] if one.choices[one.target] == NONE else [one.target])
         else:
             assert one.choices[one.target] == list(FIELDS)[int(person[1])]
-    rows = public_baselines.answer_people(made, papers)
+    rows = baselines.answer_people(made, papers)
     fields = [row for row in rows if row[1] == "last value"]
     assert {row[0]: row[2] for row in fields} == {one.id: one.target for one in made if one.task == "person_field"}
 
@@ -126,7 +126,7 @@ def make_results():
 
 def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_path):
     results = make_results()
-    made, _ = frontier.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3)
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3)
     check(made, tmp_path)
     kinds = [one.variant for one in made]
     assert (kinds.count("plain"), kinds.count("pairwise"), kinds.count("next_year")) == (8, 3, 1)
@@ -135,7 +135,7 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
     scores = dict(zip(results["system"], results["score"], strict=True))
     for one in made[:8]:
         assert ord(one.target) - 65 == int(scores[one.metadata["items"][""]] // 20)
-    rows = public_baselines.answer_frontier(made, {"bench": results}, {})
+    rows = baselines.answer_frontier(made, {"bench": results}, {})
     right = {one.id: one.target for one in made}
     trend = [right[name] == answer for name, method, answer in rows if method == "trend"]
     assert all(trend) and len(trend) == 11
@@ -145,7 +145,7 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
 
 def test_a_planted_label_table_stops_the_build(rng, tmp_path):
     results = make_results()
-    made, _ = frontier.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="m", n=3, n_pairs=1)
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="m", n=3, n_pairs=1)
     (tmp_path / "bench.csv").write_text(results.to_csv(index=False))
     digest = hashlib.sha256((tmp_path / "bench.csv").read_bytes()).hexdigest()
     entry = made[0].manifest[0] | {"sha256": digest}
@@ -155,15 +155,15 @@ def test_a_planted_label_table_stops_the_build(rng, tmp_path):
 
 def test_the_lists_of_boards_become_results():
     arena = pd.DataFrame({"m1": [1000.0, 1010.0], "m2": [0.0, 1200.0]}, index=[20230508, 20240105])
-    assert frontier.list_arena(arena)["date"].tolist() == ["2023-05-08", "2024-01-05", "2024-01-05"]
+    assert public.list_arena(arena)["date"].tolist() == ["2023-05-08", "2024-01-05", "2024-01-05"]
     week = pd.DataFrame({"week": ["2025-07-W4", "overall"], "agent_id": "a", "overall": [27.941, 30]})
-    assert frontier.list_futurex(week).to_dict("records") == [
+    assert public.list_futurex(week).to_dict("records") == [
         {"date": "2025-07-28", "board": "FutureX 2025-07-W4", "system": "a, 2025-07-W4", "score": 27.94}
     ]
     entries = [
         {"date": day, "model": "m", "pass_rate_2": rate} for day, rate in (("2025-01-02", 3.6), ("2024-12-30", 2))
     ]
-    assert frontier.list_aider(entries)["score"].tolist() == [2.0]
+    assert public.list_aider(entries)["score"].tolist() == [2.0]
 
 
 def test_a_model_whose_knowledge_ends_in_may_may_have_read_a_venue_of_april():
@@ -176,5 +176,5 @@ def test_a_model_whose_knowledge_ends_in_may_may_have_read_a_venue_of_april():
 def test_a_flat_board_forecasts_the_same_for_every_day():
     days = ["2024-01-03", "2024-02-11", "2024-02-29", "2024-06-17", "2024-11-02"]
     table = pd.DataFrame({"date": days, "score": [53.7, 53.7, 12.1, 53.7, 9.3]})
-    trends = {public_baselines.forecast_board(table, f"2025-{month:02d}-07")["trend"] for month in range(1, 13)}
+    trends = {baselines.forecast_board(table, f"2025-{month:02d}-07")["trend"] for month in range(1, 13)}
     assert trends == {53.7}

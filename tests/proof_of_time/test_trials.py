@@ -6,14 +6,12 @@ import pandas as pd
 import pytest
 from builders import needs_sandbox
 
-from helpers.proof_of_time import trials
-from helpers.proof_of_time.costs import list_own_tokens
+from helpers.proof_of_time import solvers
+from helpers.proof_of_time.costs import compare_alone, count_limit_hits, list_own_tokens
 from helpers.proof_of_time.evidence import write_evidence
 from helpers.proof_of_time.instances import Instance
-from helpers.proof_of_time.trials import (
+from helpers.proof_of_time.solvers import (
     Cell,
-    compare_alone,
-    count_limit_hits,
     list_answers,
     list_cells,
     run_trial,
@@ -144,7 +142,7 @@ def test_of_a_public_instance_no_text_is_kept_and_its_answer_is(reach, provider,
 
 
 def test_recordings_lie_where_the_notebook_of_that_name_looks():
-    assert trials.RUN_ID == "41_solvers"
+    assert solvers.RUN_ID == "41_solvers"
 
 
 def make_trials(solver, right, status="ok", n_tokens=100):

@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.papers import get_constant
 from helpers.proof_of_time.evidence import tells, to_moment
-from helpers.proof_of_time.instances import NONE, TASKS, Instance, list_usual
+from helpers.proof_of_time.instances import NONE, TASKS, Instance, letter_choices, list_usual
 from helpers.store import dump_json, hash_text
 
 QUESTIONS = {
@@ -123,31 +123,24 @@ def has_order(values):
 
 def list_candidates(chosen):
     """Return (choices, values, metadata) of a set of items: letter -> text, letter -> value, who they are."""
-    letters = [chr(65 + at) for at in range(len(chosen))]
-    values = dict(zip(letters, chosen["value"], strict=True))
-    items = dict(zip(letters, chosen["item"], strict=True))
-    metadata = {"items": items, "asked": [[items[letter], float(value)] for letter, value in values.items()]}
-    return dict(zip(letters, chosen["text"], strict=True)), values, metadata
+    choices, values, items = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
+    return choices, values, {"items": items, "asked": [[items[at], float(value)] for at, value in values.items()]}
 
 
-def build_most(pool, items, rng, n):
-    """Return (instances of "which of four has the most", n tied sets); a tied top is rejected (definitions.md 4.2)."""
-    sets, n_tied = draw_sets(items, rng, n, get_constant("proof_of_time", "n_candidates"), has_top)
+def build_sets(pool, items, rng, n, kind):
+    """Return (instances that compare `n` sets of items, sets rejected as tied); `kind` says what is asked.
+
+    most_of_four: which has the most, pairwise: which of two (a variant of the frontier); a tied top is rejected
+    (definitions.md 4.2). full_order: their order; any tie is rejected, as an exact order must be one.
+    """
+    size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
+    task, is_order = "frontier_bucket" if kind == "pairwise" else kind, kind == "full_order"
+    sets, n_tied = draw_sets(items, rng, n, size, has_order if is_order else has_top)
     out = []
     for chosen in sets:
         choices, values, metadata = list_candidates(chosen)
-        out.append(make_instance(pool, "most_of_four", choices, max(values, key=values.get), **metadata))
-    return out, n_tied
-
-
-def build_order(pool, items, rng, n):
-    """Return (instances of "order these four", n tied sets); any tie is rejected: an exact order must be one."""
-    sets, n_tied = draw_sets(items, rng, n, get_constant("proof_of_time", "n_candidates"), has_order)
-    out = []
-    for chosen in sets:
-        choices, values, metadata = list_candidates(chosen)
-        target = sorted(values, key=values.get, reverse=True)
-        out.append(make_instance(pool, "full_order", choices, target, **metadata))
+        ranked = sorted(values, key=values.get, reverse=True)
+        out.append(make_instance(pool, task, choices, ranked if is_order else ranked[0], kind=kind, **metadata))
     return out, n_tied
 
 
@@ -161,6 +154,17 @@ def find_bucket(value, edges, *, is_closed=False):
         raise ValueError(f"{value} lies in no bucket of {list(edges)}")
     at = int(np.searchsorted(edges, value, side="right")) - 1
     return min(at, len(edges) - 2) if is_closed else at
+
+
+def find_range(value, task):
+    """Return the position of the paper's range that a value lies in, of scores to 100 (frontier_bucket) or citations.
+
+    >>> find_range(100, "frontier_bucket"), find_range(12, "bucket")
+    (4, 2)
+    """
+    if task == "frontier_bucket":
+        return find_bucket(value, get_constant("proof_of_time", "sota_buckets"), is_closed=True)
+    return find_bucket(value, get_constant("proof_of_time", "citation_buckets"))
 
 
 def place_on_scale(value, history):
@@ -190,18 +194,10 @@ def build_buckets(pool, items, rng, n, task="bucket"):
 
     The paper's ranges: half-open, of citations (bucket) or of scores to 100 (frontier_bucket).
     """
-    is_closed = task == "frontier_bucket"
-    edges = (
-        get_constant("proof_of_time", "sota_buckets")
-        if is_closed
-        else get_constant("proof_of_time", "citation_buckets")
-    )
-    names = list_usual(task)
-    at = [find_bucket(value, edges, is_closed=is_closed) for value in items["value"]]
+    at, choices = [find_range(value, task) for value in items["value"]], letter_choices(list_usual(task))
     out = []
     for place in draw_classes(at, rng, n):
         row = items.iloc[place]
-        choices = {chr(65 + number): name for number, name in enumerate(names)}
         metadata = {"items": {"": row["item"]}, "asked": [[row["item"], float(row["value"])]]}
         out.append(make_instance(pool, task, choices, chr(65 + at[place]), text=row["text"], **metadata))
     return out
@@ -219,7 +215,7 @@ def build_tiers(pool, items, rng, n_each, task):
     for row in items.itertuples():
         if (to_moment(row.published_at) < limit) != (task == "tier_pre"):
             raise ValueError(f"{row.item}: {row.published_at} is on the wrong side of {pool.cutoff} for {task}")
-    choices = {chr(65 + at): name for at, name in enumerate(tiers)}
+    choices = letter_choices(tiers)
     out = []
     for letter, tier in choices.items():
         part = items[items["tier"] == tier]
@@ -234,7 +230,7 @@ def build_tiers(pool, items, rng, n_each, task):
 
 def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
     """Return instances of "in which field", for persons or (field_focus) sets of records; `field` None is a tie."""
-    choices = {chr(65 + at): name for at, name in enumerate(taxonomy)}
+    choices = letter_choices(taxonomy)
     letters = {name: letter for letter, name in choices.items()}
     known = items[items["field"].notna()]
     out = []
@@ -285,8 +281,8 @@ def build_articles(pool, persons, records, rng, n):
             n_tied += 1
             continue
         order = rng.permutation(size)
-        choices = {chr(65 + place): texts[at] for place, at in enumerate(order)} | {chr(65 + size): NONE}
-        items = {chr(65 + place): names[at] for place, at in enumerate(order)}
+        choices = letter_choices([*(texts[at] for at in order), NONE])
+        items = letter_choices([names[at] for at in order])
         target = chr(65 + size) if is_none else chr(65 + int(np.flatnonzero(order == size - 1)[0]))
         metadata = {"items": {"": person["item"]} | items, "asked": [[person["item"], own["record"]]]}
         out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
@@ -294,16 +290,6 @@ def build_articles(pool, persons, records, rng, n):
 
 
 # --- frontier: variants ----------------------------------------------------------------------------------------------
-
-
-def build_pairs(pool, items, rng, n, task="frontier_bucket"):
-    """Return (instances of the variant "which of two is higher", n tied pairs)."""
-    sets, n_tied = draw_sets(items, rng, n, 2, has_top)
-    out = []
-    for chosen in sets:
-        choices, values, metadata = list_candidates(chosen)
-        out.append(make_instance(pool, task, choices, max(values, key=values.get), kind="pairwise", **metadata))
-    return out, n_tied
 
 
 def build_next_year(pool, task="frontier_bucket"):

@@ -2,7 +2,7 @@
 
 The frontier is drawn in the paper, never defined: here it is the Pareto set, those that no other configuration matches
 in accuracy for as few tokens. Tokens of zero-shot replies are not printed, so neither is the overhead over them
-(`trials.compare_alone` measures that of our own).
+(`compare_alone` measures that of our own).
 """
 
 import numpy as np
@@ -10,7 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from helpers import papers
+from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.proof_of_time.published import count_tasks, list_limits, load_table
+from helpers.store import locate_input
 
 
 def list_tokens():
@@ -88,3 +90,60 @@ def list_spend():
     parts = table[["input_usd", "output_usd"]].fillna(0.0)
     rows = table[["provider", "model", "total_usd"]].assign(**parts, whole_usd=whole)
     return rows.sort_values("total_usd", ascending=False, ignore_index=True)
+
+
+# --- our own trials -----
+
+
+def read_trials():
+    """Return the trials that notebook 41 scored: COLUMNS, family, task, source, is_right."""
+    return pd.read_csv(locate_input("data/tables/proof_of_time/trials.csv"))
+
+
+def compare_alone(trials, by=()):
+    """Return what agents gain over the question alone, on the same instances (Figures 2B, 6, 11 and 12).
+
+    Columns solver, method, limit, those of `by`, alone and share (accuracies), gain, low, high (by source, blank below
+    ten), n, n_clusters, overhead (tokens, in and out, over those of the question alone) and the middle half of the
+    instances' own overheads (overhead_low, overhead_high). No row where no agent is recorded.
+    """
+    tokens = trials["n_input_tokens"] + trials["n_output_tokens"]
+    table = trials.assign(n_tokens=tokens, is_right=trials["is_right"].astype(float))
+    is_alone = table["method"] == "zero_shot"
+    pairs = table[~is_alone].merge(
+        table.loc[is_alone, ["id", "is_right", "n_tokens"]], on="id", suffixes=("", "_alone")
+    )
+    keys, rows = ["solver", "method", "limit", *by], []
+    for names, part in pairs.groupby(keys, sort=False):
+        part = part.reset_index(drop=True)
+        gain = summarize_clustered((part["is_right"] - part["is_right_alone"]).to_frame("gain"), part["source"])
+        ends = (part["n_tokens"] / part["n_tokens_alone"]).quantile([0.25, 0.75])
+        overhead = part["n_tokens"].sum() / part["n_tokens_alone"].sum()
+        accuracies = (part["is_right_alone"].mean(), part["is_right"].mean())
+        rows.append(
+            (*names, *accuracies, *gain.loc["gain", ["mean", "low", "high", "n", "n_clusters"]], overhead, *ends)
+        )
+    columns = [*keys, "alone", "share", "gain", "low", "high", "n", "n_clusters"]
+    return pd.DataFrame(rows, columns=[*columns, "overhead", "overhead_low", "overhead_high"])
+
+
+def join_limits(gains, by=()):
+    """Return rows of `compare_alone`, those that a limit makes no difference to as one; `label` names its limits.
+
+    >>> alike = {"method": "agentic", "overhead": 7.0, "gain": 0.2}
+    >>> join_limits(pd.DataFrame([alike | {"limit": 50.0}, alike | {"limit": 30.0}]))["label"].tolist()
+    ['agentic, 50/30']
+    """
+    parts = gains.groupby(["method", *by, "overhead", "gain"], sort=False)
+    limits = parts["limit"].transform(lambda limits: "/".join(f"{limit:.0f}" for limit in limits))
+    return gains.assign(label=gains["method"] + ", " + limits)[~parts.cumcount().astype(bool)]
+
+
+def count_limit_hits(trials):
+    """Return how many runs of each agent ended at its limit (Figure 5): solver, hits, n, share, low, high (Wilson)."""
+    agents = trials[trials["method"] != "zero_shot"]
+    rows = []
+    for solver, part in agents.groupby("solver", sort=False):
+        hit = part["status"] == "message_limit"
+        rows.append({"solver": solver, "hits": int(hit.sum()), **measure_share(hit)})
+    return pd.DataFrame(rows, columns=["solver", "hits", "n", "share", "low", "high"])

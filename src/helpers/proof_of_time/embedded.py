@@ -12,15 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.papers import get_constant
 from helpers.proof_of_time.builders import (
     Pool,
     build_articles,
     build_buckets,
-    build_most,
-    build_order,
-    build_pairs,
-    find_bucket,
+    build_sets,
+    find_range,
     place_on_scale,
 )
 from helpers.proof_of_time.evidence import write_evidence
@@ -29,7 +26,6 @@ from helpers.world.sources import read_rows
 DAYS = ("2016-10-03", "2016-10-10", "2016-10-17", "2016-10-24", "2016-10-31")
 """Cutoffs: 00:00 UTC+8 of these days, where what is asked is over by the end of the rows."""
 
-CITATIONS = get_constant("proof_of_time", "citation_buckets")
 LEAGUES = ("football_austria", "football_bundesliga", "football_epl", "football_laliga", "football_seriea")
 BAND = 5
 """About how many neighbours in rank make a group of candidates."""
@@ -258,13 +254,12 @@ def build_feed(source, panel, feed, tasks, rng, folder):
 def build_task(pool, task, items, asked, rng, n):
     """Return (instances of one task from a pool, sets rejected as tied)."""
     if task in ("bucket", "frontier_bucket"):
-        if task == "bucket" and len({find_bucket(value, CITATIONS) for value in items["value"]}) == 1:
+        if task == "bucket" and len({find_range(value, "bucket") for value in items["value"]}) == 1:
             return [], 0  # one range for all: nothing is asked
         return build_buckets(pool, items, rng, n, task), 0
     if task == "person_article":
         return build_articles(pool, items, list_records(asked, items), rng, n)
-    builder = {"most_of_four": build_most, "full_order": build_order, "pairwise": build_pairs}[task]
-    return builder(pool, items, rng, n)
+    return build_sets(pool, items, rng, n, task)
 
 
 def build_embedded(sources, rng, folder):

@@ -16,6 +16,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from helpers import papers
 from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import correct_holm, flip_signs, judge_test
+from helpers.papers import get_constant
 
 KEY = "proof_of_time"
 
@@ -320,3 +321,30 @@ def compare_first(categories):
     result = pd.DataFrame(rows, columns=["table", "first", "n_first", "second", "n_second", "lead", "p"])
     result["p_holm"] = correct_holm(result["p"])
     return result.assign(verdict=[judge_test(*pair) for pair in zip(result["lead"], result["p_holm"], strict=True)])
+
+
+# --- what the models may have read ------------------------------------------------------------------------------------
+
+
+def find_last_day(text):
+    """Return the last day that a stated cutoff, a day or a month, may mean.
+
+    >>> find_last_day("2024-09-30"), find_last_day("2025-02")
+    ('2024-09-30', '2025-02-28')
+    """
+    return text if len(text) == 10 else f"{pd.Period(text, 'M').end_time:%Y-%m-%d}"
+
+
+def tabulate_knowledge():
+    """Return the paper's models: model, knows_until, is_past_cutoff, and for each venue of 2025 whether it comes after.
+
+    `is_past_cutoff`: what is known goes beyond the last day that the common cutoff's month allows.
+    """
+    month_end = get_constant("proof_of_time", "cutoff_month_end")
+    venues = get_constant("proof_of_time", "venue_first_days")
+    rows = []
+    for model, text in get_constant("proof_of_time", "known_before").items():
+        until = find_last_day(text)
+        row = {"model": model, "knows_until": until, "is_past_cutoff": until > month_end}
+        rows.append(row | {venue: day > until for venue, day in venues.items()})
+    return pd.DataFrame(rows)

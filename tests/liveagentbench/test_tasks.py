@@ -19,14 +19,13 @@ from helpers.figures import use_style
 from helpers.liveagentbench import files as taskset_files
 from helpers.liveagentbench import scores as study
 from helpers.liveagentbench import tasks as taskset
-from helpers.liveagentbench.asks import compute_answer
+from helpers.liveagentbench.asks import compute_answer, list_truths
 from helpers.liveagentbench.files import JUNK, WRITERS, build_files, share_rows
 from helpers.liveagentbench.portal import build_menus, open_portal
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
 from helpers.liveagentbench.rules import answer_question
 from helpers.liveagentbench.solvers import KITS, Kit, solve_task
 from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, list_parts, read_shown
-from helpers.liveagentbench.truths import list_truths
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
 from helpers.world.gateway import Gateway, GatewayError, Page

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.liveagentbench import workflow as study
+from helpers.liveagentbench.asks import list_truths, lock_answer, match_locked
 from helpers.liveagentbench.cases import JUDGES, Step, load_cases, load_questions, rate_level, write_questions
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.funnel import (
@@ -19,7 +20,6 @@ from helpers.liveagentbench.funnel import (
 )
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
-from helpers.liveagentbench.truths import list_truths, lock_answer, match_locked
 from helpers.models.judges import Verdict
 from helpers.outcomes.matching import match_answer
 from helpers.world.gateway import Gateway

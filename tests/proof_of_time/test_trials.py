@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from builders import needs_sandbox
 
 from helpers.proof_of_time import solvers
-from helpers.proof_of_time.costs import compare_alone, count_limit_hits, list_own_tokens
+from helpers.proof_of_time.baselines import score_floors
+from helpers.proof_of_time.costs import compare_alone, count_limit_hits, join_limits, list_own_tokens
 from helpers.proof_of_time.evidence import write_evidence
 from helpers.proof_of_time.instances import Instance
 from helpers.proof_of_time.solvers import (
@@ -171,3 +173,22 @@ def test_limit_hits_are_those_of_agents_alone():
     (row,) = count_limit_hits(table).to_dict("records")
     assert (row["solver"], row["hits"], row["n"], row["share"]) == ("agentic, 15", 3, 4, 0.75)
     assert count_limit_hits(table.head(1)).empty
+
+
+def test_limits_that_make_no_difference_are_one_point():
+    alone = make_trials("zero-shot", [(at, at < 6) for at in range(12)])
+    agents = [
+        make_trials(f"agentic, {limit}", [(at, at < (9, 8)[limit == 15]) for at in range(12)]) for limit in (50, 30, 15)
+    ]
+    table = compare_alone(pd.concat([alone, *agents]))
+    assert join_limits(table)["label"].tolist() == ["agentic, 50/30", "agentic, 15"]
+    assert join_limits(compare_alone(alone)).empty
+
+
+def test_floors_stand_on_each_instance_once():
+    table = pd.concat([make_trials(name, [(at, False) for at in range(9)]) for name in ("zero-shot", "agentic, 15")])
+    targets = {str(at): "ABB"[at % 3] for at in range(9)}
+    table = table.assign(task="bucket", cutoff="2025-01-01", target=table["id"].map(targets), n_choices=2)
+    floors = score_floors(table, np.random.default_rng(0)).set_index("solver")
+    assert floors.loc["majority", "is_right"].mean() == pytest.approx(6 / 9)
+    assert len(floors) == 18 and set(floors.loc["random", "answer"]) <= {"A", "B"}

@@ -1,8 +1,14 @@
-"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text."""
+"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text.
+
+The answers table holds it as it was written, or locked, so that it can be checked only.
+"""
 
 import re
 
 import numpy as np
+
+from helpers.outcomes.matching import extract_answer, split_tokens
+from helpers.store import dump_json, hash_text, parse_json
 
 
 def take_extreme(table, sign, k=1):
@@ -105,3 +111,42 @@ def compute_answer(task, rows, decimals):
     if not isinstance(value, str) and abs(value * 10**places % 1 - 0.5) < 1e-6:
         raise ValueError(f"{task['task_id']}: {value} lies in the middle between two roundings")
     return format_answer(value, places)
+
+
+# --- answers in the tables --------------------------------------------------------------------------------------------
+
+LOCK = "sha256:"
+
+
+def write_truth(text):
+    """Return a true answer as the answers table holds it: JSON, a number with its decimals as they are.
+
+    >>> print(write_truth("12.50"), write_truth("Oslo"), write_truth("2016-10-05"))
+    12.50 "Oslo" "2016-10-05"
+    """
+    return text if re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", text) else dump_json(text)
+
+
+def list_truths(answers):
+    """Return the true answers of an answers table as written: a Series by event_id.
+
+    >>> import pandas as pd
+    >>> list(list_truths(pd.DataFrame({"event_id": ["a", "b"], "value": ["12.50", '"Oslo"']})))
+    ['12.50', 'Oslo']
+    """
+    cells = answers.set_index("event_id")["value"]
+    return cells.map(lambda cell: parse_json(cell) if cell.startswith('"') else cell)
+
+
+def lock_answer(answer, salt):
+    """Return an answer as salt and sha256 of what is left of it when it is normalised: it can be checked, not read.
+
+    >>> match_locked("Answer: 12.0", lock_answer("12", "s1")), match_locked("13", lock_answer("12", "s1"))
+    (True, False)
+    """
+    return f"{LOCK}{salt}:{hash_text(salt + ':' + ' '.join(split_tokens(answer)))}"
+
+
+def match_locked(reply, locked):
+    """Say whether a reply's final answer equals a locked one, as `match_answer`'s is_equal does for one in plain."""
+    return lock_answer(extract_answer(reply), locked.removeprefix(LOCK).split(":")[0]) == locked

@@ -10,10 +10,11 @@ the task that has the same answer. A case is an annotator's work on a question: 
 import json
 from typing import NamedTuple
 
-import jsonschema
 import pandas as pd
+from jsonschema import Draft202012Validator
 
 from helpers import papers
+from helpers.formats.lines import read_lines
 from helpers.liveagentbench.tasks import FORMS
 from helpers.models.grammars import make_schema
 from helpers.store import ROOT
@@ -64,27 +65,19 @@ class Step(NamedTuple):
     environment: str
 
 
-def read_lines(path, schema):
-    """Return the objects of a JSON lines file, each held to a schema. Raises ValueError with file, line and reason."""
-    rows, seen = [], set()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        place = f"{path.name}, line {number}"
-        try:
-            row = json.loads(line)
-            jsonschema.validate(row, schema)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{place}: no JSON ({error.msg})") from None
-        except jsonschema.ValidationError as error:
-            raise ValueError(f"{place}: {error.json_path} {error.message}") from None
-        if row["question_id"] in seen:
+def read_rows(path, schema):
+    """Return the objects of a JSON lines file, each held to a schema, of questions that occur once.
+
+    Raises ValueError with file, line and reason.
+    """
+    rows, check = {}, Draft202012Validator(schema)
+    for place, row in read_lines(path, lambda row: [f"{e.json_path} {e.message}" for e in check.iter_errors(row)]):
+        if row["question_id"] in rows:
             raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
-        seen.add(row["question_id"])
-        rows.append(row)
+        rows[row["question_id"]] = row
     if not rows:
         raise ValueError(f"{path.name} holds no question")
-    return rows
+    return list(rows.values())
 
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
@@ -93,7 +86,7 @@ def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
     What is not given is None. Raises ValueError with file, line and reason for a line that is no question.
     """
     columns = ["question_id", "text", "kind", "abilities", "environments", "lacks", "answer", "answer_task"]
-    table = pd.DataFrame(read_lines(path, QUESTION)).reindex(columns=columns).astype(object)
+    table = pd.DataFrame(read_rows(path, QUESTION)).reindex(columns=columns).astype(object)
     return table.where(table.notna(), None)
 
 
@@ -112,7 +105,7 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     line that is no case, and for a case of an unknown question or task.
     """
     texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
-    for row in read_lines(path, CASE):
+    for row in read_rows(path, CASE):
         name = row["question_id"]
         if name not in texts or row["event_id"] not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")

@@ -11,8 +11,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.formats.sheets import read_sheet
-from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer
-from helpers.liveagentbench.truths import write_truth
+from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer, write_truth
 from helpers.store import ROOT, check_table, dump_json
 from helpers.world.sources import read_rows
 

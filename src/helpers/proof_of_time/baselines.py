@@ -353,8 +353,8 @@ def tabulate_accuracy(scored, by=("task", "solver")):
     )
 
 
-def compare_with_floor(scored, floor="majority"):
-    """Return by task and solver how far it lies above a floor on the same instances, in pairs, by source.
+def compare_with_floor(scored):
+    """Return by task and solver how far it lies above majority on the same instances, in pairs, by source.
 
     Columns task, solver, difference, low, high, n, n_clusters, p (Holm over the table), verdict ("holds": above). Blank
     and "cannot tell" below ten sources.
@@ -363,8 +363,8 @@ def compare_with_floor(scored, floor="majority"):
     about = scored.drop_duplicates("id").set_index("id").reindex(wide.index)
     rows = []
     for task, ids in about.groupby("task", sort=False).groups.items():
-        part = wide.loc[ids].drop(columns=["random", floor], errors="ignore").dropna(axis=1, how="all")
-        above = summarize_clustered(part.sub(wide.loc[ids, floor], axis=0), about.loc[ids, "source"])
+        part = wide.loc[ids].drop(columns=["random", "majority"], errors="ignore").dropna(axis=1, how="all")
+        above = summarize_clustered(part.sub(wide.loc[ids, "majority"], axis=0), about.loc[ids, "source"])
         rows.append(above.rename_axis("solver").reset_index().assign(task=task))
     table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
     table = table.assign(p=correct_holm(table["p"]))

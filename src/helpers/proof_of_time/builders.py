@@ -292,6 +292,6 @@ def build_articles(pool, persons, records, rng, n):
 # --- frontier: variants ----------------------------------------------------------------------------------------------
 
 
-def build_next_year(pool, task="frontier_bucket"):
+def build_next_year(pool):
     """Return the instance of the variant "the best in the time to come", which cannot be scored yet (3.3)."""
-    return make_instance(pool, task, {}, None, kind="next_year", items={}, unit=pool.metadata.get("unit"))
+    return make_instance(pool, "frontier_bucket", {}, None, kind="next_year", items={}, unit=pool.metadata.get("unit"))

@@ -6,16 +6,15 @@ evidence files, and metadata: `source` (what the instance shares its luck with),
 """
 
 import gzip
-import json
 import re
-import zlib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import pandas as pd
 from jsonschema import Draft202012Validator
 
+from helpers.formats.lines import read_lines
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, locate_output
 
@@ -134,32 +133,12 @@ def find_misfits(record):
     return said
 
 
-def read_lines(path, kind):
-    """Yield (line number, record) of a JSON-lines file (.gz too). Raises ValueError with file, line and field."""
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} cannot be read ({error})") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"{path.name}, line {number}: no JSON ({error})") from None
-        if said := find_faults(record, kind):
-            raise ValueError(f"{path.name}, line {number}: {said[0]}")
-        yield number, record
-
-
 def read_instances(path):
     """Return the instances of a file. Raises ValueError, naming file, line and field, for what is no instance."""
     found = {}
-    for number, record in read_lines(path, "own"):
+    for place, record in read_lines(path, find_faults):
         if record["id"] in found:
-            raise ValueError(f"{Path(path).name}, line {number}: id: {record['id']} is taken by an earlier line")
+            raise ValueError(f"{place}: id: {record['id']} is taken by an earlier line")
         found[record["id"]] = Instance(**record)
     if not found:
         raise ValueError(f"{Path(path).name} holds no instance")
@@ -186,8 +165,8 @@ def read_public(path, *, task, cutoff):
     manifest: the layout has none. Raises ValueError with file, line and field.
     """
     found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
-    for number, record in read_lines(path, "public"):
-        where, metadata = f"{Path(path).name}, line {number}", record.get("metadata") or {}
+    for where, record in read_lines(path, partial(find_faults, kind="public")):
+        metadata = record.get("metadata") or {}
         kind = metadata.get("task", task)
         if kind not in TASKS:
             raise ValueError(f"{where}: metadata.task: no task {kind!r}; there are {', '.join(TASKS)}")
@@ -197,7 +176,11 @@ def read_public(path, *, task, cutoff):
         if None in target or not target:
             raise ValueError(f"{where}: answer: {answer!r} is none of the choices")
         prompt = record.get("prompt") or "\n\n".join(filter(None, [record.get("context"), record["question"]]))
-        fields = {"id": metadata.get("id", f"{name}-{number}"), "family": TASKS[kind][0], "task": kind}
+        fields = {
+            "id": metadata.get("id", f"{name}-{where.rpartition(' ')[2]}"),
+            "family": TASKS[kind][0],
+            "task": kind,
+        }
         fields |= {"variant": "plain", "prompt": prompt, "choices": choices}
         fields |= {"target": target if kind == "full_order" else target[0], "manifest": []}
         fields |= {"cutoff": metadata.get("cutoff", cutoff)}

@@ -63,10 +63,8 @@ def guess_tasks(n_fields=None):
     >>> guess_tasks().set_index("task")["guess"].round(3)[["Citation Rank", "SOTA Bucket"]].tolist()
     [0.042, 0.2]
     """
-    four, tiers = (
-        papers.get_constant("proof_of_time", "n_candidates"),
-        len(papers.get_constant("proof_of_time", "award_tiers")),
-    )
+    four = papers.get_constant("proof_of_time", "n_candidates")
+    tiers = len(papers.get_constant("proof_of_time", "award_tiers"))
     field = 1 / n_fields if n_fields else 0.0
     chances = {
         "Citation MCQ": 1 / four,
@@ -118,11 +116,18 @@ def measure_changes(rows, before, after, n):
     """Return rows with the change of one share to another: change, low, high, p, p by Holm over the rows, verdict."""
     change = rows[after] - rows[before]
     error = bound_change(rows[before], rows[after], n)
-    p = pd.Series(2 * stats.norm.sf(change.abs() / error), rows.index)
-    corrected = correct_holm(p)
-    verdicts = [judge_test(*pair) for pair in zip(change, corrected, strict=True)]
     ends = {"low": change - 1.96 * error, "high": change + 1.96 * error}
-    return rows.assign(change=change, **ends, p=p, p_holm=corrected, verdict=verdicts)
+    return judge_rows(rows.assign(change=change, **ends, p=2 * stats.norm.sf(change.abs() / error)), "change")
+
+
+def judge_rows(table, estimate):
+    """Return rows with their p by Holm over all of them (p_holm), and what that says of an estimate (verdict).
+
+    >>> judge_rows(pd.DataFrame({"gain": [1.0, -1.0], "p": [0.01, 0.04]}), "gain")["verdict"].tolist()
+    ['holds', 'fails']
+    """
+    table = table.assign(p_holm=correct_holm(table["p"]))
+    return table.assign(verdict=[judge_test(*pair) for pair in zip(table[estimate], table["p_holm"], strict=True)])
 
 
 def measure_gains():
@@ -165,12 +170,9 @@ def measure_periods():
         rows = rows.assign(**{f"{period}_low": low, f"{period}_high": high})
     cells = rows[["post_hits", "post_n", "pre_hits", "pre_n"]].to_numpy()
     ends = [confint_proportions_2indep(*row, method="newcomb") for row in cells]
-    p = pd.Series([stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells], rows.index)
-    change = rows["post_share"] - rows["pre_share"]
-    corrected = correct_holm(p)
-    verdicts = [judge_test(*pair) for pair in zip(change, corrected, strict=True)]
+    p = [stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells]
     low, high = np.array(ends).T
-    return rows.assign(change=change, low=low, high=high, p=p, p_holm=corrected, verdict=verdicts)
+    return judge_rows(rows.assign(change=rows["post_share"] - rows["pre_share"], low=low, high=high, p=p), "change")
 
 
 def compare_provider(rows, value, provider):
@@ -214,8 +216,7 @@ def judge_statements(gains, prompts, periods):
     ]
     table = pd.DataFrame([(*about, 100 * estimate, p) for *about, (estimate, p) in tests])
     table.columns = ["section", "statement", "estimate", "p"]
-    table["p_holm"] = correct_holm(table["p"])
-    return table.assign(verdict=[judge_test(*pair) for pair in zip(table["estimate"], table["p_holm"], strict=True)])
+    return judge_rows(table, "estimate")
 
 
 def flip_models(rows):
@@ -318,9 +319,8 @@ def compare_first(categories):
     for table, part in categories[categories["table"] != "table11"].groupby("table", sort=False):
         (first, a), (second, b) = part.nlargest(2, "count")[["category", "count"]].to_numpy()
         rows.append((table, first, a, second, b, (a - b) / (a + b), stats.binomtest(int(a), int(a + b)).pvalue))
-    result = pd.DataFrame(rows, columns=["table", "first", "n_first", "second", "n_second", "lead", "p"])
-    result["p_holm"] = correct_holm(result["p"])
-    return result.assign(verdict=[judge_test(*pair) for pair in zip(result["lead"], result["p_holm"], strict=True)])
+    columns = ["table", "first", "n_first", "second", "n_second", "lead", "p"]
+    return judge_rows(pd.DataFrame(rows, columns=columns), "lead")
 
 
 # --- what the models may have read ------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ def make_form(stratum):
     return make_schema(**texts, label=label, bottleneck={"type": "string", "enum": [*BOTTLENECKS, UNLABELLED]})
 
 
-def write_case(steps, stratum, *, question=None, is_masked=False):
+def write_case(steps, stratum, *, is_masked=False):
     """Return a judge's prompt on a run (its rows of the traces table as dicts, in order).
 
-    `question` stands in place of the run's own prompt; a masked case needs none and shows no text of the run.
+    A masked case shows no text of the run.
     """
     run = read_run(steps)
     labels = LABELS[stratum]
@@ -83,7 +83,7 @@ def write_case(steps, stratum, *, question=None, is_masked=False):
     choice += f" As bottleneck one of: {', '.join(BOTTLENECKS)}, {UNLABELLED}."
     return read_prompt("judge_run").format(
         outcome=OUTCOMES[stratum],
-        question="not shown" if is_masked else question or run.prompt[:400],
+        question="not shown" if is_masked else run.prompt[:400],
         steps="\n".join(cut_list([*list_steps(run, is_masked)])) or "nothing",
         answer="not shown" if is_masked and run.answer else strip_answer(run.answer)[:80] or "none",
         keys="\n".join(f"{key}: {text}" for key, text in RUBRICS[stratum].items()),

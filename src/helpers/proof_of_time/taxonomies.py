@@ -192,9 +192,9 @@ def holds_answer(text, answer):
     return bool(words) and words <= list_words(text)
 
 
-def take_last(items, share=3):
-    """Return the last third (or another share) of a list, at least one."""
-    return items[-max(1, len(items) // share) :]
+def take_last(items):
+    """Return the last third of a list, at least one."""
+    return items[-max(1, len(items) // 3) :]
 
 
 def list_useful(run):

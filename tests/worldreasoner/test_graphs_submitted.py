@@ -17,6 +17,7 @@ from helpers.worldreasoner.submissions import (
     CONDITIONS,
     METRICS,
     PAIRS,
+    READINGS,
     compare_conditions,
     read_graph,
     recall_events,
@@ -100,8 +101,10 @@ def test_recall_is_the_share_of_key_events_that_a_graph_names_near_their_day():
     graphs = {("r", "q"): read_graph(write(), EVENT)[0], ("s", "q"): None}
     table = recall_events(graphs, [reference]).set_index("run_id")
     assert table.loc["r", ["n_key", "recall", "bound"]].tolist() == [2, 0.5, 0.5]  # the 20th is 17 days off
-    assert np.isnan(table.loc["s", "recall"]), "no graph, no recall"
-    assert recall_events(graphs, []).empty and recall_events({("s", "q"): None}, [reference]).empty
+    no_graph = table.loc["s", ["n_key", "recall", "bound", "recall_graphs"]].astype(float)
+    assert no_graph.tolist()[:3] == [2, 0, 0] and np.isnan(no_graph["recall_graphs"])
+    assert recall_events(graphs, []).empty and recall_events({}, [reference]).empty
+    assert recall_events({("s", "q"): None}, [reference])["recall"].tolist() == [0.0]
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -121,7 +124,7 @@ def test_without_a_recording_every_row_says_none(monkeypatch):
     monkeypatch.setattr(submissions, "replay_horizons", lambda *_: empty)
     scores, left, references = score_conditions(pd.DataFrame(columns=["event_id"]), pd.DataFrame(), "local/qwen")
     means, compared = summarize_conditions(scores), compare_conditions(scores)
-    assert left.empty and references == [] and (means["n"] == 0).all() and len(means) == 6 * len(METRICS)
+    assert left.empty and references == [] and (means["n"] == 0).all() and len(means) == 6 * len(READINGS)
     assert (compared["n"] == 0).all() and set(compared["verdict"]) == {"cannot tell"}
     assert len(compared) == len(PAIRS) * len(METRICS)
 

@@ -10,13 +10,13 @@ import pandas as pd
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.calendar import stamp_moment
-from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.intervals import correct_holm, find_clusters
 from helpers.estimates.pairs import compare_pairs
 from helpers.papers import get_constant
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
-from helpers.worldreasoner.scores import METRICS, score_table
+from helpers.worldreasoner.scores import METRICS, score_table, summarize_outcomes, take_clusters
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
@@ -167,24 +167,10 @@ def score_horizons(predictions, answers, events):
     return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
 
-def take_clusters(scores):
-    """Return each question's cluster, by event_id."""
-    return scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
-
-
 def summarize_horizons(scores, metrics=METRICS, by=("agent_id", "horizon")):
-    """Return means by agent, horizon and metric: the columns of `by`, metric, mean, low, high, n, n_clusters.
-
-    Horizons stand in their order. Intervals are 95% by cluster, none below ten of them.
-    """
-    parts = []
-    for metric in [name for name in metrics if scores[name].notna().any()]:
-        wide = scores.astype({metric: float}).pivot_table(metric, "event_id", list(by), aggfunc="mean", sort=False)
-        found = summarize_clustered(wide, take_clusters(scores)).rename_axis(list(by)).reset_index()
-        parts.append(found.assign(metric=metric)[[*by, "metric", "mean", "low", "high", "n", "n_clusters"]])
-    table = pd.concat(parts, ignore_index=True)
-    places = {name: place for place, name in enumerate(HORIZONS)}
-    order = table["horizon"].map(places) if "horizon" in by else pd.Series(0, table.index)
+    """Return means by agent, horizon and metric (`scores.summarize_outcomes`); horizons stand in their order."""
+    table = summarize_outcomes(scores, by, metrics)
+    order = pd.Categorical(table["horizon"], HORIZONS).codes if "horizon" in by else 0
     return table.assign(order=order).sort_values(["metric", by[0], "order"], ignore_index=True).drop(columns="order")
 
 
@@ -238,7 +224,7 @@ def measure_lead(scores, reference, metric="brier"):
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id"})
     table["skill"] = table["difference"] / table["reference"]
     table["p_holm"] = correct_holm(table["p"])
-    table["order"] = table["horizon"].map({name: place for place, name in enumerate(HORIZONS)})
+    table["order"] = pd.Categorical(table["horizon"], HORIZONS).codes
     columns = "agent_id horizon reference difference skill low high p p_holm seen n n_clusters"
     return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]
 

@@ -123,7 +123,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         found.append((at[first], other[second], like[passed], gap[passed]))
     rows = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, int)] * 2 + [[], []]
     table = pd.DataFrame({"similarity": rows[2], "gap": rows[3]}).assign(
-        run_id=run_names[runs[rows[0]]] if len(rows[0]) else [],
+        run_id=np.asarray(run_names, dtype=object)[runs[rows[0]]],
         question_id=forecasts["question_id"].to_numpy()[rows[0]],
         hindsight_id=hindsight["node_id"].to_numpy()[rows[1]],
         forecast_id=forecasts["node_id"].to_numpy()[rows[0]],

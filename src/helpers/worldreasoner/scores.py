@@ -141,22 +141,28 @@ def _open(cell):
     return parse_json(cell) if isinstance(cell, str) or scores.is_missing(cell) else cell
 
 
-def summarize_outcomes(table, clusters=None, by="agent_id"):
+def take_clusters(table):
+    """Return what each question shares its luck with, by event_id: the table's `cluster`, None where it has none."""
+    return table.drop_duplicates("event_id").set_index("event_id")["cluster"] if "cluster" in table else None
+
+
+def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     """Return means of scored forecasts by group and metric, with 95% intervals: a row a group and metric.
 
-    Columns: `by`, metric, mean, low, high, n, n_clusters. Repeats of an event are averaged first. `clusters` maps
-    events to what they share their luck with; below ten there is no interval. Metrics that nobody has are left out.
+    Columns: those of `by` (a name or several), metric, mean, low, high, n, n_clusters. Repeats of an event are averaged
+    first. Intervals are by the table's `cluster`; below ten there is none. Metrics that nobody has are left out.
 
     >>> table = pd.DataFrame({"agent_id": "a", "event_id": ["x", "y"], "accuracy": [1.0, 0.0], "brier": [0.04, None]})
     >>> summarize_outcomes(table)[["metric", "mean", "n"]].values.tolist()
     [['accuracy', 0.5, 2], ['brier', 0.04, 1]]
     """
-    parts = []
-    for metric in [name for name in METRICS if name in table and table[name].notna().any()]:
-        wide = table.assign(value=table[metric].astype(float)).pivot_table("value", "event_id", by, aggfunc="mean")
-        found = summarize_clustered(wide, clusters).rename_axis(by).reset_index()
-        parts.append(found.assign(metric=metric)[[by, "metric", "mean", "low", "high", "n", "n_clusters"]])
-    return pd.concat(parts, ignore_index=True)
+    by, parts = [by] if isinstance(by, str) else list(by), []
+    columns = [*by, "metric", "mean", "low", "high", "n", "n_clusters"]
+    for metric in [name for name in metrics if name in table and table[name].notna().any()]:
+        wide = table.astype({metric: float}).pivot_table(metric, "event_id", by, aggfunc="mean", sort=False)
+        found = summarize_clustered(wide, take_clusters(table)).rename_axis(by).reset_index()
+        parts.append(found.assign(metric=metric))
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 # --- evidence --------------------------------------------------------------------------------------------------------

@@ -9,20 +9,22 @@ import pandas as pd
 from helpers.agents.evidence import list_evidence
 from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
-from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.intervals import correct_holm, find_clusters
 from helpers.estimates.pairs import compare_pairs, judge_pair
 from helpers.questions.horizons import load_series
 from helpers.questions.shelf import write_page
 from helpers.store import dump_json, parse_json, parse_object
 from helpers.worldreasoner.builder import build_hindsight
-from helpers.worldreasoner.conditions import replay_horizons
+from helpers.worldreasoner.conditions import list_conditions, replay_horizons
 from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
 from helpers.worldreasoner.matching import PRINTED, match_events, pick_key_events, score_recall
-from helpers.worldreasoner.scores import score_sources, score_table
+from helpers.worldreasoner.scores import score_sources, score_table, summarize_outcomes, take_clusters
 
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
+READINGS = (*METRICS[:3], "recall_graphs", *METRICS[3:])
+"""The same with recall as the authors' code reads it: of the replies that hold a graph, not 0 where there is none."""
 
 CONDITIONS = {
     ("zero_shot", "Mid"): "Vanilla",
@@ -103,20 +105,22 @@ def read_submitted(replies, events):
 
 
 def recall_events(graphs, references, rules=PRINTED):
-    """Return key-event recall of submitted graphs (`matching.score_recall`): run_id, event_id, n_key, recall, bound.
+    """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
 
-    `references` are hindsight graphs of some of the questions; one without a key event has no row.
+    Columns run_id, event_id, n_key, recall and bound (0 where no graph was submitted), recall_graphs (blank there).
+    `references` are hindsight graphs of some of the questions.
     """
-    columns = ["run_id", "event_id", "has_graph", "n_key", "recall", "bound"]
+    if not references or not graphs:
+        return pd.DataFrame(columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"])
     rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows["has_graph"] = [graph is not None for graph in graphs.values()]
-    if not references or not rows["has_graph"].any():
-        return pd.DataFrame(columns=columns)
     hindsight = tabulate_nodes(references)
-    said = [tabulate_nodes([graph]).assign(run_id=run) for (run, _), graph in graphs.items() if graph]
-    said = pd.concat(said, ignore_index=True)
-    pairs = match_events(hindsight, said[~said["is_outcome"]], rules)
-    return score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})[columns]
+    said = tabulate_nodes([graph for graph in graphs.values() if graph])
+    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
+    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
+    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
+    table["recall_graphs"] = table["recall"]
+    return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
 
 
 # --- conditions ------------------------------------------------------------------------------------------------------
@@ -125,7 +129,7 @@ def recall_events(graphs, references, rules=PRINTED):
 def score_conditions(events, answers, model, rules=PRINTED):
     """Return (scores, left out, hindsight) of a model's recorded arms of window L under the conditions.
 
-    `scores`: a row a condition and question, with METRICS (blank where a condition has none), n_events, n_edges,
+    `scores`: a row a condition and question, with type, READINGS (blank where a condition has none), n_events, n_edges,
     cluster. `hindsight` are the reference graphs of the questions to which a graph was submitted.
     """
     methods = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}
@@ -134,7 +138,7 @@ def score_conditions(events, answers, model, rules=PRINTED):
         names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
         tables[at] = rows.assign(condition=names).dropna(subset="condition")
     predictions, replies, traces = tables
-    columns = ["run_id", "event_id", "condition", "cluster", "n_events", "n_edges", *METRICS]
+    columns = ["run_id", "event_id", "condition", "cluster", "type", "n_events", "n_edges", *READINGS]
     if predictions.empty:
         return pd.DataFrame(columns=columns), read_submitted(replies, events)[1], []
     scores = score_table(predictions, answers, events)
@@ -147,6 +151,10 @@ def score_conditions(events, answers, model, rules=PRINTED):
     parts += [recall_events(graphs, references, rules), precise_sources(events, predictions, replies, traces)]
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
+    conditions = list_conditions().set_index("condition")
+    has_sources = scores["condition"].map(conditions["has_sources"])  # nothing found and nothing cited is 0 there
+    for name in ("srcp_cited", "srcp_accessed"):
+        scores[name] = scores[name].astype(float).fillna(0.0).where(has_sources)
     can_cite = scores["agent_id"].map(methods).isin(GRAPH_METHODS)  # others are not asked for sources: accessed counts
     scores["srcp_cited"] = scores["srcp_cited"].where(can_cite)
     return scores.reindex(columns=columns), left, references
@@ -178,25 +186,14 @@ def precise_sources(events, predictions, replies, traces):
     return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
 
 
-def summarize_conditions(scores, metrics=METRICS):
+def summarize_conditions(scores, metrics=READINGS):
     """Return means by condition and metric, 95% intervals by source: condition, metric, mean, low, high, n, n_clusters.
 
     Every condition and metric has a row, with n = 0 where nothing is recorded.
     """
-    clusters = scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
-    wide = {(name, metric): spread(scores, metric).get(name) for name in CONDITIONS.values() for metric in metrics}
-    known = pd.DataFrame({key: column for key, column in wide.items() if column is not None})
-    found = summarize_clustered(known, clusters) if len(known.columns) else pd.DataFrame(columns=["n"])
-    rows = pd.DataFrame(list(wide), columns=["condition", "metric"])
-    found = found.reindex(pd.MultiIndex.from_frame(rows), columns=["mean", "low", "high", "n", "n_clusters"])
-    counts = found[["n", "n_clusters"]].fillna(0).astype(int)
-    return pd.concat([rows, found.assign(**counts).reset_index(drop=True)], axis=1)
-
-
-def spread(scores, metric):
-    """Return a metric by event and condition, repeats averaged."""
-    known = scores[scores[metric].notna()].astype({metric: float})
-    return known.pivot_table(metric, "event_id", "condition", aggfunc="mean")
+    rows = pd.MultiIndex.from_product([CONDITIONS.values(), metrics], names=["condition", "metric"])
+    found = summarize_outcomes(scores, "condition", metrics).set_index(rows.names).reindex(rows).reset_index()
+    return found.fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
 
 
 def compare_conditions(scores, pairs=PAIRS, metrics=METRICS):
@@ -206,9 +203,10 @@ def compare_conditions(scores, pairs=PAIRS, metrics=METRICS):
     difference that could have been seen), verdict (a is better, b is better, cannot tell: by p_holm; of Brier scores
     less is better). Rows without a common question have n = 0.
     """
-    clusters, rows = scores.drop_duplicates("event_id").set_index("event_id")["cluster"], []
+    clusters, rows = take_clusters(scores), []
     for metric in metrics:
-        wide = spread(scores, metric)
+        known = scores.astype({metric: float})
+        wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
         for a, b in pairs:
             row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
             if a in wide and b in wide and wide[[a, b]].notna().all(axis=1).any():

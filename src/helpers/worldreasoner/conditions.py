@@ -139,6 +139,12 @@ def name_arm(arm):
     return agent, OPEN if "days_after" in arm else arm.get("horizon", "Mid")
 
 
+def list_absent():
+    """Return the arms of window L of which nothing is recorded, as "agent at horizon"."""
+    arms = {name: arm for name, arm in load_arms().items() if arm["window"] == "L"}
+    return [" at ".join(name_arm(arm)) for name, arm in arms.items() if not list_recorded(name)]
+
+
 def replay_horizons(events, *tables):
     """Return what the recorded arms of window L said, replayed: a list of tables of the ledger, by default predictions.
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import nbformat
 import papermill
 from form import put_in_form
+from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
@@ -28,6 +29,18 @@ ROOMS = ("data", "figures")
 WRITTEN = re.compile(r"data/tables/|figures/(?!public/)")
 """What only notebooks write; those of public files write figures/public, which the others take as it is committed."""
 WATCH = Path(__file__).parent / "watch"
+
+
+class WriteOnce(NBClientEngine):
+    """Papermill's own way to run a notebook, but for the file: checked and written at the end, not twice a cell."""
+
+    @classmethod
+    def execute_notebook(cls, nb, kernel_name, output_path=None, **options):
+        """Run a notebook; `output_path` is for papermill itself, which writes there when a cell failed or all ran."""
+        return super().execute_notebook(nb, kernel_name, **options)
+
+
+papermill_engines.register("write_once", WriteOnce)
 
 
 def run_notebook(name, follows=None, work=Path(".make")):
@@ -76,6 +89,7 @@ def execute(source, partial, **environment):
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
         options = {"cwd": "notebooks", "kernel_name": "python3", "progress_bar": False, "config": config}
+        options["engine_name"] = "write_once"
         options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
         return papermill.execute_notebook(source, partial, **options)
 

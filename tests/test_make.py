@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import papermill
 import pytest
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -206,6 +207,7 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert (status != 0, ran) == (True, [])
     assert "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
     assert read_results(kit) == before
+    assert "ZeroDivisionError" in (kit / ".make/40_first.partial.ipynb").read_text(encoding="utf-8")
     assert list_stale(kit) == ["40_first"], "it is still to be done"
 
 
@@ -295,17 +297,26 @@ def test_jupyterlab_listens_on_loopback_with_a_token_and_answers_no_other_site(m
     assert "--config=.ci/lab.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def load_form():
-    """Return the module .ci/form.py."""
-    spec = importlib.util.spec_from_file_location("form", ROOT / ".ci/form.py")
-    spec.loader.exec_module(form := importlib.util.module_from_spec(spec))
-    return form
+def load_part(name):
+    """Return the module .ci/<name>.py."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")
+    spec.loader.exec_module(part := importlib.util.module_from_spec(spec))
+    return part
+
+
+def test_a_notebook_under_way_is_not_written_cell_by_cell(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT / ".ci")
+    engine, path = load_part("notebook").WriteOnce, tmp_path / "a.ipynb"
+    notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks/44_failures.ipynb"))
+    monkeypatch.setattr(engine, "execute_managed_notebook", lambda manager, *given, **more: manager.save())
+    assert engine.execute_notebook(notebook, "python3", str(path), progress_bar=False) is notebook
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_every_notebook_is_kept_in_the_one_form(path):
     notebook = nbformat.read(path, as_version=4)
-    load_form().put_in_form(notebook)
+    load_part("form").put_in_form(notebook)
     assert nbformat.writes(notebook) + "\n" == path.read_text(encoding="utf-8")
 
 

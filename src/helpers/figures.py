@@ -99,7 +99,7 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
 def write_image(fig, path, texts):
     """Write a figure as PNG of 256 colours, a third of the bytes of all its shades, with `texts` as its metadata."""
     drawn, metadata = BytesIO(), PngInfo()
-    fig.savefig(drawn, dpi=DPI, bbox_inches="tight")
+    fig.savefig(drawn, dpi=DPI, bbox_inches="tight", pil_kwargs={"compress_level": 0})
     for name, text in texts.items():
         metadata.add_text(name, text)
     with Picture.open(drawn) as picture:
@@ -128,7 +128,8 @@ def describe_facts(n, window, dates, status):
 
 def draw_caption(fig, text):
     """Write a small line under everything the figure holds, at its left edge; the layout is worked out once, here."""
-    fig.draw_without_rendering()
+    if engine := fig.get_layout_engine():
+        engine.execute(fig)
     fig.set_layout_engine("none")
     drawn = fig.get_tightbbox()
     width, height = fig.get_size_inches()

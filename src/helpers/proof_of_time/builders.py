@@ -160,7 +160,7 @@ def find_range(value, task):
     """Return the position of the paper's range that a value lies in, of scores to 100 (frontier_bucket) or citations.
 
     >>> find_range(100, "frontier_bucket"), find_range(12, "bucket")
-    (4, 2)
+    (4, 1)
     """
     if task == "frontier_bucket":
         return find_bucket(value, get_constant("proof_of_time", "sota_buckets"), is_closed=True)

@@ -1,13 +1,11 @@
 """A headless Chromium for tests of pages, driven by its DevTools protocol over two pipes (no port, no package)."""
 
-import base64
 import contextlib
 import itertools
 import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 """Where the browser is, None where there is none."""
@@ -64,10 +62,6 @@ class Tab:
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more)
-
-    def shoot(self, path):
-        """Save what the window shows as a PNG."""
-        Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
 
 @contextlib.contextmanager

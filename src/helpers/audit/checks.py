@@ -6,8 +6,10 @@ a function and put it in one of the two. Kinds for shares look for whole counts:
 be k/n for a whole k.
 """
 
+import itertools
 import math
 import operator
+from statistics import fmean
 
 import pandas as pd
 
@@ -49,10 +51,6 @@ def _flatten(groups):
     return [value for group in groups for value in group]
 
 
-def _mean(values):
-    return math.fsum(values) / len(values)
-
-
 def _change(before, after):
     """Relative change from the first to the second, in percent."""
     return 100 * (after / before - 1)
@@ -64,16 +62,16 @@ def _find_size(*percents_limit_unit):
     return list_sizes(percents, limit, unit)[0][0]
 
 
-def _name_largest(groups):
-    """Name, of the first group, that stands beside the largest value of the second; None when one is blank."""
-    names, values = groups
-    return names[values.index(max(values))] if len(names) == len(values) else None
-
-
 def _count_above(groups):
     """How many values of all groups but the last are at least the last group's only value."""
     (bar,) = groups[-1]
     return sum(value >= bar for value in _flatten(groups[:-1]))
+
+
+def _name_largest(groups):
+    """Name, of the first group, that stands beside the largest value of the second; None when one is blank."""
+    names, values = groups
+    return names[values.index(max(values))] if len(names) == len(values) else None
 
 
 def _grow_std_without(percent, drawn, pool):
@@ -99,9 +97,9 @@ def _take_all(compute):
 
 VALUES = {
     "sum": lambda groups: math.fsum(_flatten(groups)),
-    "mean": lambda groups: _mean(_flatten(groups)),
-    "mean_difference": lambda groups: _mean(groups[0]) - _mean(groups[1]),
-    "mean_change": lambda groups: _change(_mean(groups[0]), _mean(groups[1])),
+    "mean": lambda groups: fmean(_flatten(groups)),
+    "mean_difference": lambda groups: fmean(groups[0]) - fmean(groups[1]),
+    "mean_change": lambda groups: _change(fmean(groups[0]), fmean(groups[1])),
     "count_above": _count_above,
     "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
     "largest": _name_largest,
@@ -140,22 +138,14 @@ def _compare_same(published, groups, tolerance):
     return (other or _flatten(groups))[0], not other
 
 
-def _compare_sets(published, groups, tolerance):
-    """Two lists, separated by `|`, name the same things in any order."""
-    (other,) = _flatten(groups)
-    return other, set(published.split("|")) == set(other.split("|"))
+def _compare_names(relate):
+    """Turn a relation of sets into a check of the published names, separated by `|`, against those of all places."""
 
+    def compare(published, groups, tolerance):
+        others = "|".join(_flatten(groups))
+        return others, relate(set(published.split("|")), set(others.split("|")))
 
-def _compare_subset(published, groups, tolerance):
-    """Every name of the published list, separated by `|`, is in the other lists."""
-    others = "|".join(_flatten(groups))
-    return others, set(published.split("|")) <= set(others.split("|"))
-
-
-def _compare_disjoint(published, groups, tolerance):
-    """No name of the published list, separated by `|`, is in the other lists."""
-    others = "|".join(_flatten(groups))
-    return others, not set(published.split("|")) & set(others.split("|"))
+    return compare
 
 
 def _compare_readings(published, groups, tolerance):
@@ -164,35 +154,40 @@ def _compare_readings(published, groups, tolerance):
     if published is None:
         return None, None
     if isinstance(published, str):
-        return "|".join(others), set(published.split("|")) == set("|".join(others).split("|"))
+        return JUDGEMENTS["same_set"](published, groups, tolerance)
     return math.fsum(others), match_values(published, math.fsum(others), tolerance)
 
 
 def _compare_order(published, groups, tolerance):
     """The groups' means fall strictly from first to last."""
-    means = [_mean(group) for group in groups]
-    return " > ".join(f"{mean:.4g}" for mean in means), all(a > b for a, b in zip(means, means[1:], strict=False))
+    return _fall([fmean(group) for group in groups])
 
 
 def _compare_gaps(published, groups, tolerance):
     """The gaps between the means of each two groups, without their signs, fall strictly from first to last pair."""
-    means = [_mean(group) for group in groups]
-    gaps = [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
-    return " > ".join(f"{gap:.4g}" for gap in gaps), all(a > b for a, b in zip(gaps, gaps[1:], strict=False))
+    return _fall(_list_gaps(groups))
 
 
 def _compare_first_gap(published, groups, tolerance):
     """The gap between the first two groups' means, without its sign, is above that between each later two."""
-    means = [_mean(group) for group in groups]
-    first, *rest = [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
+    first, *rest = _list_gaps(groups)
     return f"{first:.4g} against {max(rest):.4g}", first > max(rest)
+
+
+def _fall(values):
+    return " > ".join(f"{value:.4g}" for value in values), all(a > b for a, b in itertools.pairwise(values))
+
+
+def _list_gaps(groups):
+    means = [fmean(group) for group in groups]
+    return [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
 
 
 def _compare_dates(published, groups, tolerance):
     """The dates, YYYY-MM-DD or YYYY-MM, come one after the other."""
     dates = [pd.Timestamp(day) for day in _flatten(groups)]
     shown = ", ".join(str(day.date()) for day in dates)
-    return shown, all(a < b for a, b in zip(dates, dates[1:], strict=False))
+    return shown, all(a < b for a, b in itertools.pairwise(dates))
 
 
 def _compare_highest(published, groups, tolerance):
@@ -280,9 +275,9 @@ def _compare_binned(published, groups, tolerance):
 
 JUDGEMENTS = {
     "same": _compare_same,
-    "same_set": _compare_sets,
-    "subset": _compare_subset,
-    "disjoint": _compare_disjoint,
+    "same_set": _compare_names(operator.eq),
+    "subset": _compare_names(operator.le),
+    "disjoint": _compare_names(set.isdisjoint),
     "readings": _compare_readings,
     "order": _compare_order,
     "gaps_fall": _compare_gaps,

@@ -57,8 +57,10 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
     return judge_family(pd.DataFrame(table))
 
 
-def describe_differences(differences, clusters):
+def describe_differences(differences, clusters, strata=None):
     """Return n, n_clusters, mean, interval and p of some differences by event: by cluster, and beside it by event.
+
+    `strata` are as of `summarize_clustered`; what is in several of them is left out of all at once.
 
     >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
     >>> found["n"], found["p"], bool(np.isnan(found["low"]))
@@ -70,13 +72,13 @@ def describe_differences(differences, clusters):
     known = differences.dropna()
     if known.empty:
         return blank | {"n": 0, "n_clusters": 0}
-    found, plain = (summarize_clustered(known.to_frame("d"), by).iloc[0] for by in (clusters, None))
+    found, plain = (summarize_clustered(known.to_frame("d"), by, strata).iloc[0] for by in (clusters, None))
     row = blank | {"n": len(known), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
     row |= {name: found[name] for name in ("low", "high", "p")}
     row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
-    if found["n_clusters"] < MIN_CLUSTERS:
+    if strata is None and found["n_clusters"] < MIN_CLUSTERS:
         return row | {"p": flip_signs(known, clusters), "low_by_event": np.nan, "high_by_event": np.nan}
-    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"]))}
+    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
 def compare_memory(scores, events, model, baseline, kinds):
@@ -102,24 +104,13 @@ def compare_memory(scores, events, model, baseline, kinds):
             means = {"mean_model": matrix.loc[part, model].mean(), "mean_baseline": matrix.loc[part, baseline].mean()}
             rows.append({"group": group, "window": window} | means | describe_differences(lead[part], clusters))
         if len(windows) == 2 and all(len(part) for part in parts.values()):
-            rows.append(
-                {"group": group, "window": " minus ".join(windows)} | _test_gap(lead[is_in], parts.values(), clusters)
-            )
+            gap = describe_differences(lead[is_in], clusters, list(zip((1, -1), parts.values(), strict=True)))
+            rows.append({"group": group, "window": " minus ".join(windows)} | gap)
     table = pd.DataFrame(rows)
     gaps = table["window"].str.contains(" minus ")
     table["p_holm"] = correct_holm(table["p"].where(gaps))
     verdicts = pd.Series([judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)])
     return table.assign(verdict=verdicts.where(gaps, ""))
-
-
-def _test_gap(lead, parts, clusters):
-    """The first part's mean lead minus the second's, by source: what is in both is left out of both at once."""
-    strata = list(zip((1, -1), parts, strict=True))
-    found, plain = (summarize_clustered(lead.to_frame("d"), by, strata).iloc[0] for by in (clusters, None))
-    row = {"n": len(lead), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
-    row |= {name: found[name] for name in ("low", "high", "p")}
-    row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
-    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
 def compare_efforts(scores, events, pairs):

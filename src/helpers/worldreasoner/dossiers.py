@@ -49,19 +49,11 @@ def tell_question(about, graph, prices=None, turns=None, forecasts=(), pairs=Non
     told.sort(key=lambda node: (math.isnan(node["day"]), node["day"], node["node_id"]))
     price = [] if prices is None else prices.sort_values("day")[["day", "price"]].to_numpy().tolist()
     pushes = measure_pressure(nodes)
-    moves = (
-        measure_moves(nodes, prices)
-        if price and len(pushes)
-        else pd.DataFrame(columns=["node_id", "move", "is_usable", "agrees"])
-    )
-    dossier = about | {
-        "check": check_graph(graph),
-        "nodes": told,
-        "edges": [edge | {"is_kept": True} for edge in kept["edges"]],
-    }
-    dossier["edges"] += [edge | {"is_kept": False} for edge in left]
+    moves = measure_moves(nodes, prices).query("is_usable") if price and len(pushes) else pd.DataFrame()
+    edges = [edge | {"is_kept": side} for side, part in ((True, kept["edges"]), (False, left)) for edge in part]
+    dossier = about | {"check": check_graph(graph), "nodes": told, "edges": edges}
     dossier |= {"pressure": pushes[["day", "push", "pressure", "node_id"]].to_dict("records"), "prices": price}
-    dossier["moves"] = moves[moves["is_usable"].astype(bool)][["node_id", "move", "agrees"]].to_dict("records")
+    dossier["moves"] = moves.reindex(columns=["node_id", "move", "agrees"]).to_dict("records")
     dossier["turns"] = list(turns) if turns is not None else find_turns(price)
     dossier["leads"] = find_lead_changes(*np.array(price).T) if price else []
     dossier |= {"layout": place_nodes(kept), "forecasts": [mark_matches(one, pairs) for one in forecasts]}
@@ -163,19 +155,14 @@ def tell_authors(questions, prices, turns):
     for row, graph in zip(questions, read_cards(questions), strict=True):
         own, marked = (table[table["question_id"] == row["id"]] for table in known)
         facts = {name: row.get(name) for name in ("question_type", "resolution_criteria", "polymarket_url")}
-        facts |= {
-            "options": ", ".join(row.get("options") or []),
-            "of the paper's 120": "yes" if row["in_benchmark_120"] else "no",
-        }
+        facts["options"] = ", ".join(row.get("options") or [])
+        facts["of the paper's 120"] = "yes" if row["in_benchmark_120"] else "no"
         facts |= {"opening": "estimated" if row.get("market_open_estimated") else None, "graph": NO_EDGES}
         if len(own) and row.get("outcome") not in ("Yes", "No"):
             facts["price"] = "of one option, often a losing one"
         about = {"question_id": row["id"], "title": row.get("title") or row["id"], "origin": "authors"}
-        about |= {
-            "answer": row.get("outcome"),
-            "opens_at": row.get("market_open"),
-            "resolves_at": row.get("market_close"),
-        }
+        names = {"answer": "outcome", "opens_at": "market_open", "resolves_at": "market_close"}
+        about |= {name: row.get(theirs) for name, theirs in names.items()}
         about |= {"facts": facts, "explanation": row.get("explanation")}
         dossiers.append(tell_question(about, graph, own if len(own) else None, marked["day"].tolist()))
     return dossiers
@@ -187,9 +174,8 @@ def tell_markets(events, answers, prices):
     for event in events.to_dict("records"):
         name, options = event["event_id"], parse_json(event["options"])
         about = {"question_id": name, "title": event["prompt"].splitlines()[0], "origin": "market", "explanation": None}
-        about |= {"answer": options.get(parse_json(values.get(name)))} | {
-            key: event[key] for key in ("opens_at", "resolves_at")
-        }
+        about |= {"answer": options.get(parse_json(values.get(name)))}
+        about |= {key: event[key] for key in ("opens_at", "resolves_at")}
         about["facts"] = {"options": ", ".join(options.values()), "resolution_criteria": event["resolution_criteria"]}
         graph = {"question_id": name, "outcome_id": None, "nodes": [], "edges": [], "impacts": []}
         own = prices[prices["question_id"] == name]

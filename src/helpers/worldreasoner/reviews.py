@@ -146,12 +146,17 @@ def open_review(graphs, questions, reviewer, path):
     """
     import ipywidgets as widgets
 
+    reviewer = str(reviewer)
     cards, wide = list_cards(graphs), {"layout": widgets.Layout(width="95%")}
-    kept = read_reviews(path)
-    seen = set(
-        kept.loc[kept["reviewer"] == str(reviewer), ["question_id", "node_id"]].itertuples(index=False, name=None)
-    )
-    first = next((at for at, card in enumerate(cards) if (card["question_id"], card["node_id"]) not in seen), 0)
+    keys = [(card["question_id"], card["node_id"]) for card in cards]
+
+    def recall():
+        kept = read_reviews(path)
+        own = kept[kept["reviewer"] == reviewer].itertuples()
+        return {(row.question_id, row.node_id): (row.label, row.reason or "") for row in own}
+
+    seen = recall()
+    first = next((at for at, key in enumerate(keys) if key not in seen), 0)
     names = [(f"{at + 1}. {card['title'][:80]}", at) for at, card in enumerate(cards)]
     choice, shown = widgets.Dropdown(options=names, value=first, **wide), widgets.HTML()
     verdict = widgets.Dropdown(options=[APPROVED, *LABELS], description="verdict")
@@ -161,22 +166,15 @@ def open_review(graphs, questions, reviewer, path):
     def show(change=None):
         card = cards[choice.value]
         shown.value = write_card(card, questions.get(card["question_id"], ""))
-        own = read_reviews(path)
-        own = own[(own["reviewer"] == str(reviewer)) & (own["node_id"] == card["node_id"])]
-        own = own[own["question_id"] == card["question_id"]]
-        verdict.value, reason.value = (
-            (own.iloc[0]["label"], own.iloc[0]["reason"] or "") if len(own) else (APPROVED, "")
-        )
+        verdict.value, reason.value = recall().get(keys[choice.value], (APPROVED, ""))
 
     def store(button):
-        card = cards[choice.value]
         try:
-            keep_review(path, reviewer, card["question_id"], card["node_id"], verdict.value, reason.value)
+            keep_review(path, reviewer, *keys[choice.value], verdict.value, reason.value)
         except (ValueError, sqlite3.Error, OSError) as error:
             said.value = html.escape(f"Not stored: {error}")
             return
-        seen.add((card["question_id"], card["node_id"]))
-        said.value = f"{len(seen)} of {len(cards)} cards reviewed"
+        said.value = f"{len(recall())} of {len(cards)} cards reviewed"
         choice.value = min(choice.value + 1, len(cards) - 1)
 
     choice.observe(show, "value")
@@ -192,14 +190,11 @@ def draw_reviews(graphs, reviewer, rng, caught=0.8, refused=0.03, wrong=None):
     rejected with it, and a share `refused` of the right ones as Noise. Without `wrong`
     one card of twelve is made wrong.
     """
-    cards = list_cards(graphs)
+    names, rows = [(card["question_id"], card["node_id"]) for card in list_cards(graphs)], []
     if wrong is None:
-        drawn = rng.random(len(cards)) < 1 / 12
-        names = [(card["question_id"], card["node_id"]) for card in cards]
+        drawn = rng.random(len(names)) < 1 / 12
         wrong = {name: str(rng.choice(list(LABELS))) for name, bad in zip(names, drawn, strict=True) if bad}
-    luck, rows = rng.random(len(cards)), []
-    for card, chance in zip(cards, luck, strict=True):
-        planted = wrong.get((card["question_id"], card["node_id"]))
-        label = (planted if chance < caught else APPROVED) if planted else ("Noise" if chance < refused else APPROVED)
-        rows.append((str(reviewer), card["question_id"], card["node_id"], label, "made up"))
+    for name, chance in zip(names, rng.random(len(names)), strict=True):
+        limit, label = (caught, wrong[name]) if wrong.get(name) else (refused, "Noise")
+        rows.append((str(reviewer), *name, label if chance < limit else APPROVED, "made up"))
     return pd.DataFrame(rows, columns=list(COLUMNS)), wrong

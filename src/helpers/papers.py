@@ -26,9 +26,6 @@ FIELDS = {
 N_PARSES = 5
 """How often a source text is parsed before Python's own error is passed on."""
 
-NOT_BUILT = ()
-"""Papers whose rooms are not finished: what of their constants nobody reads yet is no mistake."""
-
 
 def list_papers(folder=FOLDER):
     """Return the keys of the papers that have constants.

@@ -21,7 +21,7 @@ from helpers.agents.prompted import (
 )
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents
-from helpers.models.failures import LlmError
+from helpers.models.failures import TOO_FAST, LlmError
 from helpers.store import list_columns, parse_json
 
 # --- a question alone ------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_a_replay_asks_nothing_and_gives_the_same_outcome(reach, provider):
 # --- no answer -------------------------------------------------------------------------------------------------------
 
 SILENT = {
-    "429": ("error", "RateLimitError 429: slow down (requests: 2)"),
+    "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 2)"),
     "500": ("error", "InternalServerError 500: oops (requests: 2)"),
     "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)"),
     "404": (

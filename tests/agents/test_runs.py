@@ -28,6 +28,7 @@ from small_agents import (
 from helpers.agents import runs, workers
 from helpers.agents.ledger import ACCIDENTS, open_ledger, read_runs
 from helpers.agents.runs import Stopped, list_tasks, run_agents, sample_events
+from helpers.agents.stops import Watch, describe_stop
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
 
 HERE = Path(__file__).parent
@@ -295,6 +296,16 @@ def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_pat
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     run({"a": interrupt}, events.assign(task=""), path, mode="thread", workers=4, drawn_from=events, deadline_s=60)
     assert list(read_runs(path, "replies").status) == ["ok"] * 12
+
+
+def test_ctrl_c_does_not_promise_what_a_hanging_server_breaks():
+    watch, now = Watch(), time.monotonic()
+    watch.seconds, watch.under_way = [0.6, 1.2], {0: ((), now + 1770, now - 30), 1: ((), now + 1799, now - 1)}
+    told = describe_stop(watch, signal.SIGINT)
+    assert "(one has waited 30 s, where earlier ones took 1 s at most: its server may hang), in 1799 s at most" in told
+    assert "likely" not in told
+    del watch.under_way[0]
+    assert "stored as it ends, most likely within 1 s, in 1799 s at most" in describe_stop(watch, signal.SIGINT)
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path):

@@ -162,7 +162,8 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
     make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
     found = compare.main(["good", "poor"])
     assert found["pairs"][0]["difference"] < 0
-    assert "good: good-A-02 is taken; there are also good-A-01" in capsys.readouterr().out
+    told = "good: of its 2 runs good-A-02 is compared, the newest of this machine's; another one is compared where its "
+    assert told + "run_id stands in the agent's place: good-A-01" in capsys.readouterr().out
     both = compare.main(["good-A-01", "good-A-02"])["pairs"][0]
     assert (both["agent_a"], both["agent_b"], round(both["difference"], 6)) == ("good-A-01", "good-A-02", 0.833333)
 

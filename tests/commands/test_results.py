@@ -183,9 +183,17 @@ def ended():
 
 
 def test_a_reply_that_cannot_be_read_counts_as_missing(ended):
-    costs = measure_costs(*ended)
+    events = pd.DataFrame({"event_id": list("abcd")})
+    costs = measure_costs(*ended, events)
     assert costs.loc["mine", "missing"] == "2 unparsable, 1 refusal"
     assert costs.loc["mine", ["USD", "s a question", "model s a question"]].tolist() == [2.0, 2.0, 1.5]
+
+
+def test_what_was_not_asked_is_said_beside_what_is_missing(ended):
+    events = pd.DataFrame({"event_id": list("abcdefg")})
+    assert measure_costs(*ended, events).loc["mine", "missing"] == "2 unparsable, 1 refusal, 3 not asked"
+    answered = [table[table["event_id"] == "a"] for table in ended]
+    assert measure_costs(*answered, events).loc["mine", "missing"] == "6 not asked"
 
 
 def test_each_reason_has_its_count_and_one_example(ended):

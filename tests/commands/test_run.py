@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -16,6 +17,7 @@ from helpers.commands.announce import estimate_cost
 from helpers.commands.main import main as run_command
 from helpers.commands.run import choose_agents, main
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.models.recordings import Recordings
 from helpers.outcomes.answers import acquire_answers
 from helpers.questions.events import collect_events
 from helpers.store import parse_json, read_table, write_table
@@ -225,8 +227,15 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
 
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), [
     (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
-     r"USD, by [\d,]+ tokens of prompt and up to 32,768 of reply; a CEILING above 3.* max_tokens = 500 .*: 0.0\d+ USD"),
-    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent"),
+     r"USD, by [\d,]+ tokens of prompt and up to 32,768 of reply; to go on, the same command with CEILING=3\.\d+ has "
+     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all; options = .* "
+     r"max_tokens = 500 .* 0.0\d+ USD"),
+    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 of reply"),
+    (["--ceiling=0.000001"], {"method": "react"}, "CEILING=.* in all, at a request each"),
+    ([], {"options": {"max_token": 500}}, r"mine: there is no option 'max_token'; did you mean "
+     r"max_tokens\? \(what only your server .* extra_body = { max_token = ... } }\); nothing was asked"),
+    ([], {"options": {"top_k": 5}, "model": "openai/gpt-4o"}, r"there is no option 'top_k' \(what only"),
+    ([], {"options": {"max_tokens": 5}, "method": "deep_research"}, "no option 'max_tokens'; did you mean max_output_tok"),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
     (["--ceiling=abc"], {}, "CEILING must be a positive number of US dollars such as 1.5, not 'abc'"),
     (["--ceiling=0"], {"usd_per_million": None}, "CEILING must be a positive number .* not '0'"),
@@ -236,6 +245,22 @@ def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider
     with pytest.raises(SystemExit, match=sentence):
         mine(*arguments, **changes)
     assert not provider.asked
+
+
+def test_options_that_only_a_server_of_ones_own_knows_pass_in_a_table_of_their_own(mine, provider):
+    mine(options={"max_tokens": 20, "seed": 1, "extra_body": {"top_k": 5, "guided_choice": ["A"]}}, limit=1)
+    assert [(asked["top_k"], asked["guided_choice"], asked["seed"]) for asked in provider.asked] == [(5, ["A"], 1)]
+
+
+def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):
+    journal = Recordings("mine-A")
+    for key in "abcdefgh":
+        journal.start(key, 3.3)
+    with pytest.raises(SystemExit, match=r"26.4 of 1 USD .* 26.4 at most, .* CEILING=26\.\d+ has room") as stopped:
+        mine("--ceiling=1", options={"max_tokens": 20})
+    assert not provider.asked
+    mine(re.findall(r"CEILING=([\d.]+) in all", str(stopped.value))[0].join(["--ceiling=", ""]))
+    assert len(provider.asked) == 4
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
@@ -313,6 +338,7 @@ def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, 
         mine("--at-once", "1", limit=4)
     told = capsys.readouterr()
     assert f"mine was stopped: {said}" in told.err and "with new credit the same command goes on" in told.err
+    assert "3 not asked" in told.out
     assert "over_budget" not in told.out and len(provider.asked) == 3
     provider.answer = None
     mine(limit=4)

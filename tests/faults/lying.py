@@ -20,7 +20,7 @@ from builders import KEY, PRICED, scan
 from faults.table import FORK, measure_peak
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
-from helpers.models.failures import LlmError
+from helpers.models.failures import NO_PAGE, TOO_FAST, LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
 from helpers.servers import run_server
@@ -113,6 +113,7 @@ def send_chunks_for_ever(handler):
 
 # --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------------------------
 
+SIGN_IN = "<!doctype html><title>Sign in</title>"
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
 NONE = ("unreadable", "the reply", 1)
@@ -199,10 +200,10 @@ CODES = {
 LIES = CONNECTIONS | LENGTHS | REPLIES | CODES
 
 ENDS = {
-    "429": ("error", "RateLimitError 429: slow down (requests: 3)", 3),
+    "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 3)", 3),
     "429 for long": (
         "error",
-        "RateLimitError 429: slow down (requests: 1; no time left to try again)",
+        f"RateLimitError 429: slow down; {TOO_FAST} (requests: 1; no time left to try again)",
         1,
     ),
     "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
@@ -229,7 +230,7 @@ ENDS = {
         3,
     ),
     "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
-    "html": ("unreadable", "the reply is HTML, not JSON: '<!doctype html><title>Sign in</title>' (requests: 1)", 1),
+    "html": ("unreadable", f"the reply is HTML, not JSON: {SIGN_IN!r}; {NO_PAGE} (requests: 1)", 1),
     "empty": ("unreadable", "the reply is empty (requests: 1)", 1),
     "list": ("unreadable", "the reply is no JSON object: '[1]' (requests: 1)", 1),
     "deep": ("unreadable", "the reply is JSON nested too deep (requests: 1)", 1),

@@ -8,7 +8,7 @@ import pytest
 from builders import PRICED, scan
 from mock_provider import CONTENT, Provider, Server
 
-from helpers.models.failures import LlmError
+from helpers.models.failures import TOO_FAST, LlmError
 from helpers.models.llm import Door, ask, open_door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 from helpers.models.recordings import pack_recordings
@@ -102,11 +102,12 @@ def test_polls_come_at_growing_intervals(reach, provider):
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 REFUSED = '{"error": {"message": "Incorrect API key: Bearer <secret>"}}'
+SLOW = '{"error": {"message": "slow down"}}'
 STARTS = {
-    "429": ("error", 'RateLimitError 429: {"error": {"message": "slow down"}} (requests: 3)', 3),
+    "429": ("error", f"RateLimitError 429: {SLOW}; {TOO_FAST} (requests: 3)", 3),
     "429 for long": (
         "error",
-        'RateLimitError 429: {"error": {"message": "slow down"}} (requests: 1; no time left to try again)',
+        f"RateLimitError 429: {SLOW}; {TOO_FAST} (requests: 1; no time left to try again)",
         1,
     ),
     "500": ("error", 'InternalServerError 500: {"error": {"message": "oops"}} (requests: 3)', 3),

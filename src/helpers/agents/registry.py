@@ -19,10 +19,12 @@ from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, 
 from helpers.agents.workers import to_cell
 from helpers.columns import CATEGORIES, check_name
 from helpers.models.files import MODELS, name_model
-from helpers.models.llm import OURS, Door, check_model, check_options, is_final
+from helpers.models.llm import OURS, Door, check_model, check_options, is_final, list_options
 from helpers.models.local import LOCAL, SEED, get_local_name
+from helpers.models.polling import list_job_options
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
+from helpers.world.checks import suggest
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
@@ -262,15 +264,30 @@ def describe_recorded(entry, left, whole, recordings):
 def check_entry(entry, environment=os.environ):
     """Return why an entry's model cannot be asked from here, None when it can (a local model is for the server to say).
 
-    Nothing is sent: the provider's name and its key are looked for.
+    Nothing is sent: the provider's name, its key and the options' names are looked for.
     """
     if get_local_name(entry):
-        return None
-    name = entry.get("api_key_env")
+        return describe_unknown(entry)
+    name, address = entry.get("api_key_env"), entry.get("api_base")
     if name and not environment.get(name):
         return f"no key: set {name}, which api_key_env names, in the environment"
-    missing = check_model(entry["model"], entry.get("api_base"), bool(name or entry.get("api_base")))
-    return missing[1] if missing else None
+    missing = check_model(entry["model"], address, bool(name or address))
+    return missing[1] if missing else describe_unknown(entry)
+
+
+def describe_unknown(entry):
+    """Return which option of an entry's is none that is known, with the nearest that is; None where all are."""
+    local, options = get_local_name(entry), entry.get("options")
+    if not options:
+        return None
+    model = name_model(local) if local else entry["model"]
+    is_job = entry["method"] == "deep_research"
+    known = list_job_options() if is_job else list_options(model, entry.get("api_base"))
+    unknown = [name for name in options if name not in known]
+    if not unknown:
+        return None
+    own = f"what only your server knows goes unchecked into options = {{ extra_body = {{ {unknown[0]} = ... }} }}"
+    return f"there is no option {unknown[0]!r}{suggest(unknown[0], known)} ({own})"
 
 
 def predict_events(events, crawler, names=None):

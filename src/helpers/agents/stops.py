@@ -68,18 +68,33 @@ class Watch:
         return True
 
 
+def describe_wait(seconds, waited):
+    """Return when those under way are likely to end, by the seconds that others took and they have `waited`; or "".
+
+    >>> describe_wait([1, 4], [0.5, 2]), describe_wait([1, 4], [0.5, 30]), describe_wait([], [30])
+    (', most likely within 4 s', ' (one has waited 30 s, where earlier ones took 4 s at most: its server may hang)', '')
+    """
+    if not seconds:
+        return ""
+    if max(waited) <= max(seconds):
+        return f", most likely within {max(seconds):.0f} s"
+    earlier = f"where earlier ones took {max(seconds):.0f} s at most"
+    return f" (one has waited {max(waited):.0f} s, {earlier}: its server may hang)"
+
+
 def describe_stop(watch, number):
     """Return what a run says at its first signal: what is under way, for how long at most, what a second one does."""
     n = len(watch.under_way)
     if not n:
         return "\nstopping\n"
-    seconds = max(0, max(limit for _, limit in watch.under_way.values()) - time.monotonic())
+    now = time.monotonic()
+    seconds = max(0, max(limit for _, limit, _ in watch.under_way.values()) - now)
     what = "1 question is under way and will be stored as it ends"
     if n > 1:
         what = f"{n} questions are under way and will be stored as they end"
     again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
     cost = "what has not been answered by then is asked, and may be paid, again"
-    usual = f", most likely within {max(watch.seconds):.0f} s" if watch.seconds else ""
+    usual = describe_wait(watch.seconds, [now - begun for _, _, begun in watch.under_way.values()])
     told = f"stopping: no further question is asked; {what}{usual}, in {seconds:.0f} s at most"
     return f"\n{told}; {again} stops at once, and {cost}\n"
 

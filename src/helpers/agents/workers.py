@@ -330,10 +330,11 @@ def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), wa
         while limits or (tasks and allow(workers)):
             while tasks and len(limits) < allow(workers):
                 number, task = tasks.popleft()
-                limits[number] = task, time.monotonic() + deadline_s
+                begun = time.monotonic()
+                limits[number] = task, begun + deadline_s, begun
                 threading.Thread(target=answer, args=(number, *task), daemon=True).start()
             oldest = next(iter(limits))  # all have the same deadline, so it ends first
-            task, limit = limits[oldest]
+            task, limit, _ = limits[oldest]
             try:
                 number, rows = receive(arrivals, limit, watch.remind if watch and watch.is_trying else None)
             except Empty:

@@ -3,6 +3,7 @@
 Each wrong setting that could be known by then ends the run in a sentence, and nothing was asked.
 """
 
+import math
 import os
 import sys
 from contextlib import closing
@@ -98,7 +99,7 @@ def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceilin
 
 
 def check_bound(agent_id, entry, left, door):
-    """Raise ValueError when the ceiling leaves no room for one request, with the reason in tokens and dollars."""
+    """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what it takes to go on."""
     if door.ceiling_usd is None:
         return
     options, prices = entry.get("options", {}), name_prices(door, entry["model"])
@@ -110,9 +111,12 @@ def check_bound(agent_id, entry, left, door):
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
     n_input = round((bound - n_output * prices[1]) / prices[0]) if prices[0] else len(prompt)
     least = bound_cost(door, request | {"options": options | {"max_tokens": SHORT}})
-    advice = f"a CEILING above {write_usd(door.spent_usd + bound)} makes room"
+    least_usd, whole_usd = (math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4 for n in (1, len(left)))
+    advice = f"to go on, the same command with CEILING={write_usd(least_usd)} has room for one at a time"
+    advice += f", and the {len(left)} questions left cost no more than CEILING={write_usd(whole_usd)} in all"
+    advice += ", at a request each" * (entry["method"] != "zero_shot")
     if n_output > SHORT and least < bound:
-        advice += f", and so does options = {{ max_tokens = {SHORT} }} in its table: {write_usd(least)} USD a request"
+        advice += f"; options = {{ max_tokens = {SHORT} }} in its table bounds a request by {write_usd(least)} USD"
         if n_recorded := count_replies(door.recordings):
             advice += f" (with other options {n_recorded} recorded replies no longer apply: their questions cost anew)"
     raise ValueError(

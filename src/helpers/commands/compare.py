@@ -107,7 +107,11 @@ def choose_runs(names, window):
             raise ValueError(f"no run or agent of window {window} is called {name!r}{listed}")
         if names and len(found) > 1:
             others = ", ".join(run.run_id for run in found[1:4])
-            notes.append(f"{name}: {found[0].run_id} is taken; there are also {others}, to be named so")
+            newest = "the newest of this machine's" if isinstance(found[0].place, Path) else "as it is recorded"
+            notes.append(
+                f"{name}: of its {len(found)} runs {found[0].run_id} is compared, {newest}; another one is compared "
+                f"where its run_id stands in the agent's place: {others}"
+            )
         chosen.append(found[0])
     agents = [run.agent_id for run in chosen]
     labels = [run.run_id if agents.count(run.agent_id) > 1 else run.agent_id for run in chosen]

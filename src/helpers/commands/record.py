@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from tqdm import tqdm
 
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
-from helpers.agents.registry import connect_agent, load_entries
+from helpers.agents.registry import check_entry, connect_agent, load_entries
 from helpers.boards.past import list_articles, open_window, read_window
 from helpers.commands.main import build_parser
 from helpers.limits import end_after
@@ -62,6 +62,8 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
     left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
     if not left or time.monotonic() > end:
         return len(done)
+    if problem := check_entry(entry):
+        raise ValueError(f"{arm['agent']}: {problem}; nothing was asked")
     with ExitStack() as stack:
         connection = open_model(entry, stack)
         articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])

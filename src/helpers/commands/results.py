@@ -200,10 +200,11 @@ def time_models(path, run_ids):
     return table.astype({"model_s": float}).set_index(["run_id", "event_id", "sample"])["model_s"]
 
 
-def measure_costs(replies, predictions):
+def measure_costs(replies, predictions, events):
     """Return, by agent, US dollars spent (blank: no price is known), mean seconds a question, and what is missing.
 
-    Missing counts predictions by how they ended: a reply that came but cannot be read is "unparsable".
+    Missing counts predictions by how they ended: a reply that came but cannot be read is "unparsable"; events without
+    any reply are "not asked", as a ceiling, a spent quota or a stop leaves them.
     """
     agents = predictions.set_index(["run_id", "event_id", "sample"])["agent_id"]
     replies = replies.join(agents, on=agents.index.names)
@@ -212,10 +213,9 @@ def measure_costs(replies, predictions):
     table["s a question"] = groups["duration_s"].mean()
     table["model s a question"] = groups["model_s"].mean()
     counts = predictions[predictions["status"] != "ok"].groupby("agent_id")["status"].value_counts()
-    table["missing"] = [
-        ", ".join(f"{n} {status}" for status, n in counts.get(agent, pd.Series(dtype=int)).items()) or "none"
-        for agent in table.index
-    ]
+    n_left = len(events) - groups["event_id"].nunique()
+    ends = {agent: [*counts.get(agent, {}).items(), ("not asked", n_left[agent])] for agent in table.index}
+    table["missing"] = [", ".join(f"{n} {end}" for end, n in part if n) or "none" for part in ends.values()]
     return table
 
 
@@ -322,7 +322,7 @@ def show_results(path, run_ids, events, window, baselines, seed):
     replies = read_sampled(path, "replies", run_ids, events, timings=True)
     predictions = read_sampled(path, "predictions", run_ids, events)
     replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=["run_id", "event_id", "sample"])
-    costs, problem = measure_costs(replies, predictions), None
+    costs, problem = measure_costs(replies, predictions, events), None
     try:
         scores = score_predictions(predictions, read_window("answers", window), events)
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)

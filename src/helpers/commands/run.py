@@ -188,14 +188,8 @@ def run(
     entries, agents = gather_agents(names, window)
     press = [*list_articles(window), *press]
     condition = name_condition(horizon, announce_articles(press))
-    compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
-    others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
-    whole = choose_horizon(read_window("events", window), horizon)
-    if whole.empty:
-        raise ValueError(
-            f"no question of window {window} says when {horizon} is; those of L name {', '.join(HORIZONS)}"
-        )
-    events = whole if limit is None else sample_events(whole, limit, seed)
+    compared, others, prompted = split_agents(agents, condition)
+    whole, events = draw_events(window, limit, seed, horizon)
     local = window in WINDOWS and window != "L" and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
         tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
@@ -204,7 +198,6 @@ def run(
     limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": is_retry}
     told = {"n_all": len(events) * n_samples, "is_limited": limit is not None or is_sure, "n_samples": n_samples}
     with ExitStack() as stack:
-        prompted = [name for name, agent in agents.items() if agent is None]
         prompted = prepare_prompted(prompted, entries, events, path, stack, condition, limits, told, **asking)
         tell_unbound([name for name in agents if entries[name]["method"] == FUNCTION])
         tell(f"starting the replay web, then {len(events)} events by {', '.join([*prompted, *others])} ...")
@@ -217,10 +210,29 @@ def run(
     print(show_results(path, run_ids, events, window, compared, seed))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     tell_next(path, [run_ids[name] for name in prompted if name in run_ids], stops, len(events) < len(whole))
-    results = collect_results(run_ids, stops)
-    if stops:
-        raise PartWay(results)
-    return results
+    return collect_results(run_ids, stops)
+
+
+def split_agents(agents, condition):
+    """Return (the baselines' names, {name: agent} of those that ask no model, the names of those that ask one).
+
+    The condition, columns of the runs table, is for those that were asked for; baselines have none.
+    """
+    compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
+    others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
+    return compared, others, [name for name, agent in agents.items() if agent is None]
+
+
+def draw_events(window, limit, seed, horizon):
+    """Return (a window's events, those of them that a run asks), asked at a horizon where one is named.
+
+    Raises ValueError where no question of the window names it.
+    """
+    whole = choose_horizon(read_window("events", window), horizon)
+    if whole.empty:
+        named = f"those of L name {', '.join(HORIZONS)}"
+        raise ValueError(f"no question of window {window} says when {horizon} is; {named}")
+    return whole, whole if limit is None else sample_events(whole, limit, seed)
 
 
 def tell_next(path, run_ids, stops, is_sample):
@@ -240,9 +252,15 @@ def describe_retry(path, run_ids):
 
 
 def collect_results(run_ids, stops):
-    """Return what `--json` prints of a run: each agent's results.json, and why agents were stopped."""
+    """Return what `--json` prints of a run: each agent's results.json, and why agents were stopped.
+
+    Raises PartWay, which holds it, where some were.
+    """
     files = {agent: locate_output(f"data/runs/{run_id}/results.json") for agent, run_id in run_ids.items()}
-    return {"agents": {agent: json.loads(file.read_text("utf-8")) for agent, file in files.items()}, "stopped": stops}
+    results = {"agents": {agent: json.loads(file.read_text("utf-8")) for agent, file in files.items()}}
+    if stops:
+        raise PartWay(results | {"stopped": stops})
+    return results | {"stopped": stops}
 
 
 def read_arguments(arguments):

@@ -137,10 +137,12 @@ paid again where they are still wanted'
     bounds = list(door.recordings.under_way.values())
     if not bounds:
         return ""
-    what = "1 request was" if len(bounds) == 1 else f"{len(bounds)} requests were"
+    what, they, are = f"{len(bounds)} requests were", "they", "are"
+    if len(bounds) == 1:
+        what, they, are = "1 request was", "it", "is"
     most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
-    told = f"{what} under way when an earlier run was cut short: they may have been paid{most}, and are paid again"
-    return f"{told} where they are still wanted"
+    told = f"{what} under way when an earlier run was cut short: {they} may have been paid{most}, and {are} paid again"
+    return f"{told} where {they} {are} still wanted"
 
 
 def settle(door, bound, billed, *, is_most=False):

@@ -91,6 +91,13 @@ SPENT = re.compile(
 )
 """How providers say so."""
 
+PAGE = re.compile(r"<(!doctype html|html)\b", re.IGNORECASE)
+"""How a page of the web begins that stands in an answer's place."""
+
+NO_PAGE = "a web page stands there: look at api_base, and at a proxy or a sign-in on the way"
+
+TOO_FAST = 'a rate limit: wait a while, or ask fewer at once (ARGS="--at-once 2")'
+
 SOON = re.compile(r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE)
 """How they say that it is a quota of minutes."""
 
@@ -144,6 +151,17 @@ def is_over(enough, limit, state):
     return enough(state) or time.monotonic() + state.upcoming_sleep >= limit
 
 
+def advise(error, text):
+    """Return what most likely mends a provider's no, as the rest of a sentence; "" where nothing is known to.
+
+    >>> advise(None, "<!DOCTYPE html><title>502 Bad Gateway</title>")
+    '; a web page stands there: look at api_base, and at a proxy or a sign-in on the way'
+    """
+    if PAGE.search(text):
+        return f"; {NO_PAGE}"
+    return f"; {TOO_FAST}" if find_code(error) == 429 else ""
+
+
 def explain(error, n_requests, limit, door):
     """Return (status, reason) of a failed request in a form that may be stored.
 
@@ -169,7 +187,7 @@ def explain(error, n_requests, limit, door):
         status, text = "error", f"not found (404): {text}; {what} completions are (as a rule it ends in /v1)"
     else:
         status = classify(kind, text)
-        text = f"{kind} {code}: {text}" if code else f"{kind}: {text}"
+        text = (f"{kind} {code}: {text}" if code else f"{kind}: {text}") + advise(error, text)
     late = is_passing(error) and n_requests < door.n_requests
     ending = "; no time left to try again" if late else ""
     return status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets)

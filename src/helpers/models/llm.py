@@ -23,7 +23,7 @@ from helpers.models.costs import bound_cost, charge, price_response, read_count,
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
 from helpers.models.recordings import Recordings, clean_value, hash_request
 from helpers.models.secrets import list_secrets, redact
-from helpers.models.transport import NO_KEY, complete_bare, load_litellm
+from helpers.models.transport import NO_KEY, complete_bare, load_litellm, noting
 from helpers.papers import get_constant
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
@@ -42,7 +42,10 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 
 @dataclass
 class Door:
-    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded."""
+    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded.
+
+    `heard` holds the models whose requests tell when they go out (`prepare_note`).
+    """
 
     recordings: Recordings
     live: bool = False
@@ -60,6 +63,7 @@ class Door:
     at_most_usd: float = 0.0
     set_aside_usd: float = 0.0
     n_under_way: int = 0
+    heard: set = field(default_factory=set)
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
     def is_open(self):
@@ -180,8 +184,9 @@ def open_recording(row):
 def record(door, key, request, deadline_at, answer=None, bound=None):
     """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
 
-    `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the most that this can
-    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
+    `answer(door, request, limit, row, note)` returns the recording's columns and calls `note` as the request goes out,
+    `bound(door, request)` the most that this can cost in US dollars; by default those of a chat completion (`complete`,
+    `bound_cost`).
     """
     limit = min(deadline_at or math.inf, time.monotonic() + door.deadline_s)
     answer, bound = answer or complete, (bound or bound_cost)(door, request)
@@ -190,8 +195,7 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
     row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
     billed = bound
     try:
-        door.recordings.start(key, bound)
-        row |= answer(door, request, limit, row)
+        row |= answer(door, request, limit, row, prepare_note(door, key, request["model"], bound))
         row["cost_usd"] = charge(door, row)
         if row["cost_usd"] is None:
             row |= {"cost_note": row.get("cost_note") or "no price is known for this model"}
@@ -208,25 +212,42 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
     return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
 
 
+def prepare_note(door, key, model, bound):
+    """Return a function that notes in the journal, once, that a request goes out, to be called as it does.
+
+    litellm prepares a request for up to a second, and a kill meanwhile would count what was never sent. Whether a
+    model's requests tell when they go out (`transport.noting`) is known from the first of them, which is noted before.
+    """
+    start = lru_cache(maxsize=1)(partial(door.recordings.start, key, bound))
+
+    def note():
+        door.heard.add(model)
+        start()
+
+    if model not in door.heard:
+        start()
+    return note
+
+
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def request_reply(door, request, limit, row):
+def request_reply(door, request, limit, row, note=None):
     """Return (litellm's response to a request, its seconds); counts and raises as `try_often` does."""
     connect = prepare_connection(door, request["model"])
-    return try_often(door, partial(send, request, connect, limit), limit, row)
+    return try_often(door, partial(send, request, connect, limit), limit, row, note)
 
 
-def try_often(door, function, limit, row):
+def try_often(door, function, limit, row, note=None):
     """Return what a function that asks a provider returns, after at most `n_requests` attempts before `limit`.
 
     `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says), 408, 5xx, a
-    connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
+    connection that fails. Counts the attempts in row["n_requests"]. `note` is as for `noting`. Raises LlmError.
     """
 
     def attempt():
         row["n_requests"] += 1
-        return call_within(function, limit - time.monotonic())
+        return call_within(partial(noting, note, function), limit - time.monotonic())
 
     retrying = Retrying(
         retry=retry_if_exception(is_passing),
@@ -283,12 +304,30 @@ def check_model(model, api_base, has_key):
     return None
 
 
+@lru_cache(maxsize=256)
+def list_options(model, api_base=None):
+    """Return the names of the options that litellm knows a model's provider to take in chat completions, sorted.
+
+    What only a server of one's own takes stands in the table `extra_body`.
+    """
+    litellm = load_litellm()
+    from litellm.constants import DEFAULT_CHAT_COMPLETION_PARAM_VALUES
+
+    name, provider = litellm.get_llm_provider(model, api_base=api_base)[:2]
+    find_settings = litellm.utils.ProviderConfigManager.get_provider_chat_config
+    settings = find_settings(model=name, provider=litellm.LlmProviders(provider))
+    own = settings.get_supported_openai_params(name) if settings else []
+    own = [*own, *(field for kind in type(settings).__mro__ for field in getattr(kind, "__annotations__", ()))]
+    known = {"extra_body", *DEFAULT_CHAT_COMPLETION_PARAM_VALUES, *own} - set(OURS)
+    return sorted(name for name in known if not name.startswith("_"))
+
+
 # --- replies and costs -----------------------------------------------------------------------------------------------
 
 
-def complete(door, request, limit, row):
+def complete(door, request, limit, row, note=None):
     """Return a recording's columns from one chat completion. Raises LlmError."""
-    response, seconds = request_reply(door, request, limit, row)
+    response, seconds = request_reply(door, request, limit, row, note)
     columns = read_response(response, request["options"])
     return columns | price_response(response, request["model"], columns) | {"model_s": seconds and round(seconds, 3)}
 

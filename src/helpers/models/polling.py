@@ -29,6 +29,9 @@ CANCEL_S = 0.5
 N_CALLS = 40
 """Tool calls that a job's cost is bounded by when its options name no `max_tool_calls`."""
 
+OURS_TOO = ("background", "input")
+"""Options of a job that are set here."""
+
 UNDER_WAY = (None, "queued", "in_progress")
 """The states of a job that is not done."""
 
@@ -41,13 +44,13 @@ def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **opti
     ...). `cost_usd` is that of the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an
     LlmError when the job fails, is cancelled, cut short or expires, or is not done by the deadline.
     """
-    check_options(options, (*OURS, "background", "input"))
+    check_options(options, (*OURS, *OURS_TOO))
     messages = [{"role": "user", "content": prompt}]
     request = {"model": model, "messages": messages, "options": {"background": True} | options, "sample": sample}
     return recall(door, request, deadline_at, run_job, bound_job)
 
 
-def run_job(door, request, limit, row):
+def run_job(door, request, limit, row, note):
     """Return the columns of a job's recording, once it is done; counts row["n_requests"] (starts) and row["n_polls"].
 
     Raises LlmError when it does not start or cannot be followed to its end by `limit` (time.monotonic()).
@@ -58,7 +61,7 @@ def run_job(door, request, limit, row):
     if missing:
         raise LlmError("unsupported", missing)
     connect["client"] = open_client()
-    job = try_often(door, partial(start_job, request, connect, limit), limit, row)
+    job = try_often(door, partial(start_job, request, connect, limit), limit, row, note)
     row["n_polls"] = 0
     try:
         job = follow_job(door, job, connect, limit, row)
@@ -80,6 +83,15 @@ def check_background(model, api_base):
         model=name, provider=litellm.LlmProviders(provider)
     )
     return None if settings else f"{provider} has no jobs in the background; choose a model of a responses API"
+
+
+@lru_cache(maxsize=1)
+def list_job_options():
+    """Return the names of the options that litellm passes on to jobs, sorted."""
+    load_litellm()
+    from litellm.types.llms.openai import ResponsesAPIOptionalRequestParams
+
+    return sorted({"extra_body", *ResponsesAPIOptionalRequestParams.__annotations__} - {*OURS, *OURS_TOO})
 
 
 @lru_cache(maxsize=1)

@@ -75,8 +75,10 @@ class Recordings:
         for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
             rows, under_way, cut_usd = read_folder(base / self.folder)
             self.rows |= rows
-            self.under_way |= under_way
+            self.under_way = {key: most for key, most in self.under_way.items() if key not in rows} | under_way
             self.cut_usd += cut_usd
+        answered = {key for key, row in self.rows.items() if row["status"] in ("ok", "refusal")}
+        self.under_way = {key: most for key, most in self.under_way.items() if key not in answered}
 
     def find(self, key):
         """Return the recording of a request by its hash, None when there is none."""
@@ -219,6 +221,7 @@ def read_folder(folder):
         elif "key" in row:
             rows[row["key"]] = row
             under_way.pop(row["key"], None)
+        cut_usd += row.get("cut_usd") or 0.0
     return rows, under_way, cut_usd + sum(filter(None, under_way.values()))
 
 
@@ -234,7 +237,7 @@ def unpack(path):
 
 
 def pack_recordings(run_id, facts=None, secrets=()):
-    """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; removes the journal.
+    """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; empties the journal.
 
     To be called when nobody is adding. `facts` (a dict) say what was run: agent, event file and its hash, versions;
     totals are added (`summarize_rows`). Facts that say `keeps = "values"` are of a run whose words may not be passed
@@ -251,8 +254,16 @@ def pack_recordings(run_id, facts=None, secrets=()):
     replace_file(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
     written = json.dumps(summary, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     replace_file(locate_output(f"data/runs/{run_id}/run.json"), written.encode())
-    locate_output(f"data/runs/{run_id}/{JOURNAL}").unlink(missing_ok=True)
+    forget_packed(locate_output(f"data/runs/{run_id}"))
     return summary
+
+
+def forget_packed(folder):
+    """Leave of a folder's journal what requests that a kill cut short may have cost; nothing where none did."""
+    if cut_usd := read_folder(folder)[2]:
+        replace_file(folder / JOURNAL, dump_json({"cut_usd": cut_usd}).encode() + b"\n")
+    else:
+        (folder / JOURNAL).unlink(missing_ok=True)
 
 
 def replace_file(path, data):

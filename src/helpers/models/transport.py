@@ -14,7 +14,7 @@ import zlib
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from helpers.models.failures import ReplyError
+from helpers.models.failures import NO_PAGE, PAGE, ReplyError
 
 IDLE_S = 60
 """Seconds for a request that brings no timeout of its own (polls, in helpers.models.polling)."""
@@ -25,8 +25,11 @@ NO_KEY = "none"
 MAX_BYTES = 10_000_000
 """Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10 MB."""
 
+FIRST_BYTES = "send_request_headers.started"
+"""What httpcore calls the moment at which a connected request goes out."""
+
 HERE = threading.local()
-"""Of the thread that sends a request: when it went out, and the seconds until its reply was read."""
+"""Of the thread that sends a request: when it went out, the seconds until its reply was read, and `note` (`noting`)."""
 
 
 @lru_cache(maxsize=1)
@@ -67,9 +70,20 @@ def complete_bare(model, messages, **options):
     return response, HERE.seconds
 
 
+def noting(note, function):
+    """Return what a function returns that sends a request; `note()` is called as its first bytes go out.
+
+    Only a request that goes through the client above tells so; litellm has clients of its own for some providers.
+    """
+    HERE.note = note
+    return function()
+
+
 def start_request(request):
     """Note when an httpx request goes out; take the stand-in for a key off it: a server that wants none gets none."""
     HERE.started_at = time.monotonic()
+    if note := getattr(HERE, "note", None):
+        request.extensions["trace"] = lambda event, info: note() if event.endswith(FIRST_BYTES) else None
     for name in ("authorization", "x-api-key", "api-key"):
         if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
             del request.headers[name]
@@ -132,7 +146,8 @@ def check_body(body, is_chat):
     >>> check_body(b"<html>busy</html>", is_chat=True)
     Traceback (most recent call last):
         ...
-    helpers.models.failures.ReplyError: the reply is HTML, not JSON: '<html>busy</html>'
+    helpers.models.failures.ReplyError: the reply is HTML, not JSON: '<html>busy</html>'; a web page stands there: \
+look at api_base, and at a proxy or a sign-in on the way
     """
     start = body[:80].decode(errors="replace").strip()
     try:
@@ -141,7 +156,8 @@ def check_body(body, is_chat):
         raise ReplyError("the reply is JSON nested too deep", is_answer=True) from None
     except ValueError:
         what = "empty" if not start else "HTML, not JSON" if start.startswith("<") else "not JSON"
-        raise ReplyError(f"the reply is {what}" + f": {start!r}" * bool(start), is_answer=True) from None
+        page = f"; {NO_PAGE}" * bool(PAGE.search(start))
+        raise ReplyError(f"the reply is {what}" + f": {start!r}" * bool(start) + page, is_answer=True) from None
     if not isinstance(value, dict):
         raise ReplyError(f"the reply is no JSON object: {start!r}", is_answer=True)
     if not is_chat:

@@ -200,21 +200,8 @@ def write_wrong(script, label):
 def write_endless(script, label):
     """Write a run that its message limit ended, for a planted reason."""
     n = int(script.rng.integers(9, 14))
-    if label == "looping" and script.rng.random() < 0.5:  # it says the same, without a tool
-        text = script.pick(["The answer is {letter}.", "{letter}", "I settle on {letter} now."])
-        for _ in range(n):
-            script.say([text])
-    elif label == "looping":  # it went round in circles before, and ends with something new
-        script.look()
-        asked = script.pick(SEEK)
-        for _ in range(n - 4):
-            script.call(asked, ROWS)
-        script.seek(4)
-    elif label == "budget_looping":
-        script.seek(3)
-        asked = script.pick(SEEK)
-        for _ in range(n - 3):
-            script.call(asked, ROWS)
+    if label in ("looping", "budget_looping"):
+        write_circles(script, n, label)
     elif label == "budget":
         script.look()
         for step in script.rng.permutation(STEPS)[:n]:
@@ -234,6 +221,22 @@ def write_endless(script, label):
         script.look()
         script.say(THINK)
     return script.close("message_limit")
+
+
+def write_circles(script, n, label):
+    """Write a run that does the same again and again: says it, without a tool, or calls it, at first or at the end."""
+    if label == "looping" and script.rng.random() < 0.5:
+        text = script.pick(["The answer is {letter}.", "{letter}", "I settle on {letter} now."])
+        for _ in range(n):
+            script.say([text])
+        return
+    is_first = label == "looping"
+    script.look() if is_first else script.seek(3)
+    asked = script.pick(SEEK)
+    for _ in range(n - (4 if is_first else 3)):
+        script.call(asked, ROWS)
+    if is_first:
+        script.seek(4)
 
 
 def write_tooling(script, n):

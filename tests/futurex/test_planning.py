@@ -21,6 +21,8 @@ from helpers.futurex.planning.effects import (
     fit_plans,
     measure_inflation,
     measure_power,
+    scale,
+    scale_array,
     simulate_plans,
 )
 from helpers.futurex.planning.labels import (
@@ -384,7 +386,8 @@ def test_a_simulated_study_is_fitted_as_every_other(lost, n, n_seen):
     rows = make_rows(rng, 30, {}, 1.0, n_planners=2).assign(**lost)
     study = next(simulate_plans(rng, rows, make_base(n, rng), 0.3))
     assert len(study) == 2 * n and study["cluster"].nunique() == n / 5
-    told = estimate_errors(study)
+    told, known = estimate_errors(study), study[list(FACTORS)]
+    assert np.array_equal(scale_array(known.to_numpy()), scale(known).to_numpy()), "to the last bit"
     pd.testing.assert_frame_equal(told, fit_plans(study)[0][["factor", "effect", "se"]])
     assert told["se"].notna().sum() == n_seen and (n == 40 or told["effect"].notna().sum() == n_seen)
 

@@ -98,6 +98,14 @@ def scale(table):
     return ((table - table.mean()) / table.std().replace(0, np.nan)).fillna(0.0)
 
 
+def scale_array(values):
+    """Return an array's columns as `scale` does a table's."""
+    centred = values - values.sum(axis=0) / len(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviation = np.sqrt((centred**2).sum(axis=0) / (len(values) - 1))
+        return np.nan_to_num(centred / np.where(deviation == 0, np.nan, deviation), nan=0.0)
+
+
 def keep_identified(x):
     """Return the columns of `x` that span it, and the names of those that no other columns add up to.
 
@@ -105,15 +113,22 @@ def keep_identified(x):
     >>> list(kept), sorted(identified)
     (['c', 'a'], ['c'])
     """
-    if x.empty:
-        return x.iloc[:, :0], set()
-    triangle = np.linalg.qr(x.to_numpy(float), mode="r")  # the same null space
+    kept, identified = find_identified(x.to_numpy(float))
+    return x.iloc[:, kept], set(x.columns[identified])
+
+
+def find_identified(x):
+    """Return the places of the columns of an array that span it, and of those that no other columns add up to."""
+    if not x.size:
+        return [], []
+    triangle = np.linalg.qr(x, mode="r")  # the same null space
     mixed = np.abs(linalg.null_space(triangle, rcond=np.finfo(float).eps * max(x.shape))).max(axis=1, initial=0) > 1e-8
-    kept = list(x.columns[~mixed])
-    for name in x.columns[mixed]:
-        if np.linalg.matrix_rank(x[[*kept, name]]) > len(kept):
-            kept.append(name)
-    return x[kept], set(x.columns[~mixed])
+    identified = np.flatnonzero(~mixed).tolist()
+    kept = identified.copy()
+    for place in np.flatnonzero(mixed).tolist():
+        if np.linalg.matrix_rank(x[:, [*kept, place]]) > len(kept):
+            kept.append(place)
+    return kept, identified
 
 
 def mark_stars(p):
@@ -164,21 +179,25 @@ def estimate_errors(study, factors=FACTORS):
     Columns factor, effect, se (blank where there is none). Thousands of studies are fitted, and statsmodels takes
     longer to make its tables than to fit.
     """
-    x, identified = keep_identified(scale(study[list(factors)]).assign(const=1.0))
-    names, x, y = list(x), x.to_numpy(), study["score"].to_numpy()
-    groups, n_clusters = pd.factorize(study["cluster"])[0], study["cluster"].nunique()
-    blank = pd.DataFrame({"factor": factors, "effect": np.nan, "se": np.nan})
+    x, y = np.ones((len(factors) + 1, len(study))).T, study["score"].to_numpy()
+    x[:, :-1] = scale_array(study[list(factors)].to_numpy(float))
+    kept, identified = find_identified(x)
+    x, (groups, clusters) = np.asfortranarray(x[:, kept]), pd.factorize(study["cluster"])
+    n_clusters, found = len(clusters), np.full((len(factors) + 1, 2), np.nan)
+    table = pd.DataFrame({"factor": factors, "effect": np.nan, "se": np.nan})
     if len(x) <= x.shape[1] or n_clusters < 2 or np.ptp(y) == 0:
-        return blank
+        return table
     inverse = np.linalg.pinv(x)
     effects = inverse @ y
     sums = np.zeros((n_clusters, x.shape[1]))
     np.add.at(sums, groups, x * (y - x @ effects)[:, None])
     halves = sums @ inverse @ inverse.T
     factor = n_clusters / (n_clusters - 1) * (len(x) - 1) / (len(x) - x.shape[1])
-    errors = np.sqrt(factor * (halves**2).sum(axis=0)) if n_clusters >= MIN_CLUSTERS else np.nan
-    found = pd.DataFrame({"effect": effects, "se": errors}, names)
-    return found[found.index.isin(identified)].reindex(list(factors)).rename_axis("factor").reset_index()
+    found[kept, 0] = effects
+    found[kept, 1] = np.sqrt(factor * (halves**2).sum(axis=0)) if n_clusters >= MIN_CLUSTERS else np.nan
+    found[np.setdiff1d(kept, identified)] = np.nan
+    table[["effect", "se"]] = found[:-1]
+    return table
 
 
 def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTORS):

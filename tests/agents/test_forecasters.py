@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 from helpers.agents import forecasters
 from helpers.agents.forecasters import count_steps, expect_values, forecast_event
 from helpers.agents.registry import load_agents
+from helpers.questions.targets import NONE_LABEL, resolve_event
 from helpers.store import ROOT
 
 AGENTS = sorted(load_agents())
@@ -107,6 +109,53 @@ def test_agents_differ(sample, outcomes):
         assert all(np.mean([a == b for a, b in zip(values[name], values[o], strict=True)]) < 0.95 for o in others), name
 
 
+# --- Equal to the plain way ---
+
+
+RISES = dict(zip(["z", "y", "x", NONE_LABEL], "ABCD", strict=True))
+ASKED = {
+    "change": {"reference": 2.0, "letters": {"Yes": "A", "No": "B"}},
+    "threshold": {"threshold": 2.0, "letters": {"Yes": "A", "No": "B"}},
+    "band": {"cuts": [1.0, 3.0], "letters": {"0": "A", "1": "B", "2": "C"}},
+    "outcome": {"letters": {"home": "A", "draw": "B", "away": "C"}},
+    "leader": {"reference": dict.fromkeys("xyz", 0.0), "letters": dict(zip("zyx", "ABC", strict=True))},
+    "risers": {"reference": {"x": 1.0, "y": 2.0, "z": 3.0}, "letters": RISES},
+    "above": {"threshold": 2.0, "reference": dict.fromkeys("xyz", 0.0), "letters": RISES},
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"order": "asc"}, {"absent": "out"}])
+@pytest.mark.parametrize("ask", ASKED)
+def test_draws_alike_are_answered_alike(ask, more):
+    rng = np.random.default_rng(5)
+    terms = ASKED[ask] | {"ask": ask, "by": "value"} | more
+    names = list("zxy") if isinstance(terms.get("reference"), dict) else ["x"]
+    terms |= {} if len(names) > 1 else {"entity": "x"}
+    draws = pd.DataFrame(rng.integers(-1, 5, (400, len(names))).astype(float), columns=names)
+    if more.get("absent"):
+        draws = draws.mask((rng.random(draws.shape) < 0.1) & (ask == "leader") & ([True, False, True][: len(names)]))
+        draws.iloc[0] = np.inf
+    plain = Counter(frozenset(resolve_event(terms, row)) for row in draws.to_dict("records"))
+    assert forecasters.count_answers(terms, names, draws.to_numpy()) == plain and len(plain) > 1
+
+
+def test_past_errors_are_those_of_the_rule_at_each_place():
+    rules = {
+        "last_value": lambda past, back: past[-1],
+        "seasonal": lambda past, back: past[-min(back, len(past))],
+        "mean": lambda past, back: np.mean(past[-7:]),
+    }
+    rng = np.random.default_rng(6)
+    for _ in range(300):
+        values = tuple(rng.normal(50, 9, rng.integers(2, 40)).tolist())
+        back, n_steps = int(rng.integers(1, len(values) + 1)), int(rng.integers(1, 9))
+        for name, rule in rules.items():
+            ends = range(2, len(values) - n_steps)
+            errors = [values[i + n_steps] - rule(values[: i + 1], back) for i in ends]
+            plain = np.std(values) if len(errors) < 3 else np.sqrt(np.mean(np.square(errors)))
+            assert forecasters.METHODS[name](values, back, n_steps)[1] == plain
+
+
 # --- Methods by hand ---
 
 
@@ -116,7 +165,7 @@ def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
     history = pd.DataFrame({"x": values}, index=days, dtype=float).drop(index=list(drop))
     point, draws = expect_values(method, history, {"date": date}, np.random.default_rng(0))
     assert draws.shape == (400, 1)
-    return point["x"], draws["x"]
+    return point["x"], pd.Series(draws[:, 0])
 
 
 RAMP = list(range(21))  # 19 September..9 October; day d of October has the value d + 11

@@ -20,11 +20,12 @@ from helpers.questions.events import (
 )
 from helpers.questions.filters import JUDGES, draw_kept, judge_harmful, judge_subjective, screen_event
 from helpers.questions.market import pose_market
-from helpers.questions.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
+from helpers.questions.pose import Deck, Unanswerable, draw_threshold, find_due_date, list_due, pose_event
 from helpers.questions.targets import resolve_event
 from helpers.questions.tiers import assign_level, classify_volatility, measure_number_volatility
 from helpers.questions.tiers import measure_ranking_volatility as measure_ranking
 from helpers.store import ROOT, list_columns
+from helpers.world.sources import compute_published_at
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAY = pd.Timedelta(days=1)
@@ -103,6 +104,14 @@ def test_due_is_the_last_date_published_within_the_horizon(sources):
     assert find_due_date(clemson, "2016-10-08", None, AS_OF, 1)[0] == "2016-10-09"
     with pytest.raises(Unanswerable, match="within the horizon"):
         find_due_date(clemson, "2016-10-15", None, AS_OF, 7)
+
+
+def test_a_day_is_published_when_its_month_says(sources):
+    for source in sources.values():
+        rule, hour = tuple(sorted(source.publication.items())), "02:00" if source.is_hourly else None
+        due = list_due(rule, source.update_frequency, "2016-10-05", hour, "2016-10-30T00:00:00+08:00", 14)
+        dates = pd.Series([date for date, _ in due], dtype=str)
+        assert [moment for _, moment in due] == list(compute_published_at(source.publication, dates)) and due
 
 
 def test_due_dates_keep_to_weekdays_weeks_and_months(sources):

@@ -112,3 +112,17 @@ def test_gains_count_from_seven_days_before():
     assert list(gains.index) == ["2016-10-08", "2016-10-09"]
     assert np.allclose(gains["x"], [10.0, -50.0])
     assert build_history(series, {}) is series
+
+
+def test_gains_are_those_of_a_calendar():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        days = pd.date_range("2016-09-01", periods=40)[np.sort(rng.permutation(40)[:25])]
+        values = rng.integers(0, 9, (25, 3)).astype(float)
+        values[rng.random(values.shape) < 0.2] = np.nan
+        series = pd.DataFrame(values, days, list("xyz"))
+        back = series.reindex(days - pd.Timedelta(days=7)).to_numpy()
+        plain = ((series / back - 1) * 100).dropna(how="all")
+        found = build_history(series.set_axis(days.strftime("%Y-%m-%d")), {"by": "gain"})
+        found.index = pd.to_datetime(found.index)
+        pd.testing.assert_frame_equal(found, plain, check_exact=True)

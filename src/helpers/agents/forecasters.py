@@ -9,14 +9,14 @@ import zlib
 from collections import Counter
 from functools import lru_cache
 from math import fsum, sqrt
-from statistics import linear_regression
+from statistics import linear_regression, median
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
 from helpers.questions.pose import pool_matches
-from helpers.questions.targets import NONE_LABEL, build_history, resolve_event
+from helpers.questions.targets import NONE_LABEL, build_history, list_bars, resolve_event
 from helpers.store import dump_json, parse_json
 
 N_DRAWS = 400
@@ -38,7 +38,8 @@ def forecast_event(method, event, crawler):
     else:
         point, draws = expect_values(method, history, variables, rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
-        note = f"expected {point.iloc[0]:.6g} for {point.index[0]}" + (f" and {len(point) - 1} more" * (len(point) > 1))
+        first, expected = next(iter(point.items()))
+        note = f"expected {expected:.6g} for {first}" + (f" and {len(point) - 1} more" * (len(point) > 1))
     steps = [
         {"step_type": "tool", "tool": "observe", "arguments": {"source_id": source_id}, "page_ids": [page_id]},
         {"step_type": "answer", "content": f"{method}: {note} from {len(history)} past dates"},
@@ -64,16 +65,17 @@ def shape_history(series, variables, is_match):
         return pd.DataFrame({variables["entity"]: pool_matches(series)}, index=dates)
     history = build_history(series, variables)
     if "entity" in variables:
-        return history[[variables["entity"]]].dropna()
+        history = history[[variables["entity"]]]
+        return history[~np.isnan(history.to_numpy()[:, 0])]
     if variables["ask"] in ("leader", "risers", "above"):
         return history[[entity for entity in variables["reference"] if entity in history]]
     if "among" in variables:
         history = history[[entity for entity in variables["among"] if entity in history]]
-    return history.loc[:, history.iloc[-N_MEAN:].notna().any()]
+    return history.loc[:, ~np.isnan(history.to_numpy()[-N_MEAN:]).all(axis=0)]
 
 
 def expect_values(method, history, variables, rng):
-    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws of it."""
+    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws (rows) of them."""
     days, date = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
     n_steps, back, values = count_steps(days, date), count_back(days, date), history.to_numpy()
     expected = []
@@ -86,7 +88,7 @@ def expect_values(method, history, variables, rng):
         draws = np.where(np.isnan(rows), point, rows)
     else:
         draws = point + rng.standard_normal((N_DRAWS, len(point))) * spread
-    return pd.Series(point, index=history.columns), pd.DataFrame(draws, columns=history.columns)
+    return dict(zip(history.columns, point.tolist(), strict=True)), draws
 
 
 def count_steps(days, date):
@@ -121,16 +123,13 @@ def answer_event(event, variables, point, draws, *, by_draws):
     The answer is that of the expected values; with `by_draws` the most frequent answer of the draws.
     """
     if event["kind"] == "number":
-        values = draws[variables["entity"]]
+        values = draws[:, list(point).index(variables["entity"])]
         quantiles = {str(q): round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True)}
         return state_number(point[variables["entity"]], quantiles)
     measured = variables | {"by": "value"}
     if event["kind"] == "ranking":
         return rank_entities(measured, point, draws)
-    letters = list(parse_json(event["options"]))
-    names, found = list(draws.columns), Counter()
-    for row, n in Counter(map(tuple, draws.to_numpy().tolist())).items():  # a base rate's draws repeat past days
-        found[frozenset(resolve_event(measured, dict(zip(names, row, strict=True))))] += n
+    letters, found = list(parse_json(event["options"])), count_answers(measured, list(point), draws)
     shares = {
         letter: round(sum(n for chosen, n in found.items() if letter in chosen) / len(draws), 6) for letter in letters
     }
@@ -144,6 +143,29 @@ def answer_event(event, variables, point, draws, *, by_draws):
     return {"value": value, "probability": round(probability, 6), "distribution": shares}
 
 
+def count_answers(variables, names, values):
+    """Return how many draws of some entities (columns of `values`) give each answer, a Counter of sets of letters.
+
+    An answer turns on who leads, or on which side of the bars each value lies; of draws that are alike in this, and in
+    what is missing, one is resolved.
+    """
+    is_missing = np.isnan(values)
+    if variables["ask"] == "leader":
+        by_name = sorted(range(len(names)), key=names.__getitem__)  # of equal values the first by name leads
+        sign = 1 if variables.get("order") == "asc" else -1
+        leader = np.where(is_missing, np.inf, sign * values)[:, by_name].argmin(axis=1)
+        sides = np.column_stack([leader, is_missing])
+    else:
+        bars = np.array(list_bars(variables, names), dtype=float)
+        sides = (values[:, None] > bars) + (values[:, None] >= bars).astype(int) - is_missing[:, None]
+    marks, size = sides.tobytes(), sides[0].nbytes
+    alike = [marks[start : start + size] for start in range(0, len(marks), size)]
+    rows, found = dict(zip(alike, values.tolist(), strict=True)), Counter()
+    for mark, n in Counter(alike).items():
+        found[frozenset(resolve_event(variables, dict(zip(names, rows[mark], strict=True))))] += n
+    return found
+
+
 def state_number(value, quantiles):
     """Return a number's prediction: the value, its quantiles, and the interval of nine in ten that they give."""
     ends = {"interval_low": quantiles["0.05"], "interval_high": quantiles["0.95"]}
@@ -154,10 +176,10 @@ def rank_entities(variables, point, draws):
     """Return a ranking prediction: the answer of the expected values, and each entity's share of draws among the k."""
     value = resolve_event(variables, point)
     order = -1 if variables.get("order", "desc") == "desc" else 1
-    places = np.argsort(order * draws.to_numpy(), axis=1, kind="stable")
+    places = np.argsort(order * draws, axis=1, kind="stable")
     first = variables.get("rank", 1) - 1
     top = places[:, first : first + variables["k"]]
-    counts = zip(draws.columns, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
+    counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
     return {"value": value, "distribution": {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}}
 
 
@@ -185,30 +207,43 @@ def guess_event(event, variables, history, rng):
 
 def expect_last(values, back, n_steps):
     """Return the last value, and the standard deviation of past changes over as many steps."""
-    return values[-1], measure_error(values, lambda past: past[-1], n_steps)
+    return values[-1], measure_error(values, values, n_steps)
 
 
 def expect_seasonal(values, back, n_steps):
     """Return the value a week (or whole weeks) before the date, and the spread of past errors of that rule."""
-    return values[-back], measure_error(values, lambda past: past[-min(back, len(past))], n_steps)
+    return values[-back], measure_error(values, values[:1] * (back - 1) + values, n_steps)
 
 
 def expect_mean(values, back, n_steps):
     """Return the mean of the last seven values, and the spread of past errors of that rule."""
-    return float(np.mean(values[-N_MEAN:])), measure_error(values, lambda past: np.mean(past[-N_MEAN:]), n_steps)
+    return float(np.mean(values[-N_MEAN:])), measure_error(values, roll_mean(values), n_steps)
 
 
 def expect_base(values, back, n_steps):
     """Return the median of all values shown; the draws are the past snapshots themselves."""
-    return float(np.median(values)), 0.0
+    return median(values), 0.0
 
 
-def measure_error(values, rule, n_steps):
-    """Return the root mean square of a rule's past errors `n_steps` ahead; the series' own spread when too short."""
-    errors = [values[i + n_steps] - rule(values[: i + 1]) for i in range(2, len(values) - n_steps)]
-    if len(errors) < 3:
+def measure_error(values, said, n_steps):
+    """Return the root mean square of a rule's past errors `n_steps` ahead; the series' own spread when too short.
+
+    `said` is what the rule gives from the values up to each place.
+    """
+    if len(values) - n_steps - 2 < 3:
         return float(np.std(values))
+    errors = np.subtract(values[2 + n_steps :], said[2 : len(values) - n_steps])
     return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def roll_mean(values):
+    """Return the mean of the last seven values up to each place, of fewer at first; added from the oldest on.
+
+    >>> roll_mean((1.0, 2.0, 6.0)).tolist()
+    [1.0, 1.5, 3.0]
+    """
+    padded, n = np.concatenate([np.zeros(N_MEAN - 1), values]), len(values)
+    return sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(np.arange(1, n + 1), N_MEAN)
 
 
 def expect_smoothing(values, back, n_steps):

@@ -4,6 +4,7 @@ A snapshot is the value of one variable for each entity on the event's date. The
 from the page after the fact, and a baseline's prediction, from the values it expects.
 """
 
+import numpy as np
 import pandas as pd
 
 KINDS = {
@@ -91,6 +92,25 @@ RESOLVERS = {
 }
 
 
+def list_bars(variables, entities):
+    """Return what values are compared with to answer: numbers for all of one row a bar, or one row by entity.
+
+    >>> list_bars({"ask": "risers", "reference": {"x": 1.0, "y": 2.0}}, ["y", "x"])
+    [[2.0, 1.0]]
+    >>> list_bars({"ask": "band", "cuts": [3, 5]}, ["x"])
+    [[3], [5]]
+    """
+    ask, reference = variables["ask"], variables.get("reference")
+    if ask == "band":
+        return [[cut] for cut in variables["cuts"]]
+    if ask == "outcome":
+        return [[0]]
+    if ask == "change":
+        return [[reference]]
+    bar = variables.get("threshold")
+    return [[reference[entity] for entity in entities]] if bar is None else [[bar]]
+
+
 def measure_entities(variables, snapshot):
     """Return the snapshot in the measure the event ranks by: the value, or the gain in percent over its reference.
 
@@ -116,10 +136,15 @@ def order_entities(values, order="desc"):
 def build_history(series, variables):
     """Return past snapshots in the measure the event ranks by: values, or gains over seven days.
 
-    `series` has dates as index (ISO) and entities as columns. Gains are left out where no value lies seven days back.
+    `series` has dates as index (ISO, in order), entities as columns. Gains are left out where no value lies seven days
+    back.
     """
     if variables.get("by", "value") == "value":
         return series
-    days = pd.to_datetime(series.index)
-    back = series.set_axis(days).reindex(days - pd.Timedelta(days=GAIN_DAYS)).to_numpy()
-    return ((series / back - 1) * 100).dropna(how="all")
+    days, values = series.index.to_numpy().astype("datetime64[D]"), series.to_numpy(dtype=float)
+    places = np.searchsorted(days, days - GAIN_DAYS)
+    back = np.where((days[places] == days - GAIN_DAYS)[:, None], values[places], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = (values / back - 1) * 100
+    is_known = ~np.isnan(gains).all(axis=1)
+    return pd.DataFrame(gains[is_known], index=series.index[is_known], columns=series.columns)

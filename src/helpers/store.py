@@ -154,12 +154,12 @@ def locate_input(relative):
     raise FileNotFoundError(f"{relative} is not there; `make figures` builds it")
 
 
-def write_table(name, table, window):
-    """Check a table and write it to data/tables/<window>/<name>.csv.gz; same rows, same bytes. Returns the path.
+def write_table(name, table, window, room="tables"):
+    """Check a table and write it to data/<room>/<window>/<name>.csv.gz; same rows, same bytes. Returns the path.
 
     Raises what `check_table` and `check_held` do.
     """
-    path = locate_output(f"data/tables/{window}/{name}.csv.gz")
+    path = locate_output(f"data/{room}/{window}/{name}.csv.gz")
     check_held(name, table)
     text = check_table(name, table).to_csv(index=False, lineterminator="\n")
     with open(path, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
@@ -187,12 +187,12 @@ def check_held(name, table):
         )
 
 
-def read_table(name, window):
+def read_table(name, window, room="tables"):
     """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them).
 
     Raises FileNotFoundError when it is not there, ValueError naming the file when it is damaged.
     """
-    path = f"data/tables/{window}/{name}.csv.gz"
+    path = f"data/{room}/{window}/{name}.csv.gz"
     try:
         table = pd.read_csv(locate_input(path), keep_default_na=True, low_memory=False)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:

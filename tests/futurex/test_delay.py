@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 
+from helpers import store
 from helpers.futurex import delay
 from helpers.world.crawl import open_world
 
@@ -57,6 +58,23 @@ def test_its_answers_are_found_and_its_agents_scored(three_days):
     assert scores.loc[scores["metric"] == "accuracy", "event_id"].isin(events["event_id"]).all()
     means = delay.measure_agents(scores, events).set_index("agent_id")["mean"]
     assert means["last_value"] > means["random"]
+
+
+def test_a_kept_set_is_taken_only_if_what_is_made_anew_is_in_it(three_days, tmp_path):
+    events, answers, scores = three_days
+    some = events["event_id"].iloc[:20]
+    sample = answers[answers["event_id"].isin(some)], scores[scores["event_id"].isin(some)]
+    with store.write_under(tmp_path):
+        delay.keep_set(three_days, "A/delay_3")
+        kept = delay.take_set((events, *sample), "A/delay_3")
+        assert [len(table) for table in kept] == [len(table) for table in three_days], "all of it, not the sample"
+        for name, made in {
+            "events": (events.iloc[1:], *sample),
+            "answers": (events, sample[0].assign(spread=9.9), sample[1]),
+            "scores": (events, sample[0], sample[1].assign(score=0.5)),
+        }.items():
+            with pytest.raises(ValueError, match=f"data/sets/A/delay_3: {name} made anew are others"):
+                delay.take_set(made, "A/delay_3")
 
 
 def test_the_share_judged_counts_answers_that_came_in_time():

@@ -5,6 +5,7 @@ questions can be judged when D days are over. The sets are posed, answered by th
 start days of the replay world.
 """
 
+import io
 import itertools
 
 import numpy as np
@@ -26,19 +27,58 @@ from helpers.outcomes.scores import build_matrix, score_predictions, select_head
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.events import collect_events
 from helpers.questions.pose import HORIZON_DAYS
+from helpers.store import check_table, read_table, write_table
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
 """Days; the third is the paper's choice."""
 QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "random")
 """Baselines that need no fit; the two fitted ones take most of the time."""
 
+SET = ("events", "answers", "scores")
+"""The tables of one delay's question set."""
 
-def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):
-    """Return (events, answers, scores) of one delay's own question set on some start days."""
+
+def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS, judged=None):
+    """Return (events, answers, scores) of one delay's own question set on some start days.
+
+    Events are posed on all days, since which are kept hangs on all; with `judged`, only those of these days are
+    answered and scored.
+    """
     options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
     events, _ = collect_events(crawler.sources, crawler, window, **options)
-    answers, _ = acquire_answers(events, crawler)
-    return events, answers, score_predictions(predict_events(events, crawler, names), answers, events)
+    asked = events if judged is None else events[events["as_of"].str[:10].isin(judged)].reset_index(drop=True)
+    answers, _ = acquire_answers(asked, crawler)
+    return events, answers, score_predictions(predict_events(asked, crawler, names), answers, asked)
+
+
+def keep_set(tables, place):
+    """Write one delay's question set of all days, (events, answers, scores), to data/sets/<place>."""
+    for name, table in zip(SET, tables, strict=True):
+        write_table(name, table, place, "sets")
+
+
+def take_set(made, place):
+    """Return the kept (events, answers, scores) of a set, once what was made anew is found in them.
+
+    `made` is what `run_delay` returns, with answers and scores of some days or all. Raises ValueError where a kept
+    row of theirs is another.
+    """
+    kept = [read_table(name, place, "sets") for name in SET]
+    asked = made[1]["event_id"]
+    for name, old, new in zip(SET, kept, made, strict=True):
+        rows = old if name == "events" else old[old["event_id"].isin(asked)]
+        if write_cells(name, rows) != write_cells(name, new):
+            raise ValueError(
+                f"data/sets/{place}: {name} made anew are others than were kept; "
+                "make study NOTEBOOK=16_delay keeps new ones"
+            )
+    return tuple(kept)
+
+
+def write_cells(name, table):
+    """Return a table as it is written and read: equal tables are equal text, whatever their cells were before."""
+    text = check_table(name, table).to_csv(index=False, lineterminator="\n")
+    return pd.read_csv(io.StringIO(text)).to_csv(index=False)
 
 
 def count_available(events, answers):

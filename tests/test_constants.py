@@ -50,7 +50,7 @@ OWN_CONSTANTS = {
     "where arithmetic ends": "EVEN MAD_OF_ONE MOST NONE SAME SIGNS",
     "against a fault of Python's": "N_PARSES",
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
-    "the kit's own instances of Proof of Time": "BAND MAX_PASSES MIN_PAPERS N_ABSTRACT N_NEAREST N_WEEK PER_SOURCE",
+    "the kit's own instances of Proof of Time": "BAND MAX_PASSES MIN_PAPERS N_ABSTRACT N_WEEK PER_SOURCE",
     "the kit's own questions": "FRAME_MS GAIN_DAYS N_BAND_VALUES N_DISTRACTORS N_TWINS STEP_DAYS",
     "what counts as an event in a series, and from which of its values": "LARGE LEAST N_DAYS N_LAGS N_RECORD N_WEEKS",
     "when calls are alike, and a loop": "ALIKE LOOPED",

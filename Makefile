@@ -27,9 +27,10 @@ unexport PYTHONDONTWRITEBYTECODE
 HOUSE = JUPYTER_PATH=$(CURDIR)/.ci/jupyter JUPYTER_PREFER_ENV_PATH=1 JUPYTER_CONFIG_DIR=$(CURDIR)/.make/jupyter \
   IPYTHONDIR=$(CURDIR)/.make/ipython MPLCONFIGDIR=$(abspath $(VENV))/matplotlib PYDEVD_DISABLE_FILE_VALIDATION=1
 # Two at a time even under plain `make`; a caller's own -j is kept. Output stays whole where make can do that (GNU make 4).
-PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j2;; esac; $(HOUSE) $(BIN)/python .ci/warm.py with \
-  $(MAKE) --no-print-directory $$jobs $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-WARM = $(BIN)/python -S .ci/warm.py
+PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 2 $(LONG) --";; esac; $(HOUSE) $(BIN)/python \
+  .ci/warm.py with $$turns $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+  $(if $(findstring k,$(firstword -$(MAKEFLAGS))),--keep-going)
+WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SOURCE \
@@ -56,8 +57,7 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(if $(FIRST),$(PAIR) --silent $(FIRST:%=.make/%)))
-	$(if $(RUN),,$(PAIR) .make/index)
+	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
 	@$(BIN)/python -m helpers.boards.files
@@ -136,12 +136,11 @@ FORCE:
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
 # Those of 50 to 89 read public files that are not in the repository: `make public` runs them, `make figures` never does.
-# The longest stand first, so that none of them is left to the end. Make goes down the list once before it comes back to
-# those that waited for another: what most wait for, with enough beside it, is a list of its own.
-FIRST = $(filter 04_score_tiers 31_liveagentbench 08_past_vs_future 14_reasons,$(NOTEBOOKS))
-LONG := 16_delay 09_planning 13_real_time 02_run_agents 03_acquire_answers 31_liveagentbench 01_collect_events
+# What others wait for, then the longest: in this order the two lanes end together.
+LONG := 01_collect_events 02_run_agents 03_acquire_answers 04_score_tiers 31_liveagentbench 16_delay 09_planning 08_past_vs_future \
+  13_real_time 07_factor_analysis 09b_plan_effect 21_horizons 12_fake_sites 27_conditions 40_instances 41_solvers 14_reasons
 list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))
-NOTEBOOKS := $(filter $(call list,0-49),$(LONG)) $(filter-out $(LONG),$(call list,0-49))
+NOTEBOOKS := $(call list,0-49)
 PUBLIC := $(call list,5-8)
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.

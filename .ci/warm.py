@@ -4,11 +4,16 @@ A notebook, its kernel and its check each spend seconds on importing the same li
 and serves while it runs: each `.ci/warm.py FILE|-m MODULE ARGUMENTS` below it becomes a fork of the server, in its
 caller's folder, environment and streams, where `LIBRARIES` are loaded. Without a server it is a plain `python`. The
 kit's own modules are never loaded here, so what runs is what stands in the files.
+
+With `with --turns N NAME ... -- make ...`, programs that say what they are called (the environment variable
+DAYBEFORE_TURN) run N at a time, those of the list first, in its order, where make by itself would start what comes
+next in an order of its own. After one has failed no further one begins, unless make is to --keep-going.
 """
 
 import contextlib
 import os
 import sys
+import time
 
 LIBRARIES = """
     papermill nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
@@ -17,6 +22,10 @@ LIBRARIES = """
 """
 DOOR = "DAYBEFORE_WARM"
 """The environment variable that holds the address of the server's socket."""
+TURN = "DAYBEFORE_TURN"
+"""The environment variable that holds the name of a program that waits for its turn."""
+PAUSE_S = 0.2
+"""So long the next turn waits for what make may start now, while names of the order have not asked."""
 
 
 def wait_turn():
@@ -48,9 +57,11 @@ def ask(argv):
         return int(line.recv(8) or 1)
 
 
-def serve(command):
-    """Run a command, forking for what asks meanwhile, and exit with its status; in a fork it returns, with its argv."""
-    import json
+def serve(command, n_turns, order):
+    """Run a command, forking for what asks meanwhile, and exit with its status; in a fork it returns, with its argv.
+
+    Of the programs that wait for a turn `n_turns` run at a time, those named in `order` first.
+    """
     import select
     import shutil
     import signal
@@ -62,53 +73,121 @@ def serve(command):
     folder = tempfile.mkdtemp()
     door = socket.socket(socket.AF_UNIX)
     door.bind(f"{folder}/door")
-    door.listen(64)
+    door.listen(256)
     running = subprocess.Popen(command, env=os.environ | {DOOR: f"{folder}/door"}, close_fds=False)
-    command_end, jobs = os.pidfd_open(running.pid), {}
+    command_end, jobs, waiting, stops = os.pidfd_open(running.pid), {}, {}, False
+    expected, quiet_until, holds = set(order), 0.0, False
     while True:
-        ready = select.select([door, command_end, *jobs, *(end for _, end in jobs.values())], [], [])[0]
+        if stops and not any(takes_turn for _, _, takes_turn in jobs.values()):
+            give_up(running, waiting)
+            break
+        sources = [door, command_end, *waiting, *jobs, *(end for _, end, _ in jobs.values())]
+        pause = max(0.0, quiet_until - time.monotonic()) if holds else None
+        ready = select.select(sources, [], [], pause)[0]
         if command_end in ready:
             break
-        for line in [line for line, (_, end) in jobs.items() if line in ready or end in ready]:
-            finish(line, *jobs.pop(line))
+        for line in [line for line, (_, end, _) in jobs.items() if line in ready or end in ready]:
+            job, end, takes_turn = jobs.pop(line)
+            stops |= finish(line, job, end) and takes_turn and "--keep-going" not in command
+            if takes_turn and expected:
+                quiet_until = time.monotonic() + PAUSE_S
+        for line in [line for line in waiting if line in ready]:  # its caller is gone
+            drop(line, *waiting.pop(line))
         if door in ready:
             line = door.accept()[0]
-            size, streams, _, _ = socket.recv_fds(line, 8, 3)
-            request = json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
-            load_libraries()
+            waiting[line] = receive(line)
+            expected.discard(waiting[line][0][2].get(TURN))
+            if load_libraries():
+                quiet_until = time.monotonic() + PAUSE_S
+        holds = time.monotonic() < quiet_until
+        while (line := choose_next(waiting, jobs, 0 if stops or holds else n_turns, order)) is not None:
+            request, streams = waiting.pop(line)
             if not (job := os.fork()):
-                for other in (door, line, *jobs):
+                for other in (door, line, *jobs, *waiting):
                     other.close()
-                for end in (command_end, *(end for _, end in jobs.values())):
+                for end in (command_end, *(end for _, end, _ in jobs.values())):
                     os.close(end)
+                for _, others in waiting.values():
+                    close_all(others)
                 return become(*request, streams)
             with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
                 os.setpgid(job, job)
-            for stream in streams:
-                os.close(stream)
-            jobs[line] = job, os.pidfd_open(job)
-    for line, (job, end) in jobs.items():
+            close_all(streams)
+            jobs[line] = job, os.pidfd_open(job), bool(request[2].get(TURN))
+    for line, (job, end, _) in jobs.items():
         finish(line, job, end)
     shutil.rmtree(folder)
-    sys.exit(running.wait())
+    status = running.wait()
+    sys.exit(2 if status < 0 else status)
+
+
+def receive(line):
+    """Return what a caller asks for, [arguments, folder, environment], and its three streams."""
+    import json
+    import socket
+
+    size, streams, _, _ = socket.recv_fds(line, 8, 3)
+    return json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)), streams
+
+
+def choose_next(waiting, jobs, n_turns, order):
+    """Return the line of the waiting program to start now, None when none may."""
+    names = {line: request[2].get(TURN) or None for line, (request, _) in waiting.items()}
+    for line, name in names.items():
+        if name is None:
+            return line
+    if not names or sum(takes_turn for _, _, takes_turn in jobs.values()) >= n_turns:
+        return None
+    return min(names, key=lambda line: (order.index(names[line]) if names[line] in order else len(order), names[line]))
+
+
+def give_up(running, waiting):
+    """End make, that has told of the failure, before it tells of each program that waits for its turn."""
+    import subprocess
+
+    if waiting:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(0.5)
+        running.kill()
+        names = sorted(request[2][TURN] for request, _ in waiting.values())
+        print(f"not begun: {', '.join(names)}; the same command goes on with them", file=sys.stderr, flush=True)
+
+
+def drop(line, request, streams):
+    """Forget a program that waits for its turn."""
+    close_all(streams)
+    line.close()
+
+
+def close_all(streams):
+    """Close a caller's streams on this side."""
+    for stream in streams:
+        os.close(stream)
 
 
 def load_libraries():
-    """Import the libraries, the first time only, as a notebook would; what they hold is kept out of forks' garbage."""
+    """Import the libraries as a notebook would, the first time; what they hold is kept out of forks' garbage.
+
+    Returns whether this was the first time.
+    """
     import gc
     import importlib
 
     if "pandas" in sys.modules:
-        return
+        return False
     for name in LIBRARIES.split():
         importlib.import_module(name)
     # At its import pandas asks whether it prints to a terminal, as wide as that is, or, as kernels do, in a notebook.
     sys.modules["pandas"].set_option("display.max_columns", 20)
     gc.freeze()
+    return True
 
 
 def finish(line, job, end):
-    """Tell the caller how its program ended, or end a program (with all it started) whose caller is gone."""
+    """Tell the caller how its program ended, or end a program (with all it started) whose caller is gone.
+
+    Returns whether it failed, or was ended.
+    """
     import signal
 
     done = os.waitid(os.P_PIDFD, end, os.WEXITED | os.WNOHANG)
@@ -124,6 +203,7 @@ def finish(line, job, end):
             pass
     os.close(end)
     line.close()
+    return done is None or done.si_status != 0
 
 
 def become(argv, folder, environment, streams):
@@ -139,6 +219,7 @@ def become(argv, folder, environment, streams):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    os.environ.pop(TURN, None)  # what it starts belongs to its turn
     importlib.invalidate_caches()
     return argv
 
@@ -178,13 +259,22 @@ def run(argv):
         os._exit(status)
 
 
+def read_command(arguments):
+    """Return what stands after `with`: make's command, how many turns at a time, and the names that come first."""
+    if arguments[0] != "--turns":
+        return arguments, sys.maxsize, []
+    end = arguments.index("--")
+    return arguments[end + 1 :], int(arguments[1]), arguments[2:end]
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "with" and not hasattr(os, "pidfd_open"):
+    if sys.argv[1] == "with":
+        command, n_turns, order = read_command(sys.argv[2:])
+        if hasattr(os, "pidfd_open"):
+            wait_turn()
+            run(serve([*command, *(["-j64"] if order else [])], n_turns, order))
         os.set_inheritable(wait_turn(), True)
-        os.execvp(sys.argv[2], sys.argv[2:])
-    elif sys.argv[1] == "with":
-        wait_turn()
-        run(serve(sys.argv[2:]))
+        os.execvp(command[0], [*command, *([f"-j{n_turns}"] if order else [])])
     elif DOOR in os.environ:
         sys.exit(ask(sys.argv[1:]))
     else:

@@ -211,6 +211,25 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert list_stale(kit) == ["40_first"], "it is still to be done"
 
 
+def test_notebooks_begin_in_their_order_and_none_after_a_failure(kit):
+    for name in ("45_late", "46_early"):
+        make_notebook(kit, name, "import time\n\ntime.sleep(1.5)")
+    makefile = kit / "Makefile"
+    text = re.sub(
+        r"(?m)^LONG := (.*\\\n)*.*", "LONG := 47_wrong 46_early 40_first", makefile.read_text(encoding="utf-8")
+    )
+    makefile.write_text(text.replace("--turns 2", "--turns 1"), encoding="utf-8")
+    assert re.findall(r"(?m)^(\d\d_\w+)  [\d.]+ s$", make_figures(kit)[2]) == ["46_early", "45_late"]
+
+    for name in ("45_late", "46_early"):
+        make_notebook(kit, name, "1")
+    make_notebook(kit, "47_wrong", "1 / 0")
+    status, ran, said = make_figures(kit)
+    assert (status != 0, ran) == (True, [])
+    end = r"not begun: 45_late, 46_early; the same command goes on with them\nmake: [^\n]*figures[^\n]*\n"
+    assert re.search(f"{end}$", said), said
+
+
 REFUSED = {
     "44_warns": ("import warnings\n\nwarnings.warn('old', stacklevel=1)", "writes to stderr"),
     "45_address": ("object()", "shows an object's address"),

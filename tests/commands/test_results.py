@@ -42,10 +42,10 @@ def summarize(scores, events, baselines):
 def test_an_overall_is_shown_only_where_it_is_due():
     few = summarize(*make_scores(3, good=[1] * 6, rule=[0] * 6), ["rule"])
     assert few["overall"].tolist() == ["-", "-"]
-    assert few.loc["good", ["level 1", "mean of all"]].tolist() == ["1.00 (3/3)", "1.00 (n = 6)"]
-    assert few.index.tolist() == ["good", "rule"], "the best mean of all comes first where no overall is due"
+    assert few.loc["good", ["level 1", "mean of answered"]].tolist() == ["1.00 (3/3)", "1.00 (n = 6)"]
+    assert few.index.tolist() == ["good", "rule"], "the best mean of answered comes first where no overall is due"
     many = summarize(*make_scores(25, good=[1] * 49 + [0], rule=[0] * 50), ["rule"])
-    assert many.loc["good", "mean of all"].startswith("0.98 (") and many.loc["good", "mean of all"].endswith(
+    assert many.loc["good", "mean of answered"].startswith("0.98 (") and many.loc["good", "mean of answered"].endswith(
         ", n = 50)"
     )
     assert many["overall"].tolist() == ["0.97 (0.91 to 1.00)", "0.00"]  # level 2 of 24 in 25 weighs two thirds
@@ -54,8 +54,8 @@ def test_an_overall_is_shown_only_where_it_is_due():
 def test_what_was_not_answered_is_no_part_of_a_mean_and_is_told():
     marks = [1, 1, None, None, None, None]
     table = summarize(*make_scores(3, mine=marks, rule=[1, 0] * 3), ["rule"])
-    assert table.loc["mine", ["mean of all", "level 1", "level 2"]].tolist() == [
-        "1.00 (n = 2)", "1.00 (1/3)", "1.00 (1/3)",
+    assert table.loc["mine", ["mean of answered", "level 1", "level 2"]].tolist() == [
+        "1.00 (n = 2 of 6)", "1.00 (1/3)", "1.00 (1/3)",
     ]  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_what_is_printed_fits_a_terminal():
     lines = [table.splitlines() for table in tables]
     assert [len(part) for part in lines] == [3, 3] and max(map(len, sum(lines, []))) < 120
     assert all(any("a_long_name_…dy_can_read" in line for line in part) for part in lines)
-    assert "mean of all" in lines[0][0] and "n = 240)" in tables[0] and "level 4" in lines[1][0]
+    assert "mean of answered" in lines[0][0] and "n = 240)" in tables[0] and "level 4" in lines[1][0]
     assert "101 timeout" in tables[1] and "…" in tables[1] and "missing" not in tables[0]
 
 

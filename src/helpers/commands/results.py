@@ -85,7 +85,7 @@ def tabulate_leads(scores, events, baselines):
 
 
 def summarize_agents(table, leads):
-    """Return a row an agent, best first, as text: mean of all, overall, lead over the best baseline, Brier, levels.
+    """Return a row an agent, best first, as text: its mean, overall, lead over the best baseline, Brier, levels.
 
     From the tables of `tabulate_scores` and `tabulate_leads`.
     """
@@ -94,7 +94,8 @@ def summarize_agents(table, leads):
     means = pd.DataFrame({"overall": overall["mean"], "all": whole["mean"]}).fillna(-1)
     order = sorted(overall.index, key=lambda agent: (-means["overall"][agent], -means["all"][agent], agent))
     shown = pd.DataFrame(index=pd.Index(order, name="agent"))
-    shown["mean of all"] = [write_interval(*whole.loc[agent, ["mean", "low", "high", "n"]]) for agent in order]
+    counted = ["mean", "low", "high", "n", "n_asked"]
+    shown["mean of answered"] = [write_interval(*whole.loc[agent, counted]) for agent in order]
     shown["overall"] = [write_interval(*overall.loc[agent, ["mean", "low", "high"]]) for agent in order]
     known = [leads.loc[agent] if agent in leads.index else None for agent in order]
     shown["best baseline"] = ["-" if lead is None else lead["baseline"] for lead in known]
@@ -107,15 +108,20 @@ def summarize_agents(table, leads):
     return shown
 
 
-def write_interval(value, low, high, n=None):
+def write_interval(value, low, high, n=None, n_asked=None):
     """Return a value with its interval, and the number of events where it is given, as text, "-" for none.
+
+    Where more events were asked than the value is over, their number stands beside.
 
     >>> write_interval(0.314, 0.25, 0.38), write_interval(0.314, math.nan, math.nan), write_interval(math.nan, 0, 0)
     ('0.31 (0.25 to 0.38)', '0.31', '-')
     >>> write_interval(0.314, 0.25, 0.38, 60), write_interval(0.314, math.nan, math.nan, 6)
     ('0.31 (0.25 to 0.38, n = 60)', '0.31 (n = 6)')
+    >>> write_interval(0.314, math.nan, math.nan, 6, 6), write_interval(0.314, math.nan, math.nan, 6, 20)
+    ('0.31 (n = 6)', '0.31 (n = 6 of 20)')
     """
-    told = ([f"{low:z.2f} to {high:z.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}"])
+    of = f" of {n_asked:.0f}" if n is not None and n_asked is not None and n_asked > n else ""
+    told = ([f"{low:z.2f} to {high:z.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}{of}"])
     ends = f" ({', '.join(told)})" if told else ""
     return f"{value:z.2f}{ends}" if np.isfinite(value) else "-"
 
@@ -169,7 +175,7 @@ def write_tables(shown):
     """
     names = shown.index.map(lambda name: name if len(name) <= LONGEST else f"{name[:12]}…{name[-11:]}")
     shown = shown.set_axis(names.rename("agent"), axis=0).rename(columns=SHORT)
-    scores = [name for name in ("mean of all", "overall", "Brier", "lead", "best baseline") if name in shown]
+    scores = [name for name in ("mean of answered", "overall", "Brier", "lead", "best baseline") if name in shown]
     texts = [write_table(shown[scores])] if scores else []
     return "\n\n".join([*texts, write_table(shown.drop(columns=scores))])
 

@@ -15,7 +15,7 @@ from helpers import papers
 from helpers.boards.files import REGISTRY
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.estimates.intervals import take_interval
-from helpers.estimates.regression import fit_factors
+from helpers.estimates.regression import fit_factors, measure_r2
 
 SCORES = [f"level{level}" for level in LEVELS]
 COUNTS = [f"n_level{level}" for level in LEVELS]
@@ -289,7 +289,7 @@ def explain_scores(cells, factors):
     rows = [("all", fit.r2)]
     for name in factors:
         rest = [other for other in factors if other != name]
-        rows.append((f"without {name}", fit_factors(cells, rest, cluster=None).r2))
+        rows.append((f"without {name}", measure_r2(cells, rest)[0]))
     r2 = pd.DataFrame(rows, columns=["factors", "r2"])
     return table[table["category"] != table["base"]].reset_index(drop=True), r2.assign(drop=fit.r2 - r2["r2"])
 

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import stats
+from scipy.linalg import solve
+from scipy.sparse import csr_matrix, hstack
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
@@ -95,8 +97,7 @@ def code_categories(sizes, bases, coding):
 def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score", cluster="event_id"):
     """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
 
-    `bases` names a factor's base category (default: the first). `cluster` None leaves the clustered covariance out.
-    Raises ValueError when an outcome is blank, a base is absent, categories cannot be told apart, or there are fewer
+    `bases` names a factor's base category (default: the first). Raises ValueError when an outcome is blank, a base is absent, categories cannot be told apart, or there are fewer
     than two clusters.
     """
     if rows[outcome].isna().any():
@@ -110,7 +111,7 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score
             )
     positions = [names.index(chosen[factor]) for factor, (_, names) in zip(factors, encoded, strict=True)]
     coding_matrix = code_categories([len(names) for _, names in encoded], positions, coding)
-    groups = None if cluster is None else pd.factorize(rows[cluster])[0]
+    groups = pd.factorize(rows[cluster])[0]
     terms = [("intercept", "")] + [(f, c) for f, (_, names) in zip(factors, encoded, strict=True) for c in names]
     terms = pd.DataFrame(terms, columns=["factor", "category"])
     return solve_factors(terms, [codes for codes, _ in encoded], rows[outcome].to_numpy(float), groups, coding_matrix)
@@ -124,15 +125,32 @@ def solve_factors(terms, codes, outcome, groups, coding_matrix):
     starts = np.cumsum(terms.groupby("factor", sort=False).size())[:-1]
     design = coding_matrix[0] + sum(coding_matrix[start + code] for start, code in zip(starts, codes, strict=True))
     _check_rank(design.T @ design, coding_matrix, terms)
-    fit, clustered, n_groups = sm.OLS(outcome, design).fit(method="qr"), np.full((n_coefs, n_coefs), np.nan), 0
-    if groups is not None:
-        n_groups = len(np.unique(groups))
-        if n_groups < 2:
-            raise ValueError("clustered errors need two events or more; a single event says nothing about others")
-        clustered = fit.get_robustcov_results("cluster", groups=groups).cov_params()
+    fit, n_groups = sm.OLS(outcome, design).fit(method="qr"), len(np.unique(groups))
+    if n_groups < 2:
+        raise ValueError("clustered errors need two events or more; a single event says nothing about others")
+    clustered = fit.get_robustcov_results("cluster", groups=groups).cov_params()
     plain, clustered = (coding_matrix @ covariance @ coding_matrix.T for covariance in (fit.cov_params(), clustered))
     r2 = float(fit.rsquared) if np.ptp(outcome) > 0 else np.nan
     return Fit(terms, coding_matrix @ fit.params, plain, clustered, r2, n, n_groups, n - n_coefs)
+
+
+def measure_r2(rows, factors=FACTORS, outcome="score"):
+    """Return (R2, rows less coefficients) of the regression that `fit_factors` fits, where no more is wanted.
+
+    By the normal equations of sparse dummies, so that a thousand events as a factor cost nothing. Raises LinAlgError
+    when categories cannot be told apart, ValueError as `encode_factor`.
+
+    >>> rows = pd.DataFrame({"score": [0, 1, 1, 1], "level": [1, 1, 2, 2]})
+    >>> [round(value, 3) for value in measure_r2(rows, ["level"])]
+    [0.333, 2]
+    """
+    codes = [encode_factor(rows[factor], factor)[0] for factor in factors]
+    full = [csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), code))) for code in codes]
+    dummies = hstack([full[0], *(each[:, 1:] for each in full[1:])])  # the first factor's hold the intercept
+    centred = rows[outcome].to_numpy(float) - rows[outcome].mean()
+    effects = solve((dummies.T @ dummies).toarray(), dummies.T @ centred, assume_a="pos")
+    residual = centred - dummies @ effects
+    return float(1 - residual @ residual / (centred @ centred)), len(rows) - dummies.shape[1]
 
 
 def _check_rank(gram, coding_matrix, terms):

@@ -97,8 +97,8 @@ def code_categories(sizes, bases, coding):
 def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score", cluster="event_id"):
     """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
 
-    `bases` names a factor's base category (default: the first). Raises ValueError when an outcome is blank, a base is absent, categories cannot be told apart, or there are fewer
-    than two clusters.
+    `bases` names a factor's base category (default: the first). Raises ValueError when an outcome is blank, a base is
+    absent, categories cannot be told apart, or there are fewer than two clusters.
     """
     if rows[outcome].isna().any():
         raise ValueError(f"{int(rows[outcome].isna().sum())} rows have no {outcome}; leave missing predictions out")

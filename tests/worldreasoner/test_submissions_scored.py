@@ -127,6 +127,16 @@ def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
     assert "brier_full" not in found.index
 
 
+def test_an_interval_ends_where_a_score_can_be_no_further():
+    table = pd.DataFrame({"agent_id": "a", "event_id": [f"e{i}" for i in range(12)], "accuracy": [1.0] * 11 + [0.0]})
+    table["log"], table["brier_full"] = [-0.01] * 11 + [-3.0], [0.0] * 11 + [2.0]
+    table["cluster"] = table["event_id"]
+    found = summarize_outcomes(table).set_index("metric")
+    assert found.loc["accuracy", "high"] == 1 and found.loc["accuracy", "low"] > 0.5
+    assert found.loc["log", "high"] == 0 and found.loc["log", "low"] < -0.5
+    assert found.loc["brier_full", "low"] == 0 and found.loc["brier_full", "high"] > 0.4
+
+
 # --- evidence, and the identity --------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,8 @@ CATEGORICAL = ("binary", "multiple choice")
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
 N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 METRICS = ("accuracy", "brier", "log", "log_wide", "brier_full")
+LIMITS = {"log": (None, 0), "log_wide": (None, 0), "brier_full": (0, 2)}
+"""The least and the most that a score can be, where that is not 0 and 1."""
 
 
 def name_type(kind, options=None):
@@ -150,7 +152,8 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     """Return means of scored forecasts by group and metric, with 95% intervals: a row a group and metric.
 
     Columns: those of `by` (a name or several), metric, mean, low, high, n, n_clusters. Repeats of an event are averaged
-    first. Intervals are by the table's `cluster`; below ten there is none. Metrics that nobody has are left out.
+    first. Intervals are by the table's `cluster` and end where a score can be no further (`LIMITS`); below ten clusters
+    there is none. Metrics that nobody has are left out.
 
     >>> table = pd.DataFrame({"agent_id": "a", "event_id": ["x", "y"], "accuracy": [1.0, 0.0], "brier": [0.04, None]})
     >>> summarize_outcomes(table)[["metric", "mean", "n"]].values.tolist()
@@ -161,6 +164,7 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     for metric in [name for name in metrics if name in table and table[name].notna().any()]:
         wide = table.astype({metric: float}).pivot_table(metric, "event_id", by, aggfunc="mean", sort=False)
         found = summarize_clustered(wide, take_clusters(table)).rename_axis(by).reset_index()
+        found[["low", "high"]] = found[["low", "high"]].clip(*LIMITS.get(metric, (0, 1)))
         parts.append(found.assign(metric=metric))
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 

@@ -31,13 +31,20 @@ def make_days(by_day):
     return pd.DataFrame(scores), pd.DataFrame(events, columns=columns).drop_duplicates("event_id")
 
 
+BASELINES = ("last_value", "random")
+DAYS = ["2016-10-12"]
+
+
 @pytest.fixture(scope="module")
-def three_days():
-    """One start day of the replay world, with a delay of three days."""
+def crawler():
     with open_world() as connect:
-        return delay.run_delay(
-            connect(), "A", ["2016-10-12"], 3, seed=20161010, keep_binary=0.5, names=("last_value", "random")
-        )
+        yield connect()
+
+
+@pytest.fixture(scope="module")
+def three_days(crawler):
+    """One start day of the replay world, with a delay of three days."""
+    return delay.run_delay(crawler, "A", DAYS, 3, seed=20161010, keep_binary=0.5, names=BASELINES)
 
 
 def test_every_outcome_is_due_within_the_delay(three_days):
@@ -60,21 +67,26 @@ def test_its_answers_are_found_and_its_agents_scored(three_days):
     assert means["last_value"] > means["random"]
 
 
-def test_a_kept_set_is_taken_only_if_what_is_made_anew_is_in_it(three_days, tmp_path):
+def test_a_kept_set_is_taken_only_if_it_is_what_is_made_anew(crawler, three_days, tmp_path):
     events, answers, scores = three_days
-    some = events["event_id"].iloc[:20]
-    sample = answers[answers["event_id"].isin(some)], scores[scores["event_id"].isin(some)]
+    a_ranking = events.index[events["kind"] == "ranking"][0]
+    a_binary = events.index[events["options"].map(store.parse_json).map(len) == 2][0]
+    later = events.iloc[:1].assign(event_id="A-1013-later", as_of="2016-10-13T00:00:00+08:00")
     with store.write_under(tmp_path):
-        delay.keep_set(three_days, "A/delay_3")
-        kept = delay.take_set((events, *sample), "A/delay_3")
-        assert [len(table) for table in kept] == [len(table) for table in three_days], "all of it, not the sample"
-        for name, made in {
-            "events": (events.iloc[1:], *sample),
-            "answers": (events, sample[0].assign(spread=9.9), sample[1]),
-            "scores": (events, sample[0], sample[1].assign(score=0.5)),
+        for name, kept in {
+            "": (pd.concat([events.drop(a_binary).assign(level=1), later]), answers, scores),  # drawn or cut over all
+            "events": (events.drop(a_ranking), answers, scores),
+            "answers": (events, answers.assign(spread=9.9), scores),
+            "scores": (events, answers, scores.assign(score=0.5)),
         }.items():
+            ids = kept[0]["event_id"]
+            delay.keep_set([kept[0], *(table[table["event_id"].isin(ids)] for table in kept[1:])], "A/delay_3")
+            if not name:
+                taken = delay.take_set(crawler, "A", DAYS, 3, seed=20161010, names=BASELINES)
+                assert len(taken[0]) == len(events), "all of it, not the days made anew alone"
+                continue
             with pytest.raises(ValueError, match=f"data/sets/A/delay_3: {name} made anew are others"):
-                delay.take_set(made, "A/delay_3")
+                delay.take_set(crawler, "A", DAYS, 3, seed=20161010, names=BASELINES)
 
 
 def test_the_share_judged_counts_answers_that_came_in_time():

@@ -27,7 +27,7 @@ from helpers.outcomes.scores import build_matrix, score_predictions, select_head
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.events import collect_events
 from helpers.questions.pose import HORIZON_DAYS
-from helpers.store import check_table, read_table, write_table
+from helpers.store import check_table, parse_json, read_table, write_table
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
 """Days; the third is the paper's choice."""
@@ -36,19 +36,21 @@ QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "r
 
 SET = ("events", "answers", "scores")
 """The tables of one delay's question set."""
+OF_ALL = ["volatility_class", "level", "metadata"]
+"""Columns of an event for which rankings are cut at the median of a whole set."""
 
 
-def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS, judged=None):
-    """Return (events, answers, scores) of one delay's own question set on some start days.
-
-    Events are posed on all days, since which are kept hangs on all; with `judged`, only those of these days are
-    answered and scored.
-    """
+def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):
+    """Return (events, answers, scores) of one delay's own question set on some start days."""
     options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
     events, _ = collect_events(crawler.sources, crawler, window, **options)
-    asked = events if judged is None else events[events["as_of"].str[:10].isin(judged)].reset_index(drop=True)
-    answers, _ = acquire_answers(asked, crawler)
-    return events, answers, score_predictions(predict_events(asked, crawler, names), answers, asked)
+    return events, *judge_events(events, crawler, names)
+
+
+def judge_events(events, crawler, names):
+    """Return (answers, scores) of events, answered by baselines and resolved on the crawler's world."""
+    answers, _ = acquire_answers(events, crawler)
+    return answers, score_predictions(predict_events(events, crawler, names), answers, events)
 
 
 def keep_set(tables, place):
@@ -57,17 +59,25 @@ def keep_set(tables, place):
         write_table(name, table, place, "sets")
 
 
-def take_set(made, place):
-    """Return the kept (events, answers, scores) of a set, once what was made anew is found in them.
+def take_set(crawler, window, days, delay, *, seed, names=QUICK_AGENTS):
+    """Return the kept (events, answers, scores) of a delay's set, once those of some `days` are found made anew.
 
-    `made` is what `run_delay` returns, with answers and scores of some days or all. Raises ValueError where a kept
-    row of theirs is another.
+    The questions of these days, in order and the set's first ones, are posed anew, those of the first day answered and
+    scored too. Which yes/no questions stay and what `OF_ALL` holds hangs on all days: a kept question must be as it is
+    posed but for these, and only a yes/no question may be posed and not kept. Raises ValueError where it is not so.
     """
+    place = f"{window}/delay_{delay}"
     kept = [read_table(name, place, "sets") for name in SET]
-    asked = made[1]["event_id"]
-    for name, old, new in zip(SET, kept, made, strict=True):
-        rows = old if name == "events" else old[old["event_id"].isin(asked)]
-        if write_cells(name, rows) != write_cells(name, new):
+    options = {"seed": seed, "keep_binary": 1.0, "horizon_days": delay, "days": days}
+    posed, _ = collect_events(crawler.sources, crawler, window, **options)
+    is_binary = posed["options"].map(parse_json).map(len) == 2
+    posed = posed[posed["event_id"].isin(kept[0]["event_id"]) | ~is_binary]
+    asked, on_first = (kept[0][kept[0]["as_of"].str[:10].isin(some)] for some in (days, days[:1]))
+    found = (table[table["event_id"].isin(on_first["event_id"])] for table in kept[1:])
+    old = (asked.drop(columns=OF_ALL), *found)
+    new = (posed.drop(columns=OF_ALL), *judge_events(on_first, crawler, names))
+    for name, *tables in zip(SET, old, new, strict=True):
+        if len({write_cells(name, table) for table in tables}) > 1:
             raise ValueError(
                 f"data/sets/{place}: {name} made anew are others than were kept; "
                 "make study NOTEBOOK=16_delay keeps new ones"
@@ -161,18 +171,24 @@ def measure_stability(scores, events, rng, n_splits=1000):
     means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
     pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
     seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
-    values = [matrix.to_numpy(dtype=float) for matrix in matrices]
-    halves = compare_orders(*np.stack([split_means(values, rng) for _ in range(n_splits)], axis=1))
+    halves = compare_orders(*split_means([matrix.to_numpy(dtype=float) for matrix in matrices], rng, n_splits))
     table = {"tau_days": np.nanmean(seen) if len(pairs) and means.shape[1] > 1 else np.nan}
     table["tau_halves"] = np.nanmean(halves)
     table["tau_halves_low"], table["tau_halves_high"] = take_interval(halves)
     return {name: float(value) for name, value in table.items()}
 
 
-def split_means(values, rng):
-    """Return the agents' means over two random halves of each day's events; `values` are days' arrays."""
-    shuffled = [day[rng.permutation(len(day))] for day in values]
-    return [np.nanmean(np.concatenate([day[start::2] for day in shuffled]), axis=0) for start in (0, 1)]
+def split_means(days, rng, n_splits):
+    """Return the agents' means over two random halves of each day's events, 2 x splits x agents, of days' arrays."""
+    whole, means = np.concatenate(days), np.empty((2, n_splits, days[0].shape[1]))
+    known, filled = ~np.isnan(whole), np.nan_to_num(whole)
+    places = np.split(np.arange(len(whole)), np.cumsum([len(day) for day in days])[:-1])
+    for split in range(n_splits):
+        drawn = [rng.permutation(day) for day in places]
+        for start in (0, 1):
+            half = np.concatenate([day[start::2] for day in drawn])
+            means[start, split] = filled[half].sum(axis=0) / known[half].sum(axis=0)
+    return means
 
 
 def match_questions(scores_by_delay, events_by_delay):

@@ -365,6 +365,13 @@ def make_base(n, rng):
     return pd.DataFrame(events).assign(score=rng.integers(0, 2, n).astype(float))
 
 
+def frame_study(study, base):
+    """Return the rows for `fit_plans` of a simulated study."""
+    values, at, score = study
+    rows = base[["event_id", "cluster"]].iloc[at].reset_index(drop=True)
+    return rows.join(pd.DataFrame(values, columns=list(FACTORS))).assign(score=score)
+
+
 def test_simulated_power_is_that_of_studies_with_the_effect_in_them():
     rng = np.random.default_rng(9)
     rows, base = make_rows(rng, 30, {}, 1.0, n_planners=2), make_base(200, rng)
@@ -373,7 +380,8 @@ def test_simulated_power_is_that_of_studies_with_the_effect_in_them():
     )
     assert (told.loc[200, "power"] > told.loc[60, "power"] + 0.1).all() and told["alarms"].mean() < 0.12
     planted = []
-    for study in islice(simulate_plans(rng, rows, base.head(60), 0.3), 50):
+    for drawn in islice(simulate_plans(rng, rows, base.head(60), 0.3), 50):
+        study = frame_study(drawn, base)
         x = study["comprehensiveness"]
         study["score"] += 0.1 * (x - x.mean()) / x.std()
         planted.append(fit_plans(study)[0].set_index("factor").loc["comprehensiveness", "p"] < 0.05)
@@ -384,11 +392,14 @@ def test_simulated_power_is_that_of_studies_with_the_effect_in_them():
 def test_a_simulated_study_is_fitted_as_every_other(lost, n, n_seen):
     rng = np.random.default_rng(11)
     rows = make_rows(rng, 30, {}, 1.0, n_planners=2).assign(**lost)
-    study = next(simulate_plans(rng, rows, make_base(n, rng), 0.3))
+    base = make_base(n, rng)
+    values, at, score = drawn = next(simulate_plans(rng, rows, base, 0.3))
+    study = frame_study(drawn, base)
     assert len(study) == 2 * n and study["cluster"].nunique() == n / 5
-    told, known = estimate_errors(study), study[list(FACTORS)]
+    told = estimate_errors(values, score, pd.factorize(base["cluster"])[0][at])
+    told, known = pd.DataFrame(told, columns=["effect", "se"]), study[list(FACTORS)]
     assert np.array_equal(scale_array(known.to_numpy()), scale(known).to_numpy()), "to the last bit"
-    pd.testing.assert_frame_equal(told, fit_plans(study)[0][["factor", "effect", "se"]])
+    pd.testing.assert_frame_equal(told, fit_plans(study)[0][["effect", "se"]])
     assert told["se"].notna().sum() == n_seen and (n == 40 or told["effect"].notna().sum() == n_seen)
 
 

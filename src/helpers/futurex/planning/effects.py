@@ -155,49 +155,44 @@ def measure_inflation(rows, factors=FACTORS):
 
 
 def simulate_plans(rng, rows, base, sd, factors=FACTORS):
-    """Yield, for ever, studies in which no factor matters, with predictors as observed: rows for `fit_plans`.
+    """Yield, for ever, studies in which no factor matters, with predictors as observed: (predictors, places, scores).
 
     Every event of `base` (event_id, cluster, score: what an earlier run had there) gets the predictors of an event
     drawn from `rows`, those of its planners together; its scores are that earlier one and noise of standard deviation
-    `sd` a plan. So luck is shared by event and source as it truly is, and so are the predictors' correlations.
+    `sd` a plan. So luck is shared by event and source as it truly is, and so are the predictors' correlations. A study
+    has a row a plan: an array with a column a factor, and the place in `base` of each row's event.
     """
     known = rows.dropna(subset=list(factors)).sort_values("event_id", kind="stable")
     values, sizes = known[list(factors)].to_numpy(float), known.groupby("event_id").size().to_numpy()
-    blocks = np.split(np.arange(len(known)), np.cumsum(sizes)[:-1])
-    own = {name: base[name].to_numpy() for name in ("event_id", "cluster", "score")}
+    blocks, own = np.split(np.arange(len(known)), np.cumsum(sizes)[:-1]), base["score"].to_numpy()
     while True:
         drawn = rng.integers(len(blocks), size=len(base))
-        study = pd.DataFrame(values[np.concatenate([blocks[at] for at in drawn])], columns=list(factors))
         at = np.repeat(np.arange(len(base)), sizes[drawn])
-        score = own["score"][at] + sd * rng.normal(size=len(at))
-        yield study.assign(event_id=own["event_id"][at], cluster=own["cluster"][at], score=score)
+        yield values[np.concatenate([blocks[n] for n in drawn])], at, own[at] + sd * rng.normal(size=len(at))
 
 
-def estimate_errors(study, factors=FACTORS):
+def estimate_errors(values, score, groups):
     """Return each factor's effect and its error by cluster in a simulated study, by `fit_plans`'s rules but quicker.
 
-    Columns factor, effect, se (blank where there is none). Thousands of studies are fitted, and statsmodels takes
-    longer to make its tables than to fit.
+    `values` has a column a factor, `groups` are the rows' clusters by number from 0. Returns factors x 2, blank where
+    there is none. Thousands of studies are fitted, and statsmodels takes longer to make its tables than to fit.
     """
-    x, y = np.ones((len(factors) + 1, len(study))).T, study["score"].to_numpy()
-    x[:, :-1] = scale_array(study[list(factors)].to_numpy(float))
+    x = np.ones((values.shape[1] + 1, len(score))).T
+    x[:, :-1] = scale_array(np.asfortranarray(values))
     kept, identified = find_identified(x)
-    x, (groups, clusters) = np.asfortranarray(x[:, kept]), pd.factorize(study["cluster"])
-    n_clusters, found = len(clusters), np.full((len(factors) + 1, 2), np.nan)
-    table = pd.DataFrame({"factor": factors, "effect": np.nan, "se": np.nan})
-    if len(x) <= x.shape[1] or n_clusters < 2 or np.ptp(y) == 0:
-        return table
+    x, n_clusters, found = np.asfortranarray(x[:, kept]), groups.max() + 1, np.full((x.shape[1], 2), np.nan)
+    if len(x) <= x.shape[1] or n_clusters < 2 or np.ptp(score) == 0:
+        return found[:-1]
     inverse = np.linalg.pinv(x)
-    effects = inverse @ y
+    effects = inverse @ score
     sums = np.zeros((n_clusters, x.shape[1]))
-    np.add.at(sums, groups, x * (y - x @ effects)[:, None])
+    np.add.at(sums, groups, x * (score - x @ effects)[:, None])
     halves = sums @ inverse @ inverse.T
     factor = n_clusters / (n_clusters - 1) * (len(x) - 1) / (len(x) - x.shape[1])
     found[kept, 0] = effects
     found[kept, 1] = np.sqrt(factor * (halves**2).sum(axis=0)) if n_clusters >= MIN_CLUSTERS else np.nan
     found[np.setdiff1d(kept, identified)] = np.nan
-    table[["effect", "se"]] = found[:-1]
-    return table
+    return found[:-1]
 
 
 def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTORS):
@@ -210,9 +205,11 @@ def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTOR
     """
     parts = []
     for n in sizes:
-        studies = simulate_plans(rng, rows, base.head(n), sd, factors)
-        found = pd.concat([estimate_errors(study, factors) for study in itertools.islice(studies, n_sims)])
-        n_clusters = base.head(n)["cluster"].nunique()
+        studies, codes = simulate_plans(rng, rows, base.head(n), sd, factors), pd.factorize(base.head(n)["cluster"])[0]
+        drawn = itertools.islice(studies, n_sims)
+        found = np.concatenate([estimate_errors(values, score, codes[at]) for values, at, score in drawn])
+        found = pd.DataFrame(found, columns=["effect", "se"]).assign(factor=[*factors] * n_sims)
+        n_clusters = codes.max() + 1
         critical = stats.t.ppf(0.975, max(n_clusters - 1, 1))
         z = {"alarms": found["effect"].abs() / found["se"], "power": (found["effect"] + effect).abs() / found["se"]}
         found = found.assign(**{name: (size > critical).where(size.notna()) for name, size in z.items()})

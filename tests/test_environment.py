@@ -114,9 +114,18 @@ FOREIGN = {
 }
 
 
+HINTS = {
+    "a path of one machine": [f"/{name}/" for name in ("work", "root", "tmp", "opt", "home", "Users")],
+    "a package registry": ["index", "find", PyPI.netloc, PyPI.file_storage_domain, ".whl", ".tgz", "/simple"],
+    "a key": ["sk-", "AKIA", *(f"gh{letter}_" for letter in "pousr"), "AIza", "hf_", "xox", "PRIVATE KEY"],
+}
+"""Each match holds one of these, which are sooner looked for."""
+
+
 def find_foreign(text):
     """Return what a text holds that belongs to one machine or one person."""
-    return {kind: match.group() for kind, pattern in FOREIGN.items() if (match := re.search(pattern, text))}
+    hinted = [kind for kind, hints in HINTS.items() if any(hint in text for hint in hints)]
+    return {kind: match.group() for kind in hinted if (match := re.search(FOREIGN[kind], text))}
 
 
 def list_tracked():
@@ -150,6 +159,12 @@ def test_no_tracked_file_holds_what_belongs_to_one_machine_or_person():
         (f"see {PyPI.netloc}", "a package registry"),
         (f"from {PyPI.file_storage_domain}", "a package registry"),
         ("key = 'sk" + "-abcdefghijklmnopqrstuvwx'", "a key"),
+        ("key = 'AK" + "IAABCDEFGHIJKLMNOP'", "a key"),
+        ("key = 'gh" + "o_abcdefghijklmnopqrstuvwxyzabcdef'", "a key"),
+        ("key = 'AI" + "zaabcdefghijklmnopqrstuvwxyzabcdefghi'", "a key"),
+        ("key = 'h" + "f_abcdefghijklmnopqrstuvwxyzabcdef'", "a key"),
+        ("key = 'xo" + "xb-abcdefghijklm'", "a key"),
+        ("BEGIN RSA " + "PRIVATE KEY", "a key"),
     ],
 )
 def test_what_belongs_to_one_machine_is_seen(text, kind):

@@ -250,7 +250,7 @@ def test_changed_cell_changes_only_the_claims_that_refer_to_it(tmp_path, ledger,
     dependents = list_dependents(paper)
     shown = ["published", "recomputed", "verdict"]
     before = ledger[ledger["paper"] == paper].set_index("id")[shown]
-    sample = random.Random(paper).sample(sorted(dependents), 12)
+    sample = random.Random(paper).sample(sorted(dependents), 6)
     seen = 0
     for number, (table, row, column) in enumerate(sample):
         path = folder / f"{paper}_{table}.csv"
@@ -261,7 +261,7 @@ def test_changed_cell_changes_only_the_claims_that_refer_to_it(tmp_path, ledger,
         changed = set(before.index[(before != after).any(axis=1)])
         assert changed <= dependents[table, row, column], (table, row, column)
         seen += bool(changed)
-    assert seen >= 10  # a value below a bar, say, may change without a trace
+    assert seen >= 5  # a value below a bar, say, may change without a trace
     assert audit.build_ledger([paper], folder).set_index("id")[shown].equals(before)
 
 

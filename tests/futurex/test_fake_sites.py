@@ -165,7 +165,7 @@ def test_no_planted_page_enters_the_replay_web_its_search_or_its_gateway(site, w
     assert error.value.status == "outside"
     assert site.asked == [URL], "the other studies' crawler never reached the site"
     assert all("test" not in page["url"].split("/")[2] for page in crawler.gateway.pages.values())
-    proxies = crawler.gateway.session.proxies
+    proxies = {"http": crawler.gateway.proxy}
     response = requests.get(URL, headers={"Accept-Datetime": AS_OF}, proxies=proxies, timeout=5)
     assert response.status_code == 404, "the replay server itself has no such page"
 

@@ -52,7 +52,7 @@ def make_queries(sources, n=24):
 
 
 def reach(crawler):
-    return crawler.gateway.session.proxies["http"]
+    return crawler.gateway.proxy
 
 
 def ask(crawler, queries, visits=None):

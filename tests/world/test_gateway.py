@@ -342,7 +342,7 @@ def test_without_its_token_the_replay_web_serves_nothing(world, sources):
 def test_each_start_has_a_token_of_its_own(sources):
     few = {"clemson": sources["clemson"]}
     with open_sites(few) as one, open_sites(few) as other:
-        tokens = [urlsplit(crawler.gateway.session.proxies["http"]).password for crawler in (one, other)]
+        tokens = [urlsplit(crawler.gateway.proxy).password for crawler in (one, other)]
     assert tokens[0] != tokens[1]
 
 
@@ -350,7 +350,7 @@ def test_each_start_has_a_token_of_its_own(sources):
 def test_with_a_token_an_address_cannot_name_the_moment(sources, query):
     """The second lock: whoever holds the token still gets the page of the header's moment."""
     with open_sites({"clemson": sources["clemson"]}) as crawler:
-        proxies, url = crawler.gateway.session.proxies, sources["clemson"].address
+        proxies, url = {"http": crawler.gateway.proxy}, sources["clemson"].address
         early = requests.get(url, headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5)
         tricked = requests.get(
             f"{url}{query}2016-10-30T00:00:00Z", headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5

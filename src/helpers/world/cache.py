@@ -8,10 +8,11 @@ import contextlib
 import secrets
 import threading
 
-import requests
+from urllib3.exceptions import HTTPError
 
 from helpers.servers import Server, run_server
 from helpers.world.archive import Handler, parse_moment
+from helpers.world.gateway import ask_door, open_door
 
 KEPT_HEADERS = ("Content-Type", "Memento-Datetime", "Vary", "X-Robots-Tag")
 TIMEOUT_S = 20
@@ -29,7 +30,7 @@ class Cacher(Handler):
         with server.lock:
             kept = server.copies.get(self.path)
             is_kept = kept is not None and is_fresh(clock - kept[0], server.ttl_s)
-            status, body, headers = kept[1] if is_kept else fetch_page(server.upstream, self.path, wanted)
+            status, body, headers = kept[1] if is_kept else fetch_page(server.door, self.path, wanted)
             if not is_kept and status == 200 and (kept is None or kept[0] <= clock):  # the newest copy stays
                 server.copies[self.path] = kept = (clock, (status, body, headers))
             server.n_requests, server.n_kept = server.n_requests + 1, server.n_kept + is_kept
@@ -46,17 +47,14 @@ def is_fresh(age_s, ttl_s):
     return 0 <= age_s < ttl_s
 
 
-def fetch_page(upstream, url, wanted):
+def fetch_page(door, url, wanted):
     """Return (status, body, headers) of a page as of a moment, from the proxy upstream; 502 when it does not answer."""
-    session = requests.Session()
-    session.trust_env, session.proxies = False, {"http": upstream}
     try:
-        with session:
-            response = session.get(url, headers={"Accept-Datetime": wanted}, timeout=TIMEOUT_S, allow_redirects=False)
-    except requests.RequestException as error:
+        response = ask_door(door, url, {"Accept-Datetime": wanted}, TIMEOUT_S)
+        body = response.read(decode_content=True)
+    except HTTPError as error:
         return 502, f"no answer ({type(error).__name__})", {"Content-Type": "text/plain; charset=utf-8"}
-    headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-    return response.status_code, response.content, headers
+    return response.status, body, {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
 
 
 @contextlib.contextmanager
@@ -70,7 +68,7 @@ def open_cache(upstream, ttl_hours):
         raise ValueError(f"a time to live of {ttl_hours} hours; 0 is the least")
     server = Server(("127.0.0.1", 0), Cacher)
     server.block_on_close = False
-    server.upstream, server.ttl_s, server.copies, server.lock = upstream, 3600 * ttl_hours, {}, threading.Lock()
+    server.door, server.ttl_s, server.copies, server.lock = open_door(upstream), 3600 * ttl_hours, {}, threading.Lock()
     server.n_requests, server.n_kept, server.token = 0, 0, secrets.token_hex(16)
     with run_server(server) as address:
         yield address, server

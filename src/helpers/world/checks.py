@@ -97,14 +97,14 @@ SCHEMA = fields(
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
-def check_source(path, text, entry):
+def check_source(name, text, entry):
     """Return what is wrong with a source's file, a sentence each: file, line, field, and what may stand there.
 
     `entry` is the parsed `text`. Only a file of the right form is held to what its parts say of each other.
     """
     found = [(error.absolute_path, words) for error in VALIDATOR.iter_errors(entry) for words in describe_error(error)]
     found = found or list(check_publication(entry)) + list(check_page(entry)) + list(check_asking(entry))
-    return [describe_field(path.name, text, list(place), words) for place, words in found]
+    return [describe_field(name, text, list(place), words) for place, words in found]
 
 
 def describe_error(error):

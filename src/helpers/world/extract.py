@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from lxml import etree
 from lxml.cssselect import CSSSelector
 
 from helpers.world.markup import (
@@ -54,6 +55,9 @@ TERMS = Draft202012Validator(
     }
 )
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
+PARTS = {}
+"""What parts of pages say, by rule and markup: a site's page of the next day shows most of them again."""
+N_PARTS = 10_000
 
 
 class ExtractionError(Exception):
@@ -71,8 +75,7 @@ def extract_page(source, text):
         rows = EXTRACTORS[rule["kind"]](source, rule, text)
         if rule["kind"] == "market":
             return pd.DataFrame(check_events(rows))
-        table = pd.DataFrame(check_rows(source, rows), columns=COLUMNS)
-        table["value"] = pd.to_numeric(table["value"])
+        table = pd.DataFrame(dict(zip(COLUMNS, check_rows(source, rows), strict=True)))
     except Exception as error:  # a page is a stranger's: it must not stop the reading of another
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({said})") from None
@@ -80,14 +83,14 @@ def extract_page(source, text):
 
 
 def check_rows(source, rows):
-    """Return rows of (period, entity, variable, value). Raises ValueError for what no source of this kind can say.
+    """Return the columns of rows of (period, entity, variable, value).
 
-    That is a period of the other kind (a date where values have a time), a value that is no number, two values of one
-    thing, no value at all.
+    Raises ValueError for what no source of this kind can say: a period of the other kind (a date where values have a
+    time), a value that is no number, two values of one thing, no value at all.
     """
-    if len({row[:3] for row in rows}) < len(rows):
+    periods, entities, variables, values = zip(*rows, strict=True) if rows else [()] * 4
+    if len(set(zip(periods, entities, variables, strict=True))) < len(rows):
         raise ValueError("it says two values of one thing")
-    periods, entities, _, values = zip(*rows, strict=True) if rows else [()] * 4
     for period in set(periods):
         if ("T" in period) != source.is_hourly:
             raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
@@ -96,7 +99,7 @@ def check_rows(source, rows):
         raise ValueError(f"a value is {kinds.pop().__name__}, no number")
     if all(value is None for value in values):
         raise ValueError("it reads nothing from the page")
-    return rows
+    return periods, entities, variables, np.array(values, dtype=float if None in values else None)
 
 
 def bound_number(value):
@@ -132,16 +135,29 @@ def extract_table(source, rule, text):
     return rows
 
 
+def read_once(read, element, *rule):
+    """Return read(element, *rule) for a part of a page; what has been read is kept, by rule and markup (`PARTS`)."""
+    key = (read, rule, etree.tostring(element, encoding="utf-8", with_tail=False))
+    if key not in PARTS:
+        if len(PARTS) >= N_PARTS:
+            PARTS.clear()
+        return PARTS.setdefault(key, read(element, *rule))
+    return PARTS[key]
+
+
 def extract_css(source, rule, text):
     """Read ranking lists: an issue a section, an item a name and a value."""
-    rows = []
-    issues, date = (compile_css(rule[part]) for part in ("issue", "date"))
-    names, values = (compile_css(f"{rule['item']} {rule[part]}") for part in ("name", "value"))
-    for issue in issues(parse_html(text)):
-        period = read_period(read_text(date(issue)[0]))
-        pairs = zip(names(issue), values(issue), strict=True)
-        rows += [(period, read_text(name), rule["variable"], read_number(read_text(value))) for name, value in pairs]
-    return rows
+    parts = [rule["date"], *(f"{rule['item']} {rule[part]}" for part in ("name", "value")), rule["variable"]]
+    issues = compile_css(rule["issue"])(parse_html(text))
+    return [row for issue in issues for row in read_once(read_issue, issue, *parts)]
+
+
+def read_issue(issue, date, names, values, variable):
+    """Return the rows of one ranking list; its parts are named by css selectors."""
+    names, values = (compile_css(selector)(issue) for selector in (names, values))
+    period = read_period(read_text(compile_css(date)(issue)[0]))
+    pairs = zip(names, values, strict=True)
+    return [(period, read_text(name), variable, read_number(read_text(value))) for name, value in pairs]
 
 
 def extract_json(source, rule, text):
@@ -168,25 +184,25 @@ def extract_regex(source, rule, text):
 
 def extract_market(source, rule, text):
     """Read a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
-    rows = []
-    heading, option, closing, rules, resolution_part = map(
-        compile_css, ("h2", ".options li", ".closes", ".rules", ".resolution")
+    return [read_once(read_event, article) for article in compile_css("article.event")(parse_html(text))]
+
+
+def read_event(article):
+    """Return one event page as a row."""
+    heading, options, closing, rules, resolution = (
+        list(map(read_text, compile_css(part)(article)))
+        for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
     )
-    for article in compile_css("article.event")(parse_html(text)):
-        resolution = resolution_part(article)
-        rows.append(
-            {
-                "market_id": article.get("id"),
-                "question": read_text(heading(article)[0]),
-                "options": json.dumps([read_text(item) for item in option(article)]),
-                "opens_at": article.get("data-opens"),
-                "closes_at": read_text(closing(article)[0]),
-                "rules": read_text(rules(article)[0]),
-                "terms": article.get("data-terms"),
-                "resolution": read_text(resolution[0]) if resolution else None,
-            }
-        )
-    return rows
+    return {
+        "market_id": article.get("id"),
+        "question": heading[0],
+        "options": json.dumps(options),
+        "opens_at": article.get("data-opens"),
+        "closes_at": closing[0],
+        "rules": rules[0],
+        "terms": article.get("data-terms"),
+        "resolution": resolution[0] if resolution else None,
+    }
 
 
 EXTRACTORS = {
@@ -205,13 +221,18 @@ def check_events(rows):
     if len({row["market_id"] for row in rows}) < len(rows):
         raise ValueError("two events have one name")
     for row in rows:
-        keys = read_terms(row["terms"])["keys"]
-        options = json.loads(row["options"])
-        if not row["question"] or not row["market_id"] or len(set(options)) < len(options) or len(options) != len(keys):
-            raise ValueError(f"event {row['market_id']} has no question, or not its options")
-        for column in ("opens_at", "closes_at"):
-            check_moment(row[column])
+        check_event(*(row[column] for column in ("market_id", "question", "options", "terms", "opens_at", "closes_at")))
     return rows
+
+
+@lru_cache(maxsize=4096)
+def check_event(market_id, question, options, terms, *moments):
+    """Raise ValueError for an event page that no question can be made of."""
+    keys, options = read_terms(terms)["keys"], json.loads(options)
+    if not question or not market_id or len(set(options)) < len(options) or len(options) != len(keys):
+        raise ValueError(f"event {market_id} has no question, or not its options")
+    for moment in moments:
+        check_moment(moment)
 
 
 @lru_cache(maxsize=4096)
@@ -233,7 +254,6 @@ def read_terms(text):
     return terms
 
 
-@lru_cache(maxsize=4096)
 def check_moment(text):
     """Raise ValueError unless a text is a moment with an offset from UTC, in these centuries."""
     moment = datetime.fromisoformat(text)

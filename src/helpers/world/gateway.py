@@ -13,8 +13,9 @@ from functools import partial
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pandas as pd
-import requests
 from charset_normalizer import from_bytes
+from requests.utils import get_encoding_from_headers, urldefragauth
+from urllib3 import ProxyManager, make_headers
 from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
@@ -64,9 +65,7 @@ class Gateway:
 
     def __init__(self, proxy, *, deadline_s=20.0, max_bytes=MAX_BYTES, keeps_pages=False):
         self.deadline_s, self.max_bytes, self.pages, self.keeps_pages = deadline_s, max_bytes, {}, keeps_pages
-        self.session = requests.Session()
-        self.session.trust_env = False
-        self.session.proxies = {"http": proxy}
+        self.proxy, self.door = proxy, open_door(proxy)
 
     def fetch(self, url, as_of):
         """Return the page at `url` as it stood just before `as_of` (a moment with offset).
@@ -78,15 +77,15 @@ class Gateway:
         if moment.tzinfo is None:
             raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
         response, body, url = self._request(url, moment)
-        if response.status_code == 404:
+        if response.status == 404:
             raise GatewayError("absent", f"{url}: no page by {as_of}")
-        if response.status_code != 200:
-            raise GatewayError("down", f"{url}: the site answered {response.status_code}")
+        if response.status != 200:
+            raise GatewayError("down", f"{url}: the site answered {response.status}")
         published = read_memento(response, url)
         if published >= moment:
             raise GatewayError("too_late", f"{hide_query(url)}: published, but not earlier than {as_of}")
         content_type = response.headers.get("Content-Type", "")
-        declared = response.encoding if "charset" in content_type.lower() else None
+        declared = get_encoding_from_headers(response.headers) if "charset" in content_type.lower() else None
         is_ours = "noarchive" not in response.headers.get("X-Robots-Tag", "").lower()
         return self._record(url, published, moment, content_type, decode_body(body, declared), body, is_ours)
 
@@ -105,23 +104,22 @@ class Gateway:
             check_address(url)
             headers = {"Accept-Datetime": format_datetime(clock.astimezone(UTC), usegmt=True)}
             try:
-                response = self.session.get(
-                    url, headers=headers, timeout=self.deadline_s, stream=True, allow_redirects=False
-                )
+                response = ask_door(self.door, url, headers, self.deadline_s)
                 body = self._read(response, url, end)
-            except (requests.RequestException, HTTPError) as error:
+            except HTTPError as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
-            except ValueError:  # requests reads the Location itself; such as http://[a.replay]
-                raise GatewayError("outside", f"{hide_query(url)}: it leads to what is no address") from None
-            if not response.is_redirect:
+            if not (location := response.get_redirect_location()):
                 return response, body, url
-            url = urljoin(url, response.headers["Location"])
+            try:
+                url = urljoin(url, location)
+            except ValueError:  # such as http://[a.replay]
+                raise GatewayError("outside", f"{hide_query(url)}: it leads to what is no address") from None
         raise GatewayError("down", f"{url}: more than {MAX_HOPS} redirects")
 
     def _read(self, response, url, end):
         """Read a body in pieces, so that a slow drip or a bomb is stopped in time."""
         pieces, size = [], 0
-        while piece := response.raw.read1(65536, decode_content=True):
+        while piece := response.read1(65536, decode_content=True):
             size += len(piece)
             if size > self.max_bytes:
                 response.close()
@@ -149,6 +147,23 @@ class Gateway:
         }
         self.pages[page_id] = keep_page(row, text) if self.keeps_pages else row
         return Page(page_id, url, stamp_moment(published), content_type, text)
+
+
+def open_door(proxy):
+    """Return urllib3's connections through a proxy, at an address that may hold its token (`servers.run_server`).
+
+    They take a third of the time that those of requests do, which reads each part of a request several times.
+    """
+    parts = urlsplit(proxy)
+    token = make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.password else None
+    return ProxyManager(f"http://{parts.hostname}:{parts.port}", proxy_headers=token)
+
+
+def ask_door(door, url, headers, timeout_s):
+    """Return the response at an address, unread and whatever its status. Raises urllib3's HTTPError."""
+    headers = headers | {"Accept-Encoding": "gzip, deflate"}
+    options = {"retries": False, "redirect": False, "preload_content": False, "timeout": timeout_s}
+    return door.request("GET", urldefragauth(url), headers=headers, **options)
 
 
 def check_address(url):

@@ -90,6 +90,7 @@ def read_period(text):
     return moment.isoformat(timespec="minutes") if "%H" in form else moment.date().isoformat()
 
 
+@lru_cache(maxsize=65536)
 def read_number(text):
     """Read a printed number; None for 'n/a', for what is no number, and for one too large to be a value.
 

@@ -5,6 +5,7 @@ One file a source in data/sources/*.toml, made to be edited by a person; data/re
 
 import tomllib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -70,15 +71,22 @@ def load_sources(folder=ROOT / "data/sources", *, local=False):
 def parse_source(path):
     """Read and check one source file; returns (Source, []) or (None, what is wrong with it, a sentence each)."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        entry = tomllib.loads(text)
+        return parse_text(path.name, path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         return None, [f"{path.name}: the file is not UTF-8 ({error.reason}); save it so"]
+
+
+@lru_cache(maxsize=1024)
+def parse_text(name, text):
+    """Parse and check the text of one source file, as `parse_source` does; a process that reads it again need not."""
+    try:
+        entry = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, [f"{path.name}: not valid toml: {error}"]
-    if wrong := check_source(path, text, {"id": path.stem} | entry):
+        return None, [f"{name}: not valid toml: {error}"]
+    source_id = name.removesuffix(".toml")
+    if wrong := check_source(name, text, {"id": source_id} | entry):
         return None, wrong
-    entry = fill_defaults(path.stem) | entry
+    entry = fill_defaults(source_id) | entry
     for key in ("templates", "windows"):
         entry[key] = tuple(entry[key])
     source = Source(**entry)

@@ -150,10 +150,7 @@ class Gateway:
 
 
 def open_door(proxy):
-    """Return urllib3's connections through a proxy, at an address that may hold its token (`servers.run_server`).
-
-    They take a third of the time that those of requests do, which reads each part of a request several times.
-    """
+    """Return urllib3's connections through a proxy, at an address that may hold its token (`servers.run_server`)."""
     parts = urlsplit(proxy)
     token = make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.password else None
     return ProxyManager(f"http://{parts.hostname}:{parts.port}", proxy_headers=token)

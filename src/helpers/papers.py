@@ -102,6 +102,8 @@ def find_reads(text):
     >>> find_reads("from helpers import papers\\nDAYS = papers.get_constant('futurex', 'carry_days')")
     (('futurex', 'carry_days'),)
     """
+    if "get_constant" not in text:
+        return ()
     calls = [node for node in ast.walk(parse_code(text)) if isinstance(node, ast.Call)]
     calls = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "get_constant"]
     given = [tuple(argument.value for argument in call.args if isinstance(argument, ast.Constant)) for call in calls]

@@ -36,7 +36,9 @@ def forecast_event(method, event, crawler):
         prediction = guess_event(event, variables, history, rng)
         note = "guessed at random"
     else:
-        point, draws = expect_values(method, history, variables, rng)
+        key = ("places", page_id, event["variables"])
+        placed = crawler.keep(key, lambda: place_values(history, variables["date"]))
+        point, draws = expect_values(method, history, placed, rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
         first, expected = next(iter(point.items()))
         note = f"expected {expected:.6g} for {first}" + (f" and {len(point) - 1} more" * (len(point) > 1))
@@ -74,15 +76,20 @@ def shape_history(series, variables, is_match):
     return history.loc[:, ~np.isnan(history.to_numpy()[-N_MEAN:]).all(axis=0)]
 
 
-def expect_values(method, history, variables, rng):
-    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws (rows) of them."""
-    days, date = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(variables["date"])
+def place_values(history, date):
+    """Return what every method starts from: [(an entity's known values, place of the one a week back, steps ahead)]."""
+    days, date = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(date)
     n_steps, back, values = count_steps(days, date), count_back(days, date), history.to_numpy()
-    expected = []
-    for column, known in zip(values.T, ~np.isnan(values.T), strict=True):
-        n_back = back if known.all() else count_back(days[known], date)
-        expected.append(METHODS[method](tuple(column[known].tolist()), n_back, n_steps))
-    point, spread = np.array(expected, dtype=float).T
+    return [
+        (tuple(column[known].tolist()), back if known.all() else count_back(days[known], date), n_steps)
+        for column, known in zip(values.T, ~np.isnan(values.T), strict=True)
+    ]
+
+
+def expect_values(method, history, placed, rng):
+    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws (rows) of them."""
+    values = history.to_numpy()
+    point, spread = np.array([METHODS[method](*column) for column in placed], dtype=float).T
     if method == "base_rate":
         rows = values[rng.integers(len(history), size=N_DRAWS)]
         draws = np.where(np.isnan(rows), point, rows)

@@ -50,7 +50,7 @@ def list_imports(text, package=""):
     ['mine.tools', 'mine.tools.mean']
     """
     names = set()
-    for node in ast.walk(parse_code(text)):
+    for node in walk_statements(parse_code(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -58,6 +58,16 @@ def list_imports(text, package=""):
             base = ".".join([*above, *([node.module] if node.module else [])])
             names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
     return sorted(names - {""})
+
+
+def walk_statements(tree):
+    """Yield the statements of a syntax tree, wherever in it, and what holds them: cases, handlers of exceptions."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        parts = (getattr(node, field, None) for field in ("body", "orelse", "handlers", "finalbody", "cases"))
+        left += [statement for part in parts if isinstance(part, list) for statement in part]
 
 
 def list_closure(names, source=SOURCE, within="helpers"):

@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from multiprocessing.resource_tracker import ensure_running
 from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
@@ -63,6 +64,9 @@ def to_cell(value):
     >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5), to_cell(Decimal("0.1"))
     ('[1,2]', None, 0.5, 0.1)
     """
+    kind = type(value)
+    if value is None or kind is bool or (kind is str and value.isascii()):
+        return value
     if isinstance(value, list | tuple | dict):
         return dump_json(clean_value(value))
     value = value.item() if hasattr(value, "item") else float(value) if isinstance(value, Decimal) else value
@@ -75,6 +79,8 @@ def to_amount(value):
     >>> to_amount(Decimal("0.5")), to_amount("0.25"), to_amount("much"), to_amount(-3), to_amount(2**70)
     (0.5, 0.25, None, None, None)
     """
+    if value is None:
+        return None
     cell = to_cell(value)
     try:
         cell = float(cell) if isinstance(cell, str) else cell
@@ -85,13 +91,19 @@ def to_amount(value):
 
 def to_cells(row):
     """Return a row (a dict) as the ledger keeps it; columns whose names say so are amounts."""
-    is_amount = {column: column.startswith("n_") or column.endswith(("_s", "_usd")) for column in row}
-    return {column: (to_amount if is_amount[column] else to_cell)(value) for column, value in row.items()}
+    return {column: (to_amount if is_amount(column) else to_cell)(value) for column, value in row.items()}
+
+
+@cache
+def is_amount(column):
+    """Say whether a column's name says that it holds counts, seconds or US dollars."""
+    return column.startswith("n_") or column.endswith(("_s", "_usd"))
 
 
 def check_columns(table, row):
     """Return a row whose columns all belong to a table. Raises ValueError naming the first that does not."""
-    unknown = [column for column in row if column not in list_columns(table)]
+    known = list_columns(table)
+    unknown = [column for column in row if column not in known]
     if unknown:
         raise ValueError(f"the {table} table has no column {unknown[0]!r}")
     return row

@@ -27,6 +27,8 @@ from helpers.world.kept import keep_page, read_title
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 MAX_HOPS = 5
+N_CONNECTIONS = 10
+"""Connections to the proxy that are kept open, for as many threads at once."""
 CHARSETS = re.compile(
     r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
     r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
@@ -153,7 +155,7 @@ def open_door(proxy):
     """Return urllib3's connections through a proxy, at an address that may hold its token (`servers.run_server`)."""
     parts = urlsplit(proxy)
     token = make_headers(proxy_basic_auth=f"{parts.username}:{parts.password}") if parts.password else None
-    return ProxyManager(f"http://{parts.hostname}:{parts.port}", proxy_headers=token)
+    return ProxyManager(f"http://{parts.hostname}:{parts.port}", proxy_headers=token, maxsize=N_CONNECTIONS)
 
 
 def ask_door(door, url, headers, timeout_s):

@@ -59,7 +59,7 @@ class Scored(NamedTuple):
     widths: str  # what thick and thin lines are, and whether all means are over the same events
 
 
-def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
+def draw_folder(folder, status=None, n_trials=N_TRIALS):
     """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
 
     `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures and folder/tables, nothing
@@ -84,7 +84,7 @@ def draw_folder(folder, status=None, seed=0, n_trials=N_TRIALS):
         if n_blank:
             blank = write_count(n_blank, "event has", "events have")
             notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         notes += [draw_scores(told), draw_domains(told), draw_probabilities(told, answers, predictions, table)]
         notes += [draw_missing(told, rng, n_trials), draw_factors(told)]
         write_index()

@@ -244,14 +244,14 @@ def name_file(folder, key):
     return f"{folder}/{hash_text(key, 12)}"
 
 
-def shorten(text, length=MAX_CELL):
-    """Return a text on one line, cut after so many characters.
+def shorten(text):
+    """Return a text on one line, cut after `MAX_CELL` characters.
 
-    >>> shorten("one\\ntwo", 5)
-    'one t...'
+    >>> shorten("one\\ntwo")
+    'one two'
     """
     line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[:length]}..."
+    return line if len(line) <= MAX_CELL else f"{line[:MAX_CELL]}..."
 
 
 def write_life(life):

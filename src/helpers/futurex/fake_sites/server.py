@@ -13,13 +13,13 @@ from html import escape
 from urllib.parse import urlsplit
 
 import pandas as pd
-import requests
+from urllib3 import ProxyManager
 
 from helpers.calendar import stamp_moment
 from helpers.servers import Server, run_server
 from helpers.store import hash_text
 from helpers.world import archive
-from helpers.world.gateway import GatewayError, read_memento
+from helpers.world.gateway import GatewayError, ask_door, open_door, read_memento
 from helpers.world.passages import read_page
 from helpers.world.search import MAX_OPENED, Hit
 
@@ -42,9 +42,9 @@ class Handler(archive.Handler):
 
 @dataclass(frozen=True)
 class FakeSite:
-    """A running server of planted pages: `pages` maps address to (moment, html), `asked` lists what was fetched."""
+    """A running server of planted pages: `pages` maps address to (moment, html), `asked` is what was fetched."""
 
-    proxy: str
+    door: ProxyManager
     pages: dict
     asked: list
 
@@ -59,13 +59,11 @@ class FakeSite:
         """Return (page_id, moment, html) of a planted page as of a moment. Raises GatewayError without one by then."""
         clock = pd.Timestamp(as_of) - pd.Timedelta(seconds=1)
         headers = {"Accept-Datetime": format_datetime(clock.tz_convert(UTC).to_pydatetime(), usegmt=True)}
-        with requests.Session() as session:
-            session.trust_env, session.proxies = False, {"http": self.proxy}
-            response = session.get(url, headers=headers, timeout=TIMEOUT_S, allow_redirects=False)
-        if response.status_code != 200:
+        response = ask_door(self.door, url, headers, TIMEOUT_S)
+        text = response.read().decode()
+        if response.status != 200:
             raise GatewayError("absent", f"{url}: no page by {as_of}")
-        response.encoding = "utf-8"
-        return f"f{hash_text(f'{url} {response.text}', 12)}", read_memento(response, url), response.text
+        return f"f{hash_text(f'{url} {text}', 12)}", read_memento(response, url), text
 
 
 @dataclass(frozen=True)
@@ -119,4 +117,4 @@ def open_fake_site(host="127.0.0.1"):
     """Serve planted pages from a thread of this process until the block ends; yields the FakeSite."""
     server = build_fake_server(host)
     with run_server(server) as address:
-        yield FakeSite(address, server.pages, server.asked)
+        yield FakeSite(open_door(address), server.pages, server.asked)

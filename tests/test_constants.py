@@ -45,7 +45,7 @@ OWN_CONSTANTS = {
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_LINE_WORDS MAX_NAME MAX_TEXT "
     "MAX_VALUE MAX_WORDS",
     "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
-    "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S TIMEOUT_S",
+    "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S N_CONNECTIONS TIMEOUT_S",
     "a unit of language": "SCALES",
     "where arithmetic ends": "EVEN MAD_OF_ONE MOST NONE SAME SIGNS",
     "against a fault of Python's": "N_PARSES",

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import seaborn as sns
-from matplotlib.colors import to_rgb
 from PIL import Image
 
 from helpers import figures
@@ -67,17 +66,6 @@ def test_the_image_names_what_it_rests_on_and_no_software(room):
         "dates": "2016-10-10 to 2016-10-24",
         "status": "real",
     }
-
-
-def test_the_style_is_seaborns_white_grid_for_colour_blind_readers():
-    figures.use_style()
-    ours, codes = dict(plt.rcParams), [to_rgb(code) for code in "bgrmyck"]
-    sns.set_theme(style="whitegrid", palette="colorblind", rc={"figure.dpi": 100})
-    names = [name for name in ours if name.startswith(("grid.", "patch.", "lines.", "axes.prop", "axes.edge"))]
-    names += [name for name in ours if ".major." in name or ".minor." in name]
-    assert [name for name in names if plt.rcParams[name] != ours[name]] == []
-    assert [to_rgb(code) for code in "bgrmyck"] == codes
-    figures.use_style()
 
 
 def test_an_image_keeps_the_bars_colour_in_few_colours(room):

@@ -5,12 +5,13 @@ Nothing is saved here (`figures.save_figure` does that) and nothing is computed 
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import offset_copy
 
-from helpers.figures import COLOURS
-
+COLOURS = sns.color_palette("colorblind")
+"""Told apart by colour-blind readers; used in this order."""
 PALE = 0.55
 """How far a lighter shade lies from its colour towards white."""
 BLANK = "no value"
@@ -199,13 +200,6 @@ def draw_factors(effects, fig, names):
     return axes
 
 
-def draw_matrix(table, ax, label, **look):
-    """Draw a table as coloured cells beside a bar of a name; `look` is for seaborn's heatmap."""
-    import seaborn as sns  # here: it takes a second to import
-
-    return sns.heatmap(table, ax=ax, cbar_kws={"label": label}, **look)
-
-
 def draw_interactions(table, ax):
     """Draw what an agent has on a level beyond both effects, as a matrix: agent_id, level, interaction, stars."""
     wide = table.pivot(index="agent_id", columns="level", values="interaction")
@@ -213,7 +207,7 @@ def draw_interactions(table, ax):
     bound = 1.6 * wide.abs().to_numpy().max()
     look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
     named = wide.rename(index=lambda name: name.replace("_", " "))
-    draw_matrix(named, ax, "interaction", annot=words, **look)
+    sns.heatmap(named, annot=words, ax=ax, cbar_kws={"label": "interaction"}, **look)
     ax.set(title="Agent by level, beyond both effects", ylabel="", xlabel="level")
     return ax
 
@@ -236,8 +230,8 @@ def draw_pairs(pairs, names, ax, *, is_written=True):
     bound = 1.6 * wide.abs().max().max()
     look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
     hidden = ~np.tri(len(names), k=-1, dtype=bool)[1:, :-1]
-    notes = words.iloc[1:, :-1] if is_written else False
-    draw_matrix(wide.iloc[1:, :-1], ax, "row's mean score minus column's", mask=hidden, annot=notes, **look)
+    bar, notes = {"label": "row's mean score minus column's"}, words.iloc[1:, :-1] if is_written else False
+    sns.heatmap(wide.iloc[1:, :-1], mask=hidden, annot=notes, ax=ax, cbar_kws=bar, **look)
     ax.set(xlabel="", ylabel="")
     spoken = [name.replace("_", " ") for name in names]
     ax.set_xticks(np.arange(len(names) - 1) + 0.5, spoken[:-1], rotation=30, ha="right")

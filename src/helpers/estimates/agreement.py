@@ -8,6 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from helpers.estimates.intervals import (
     MIN_CLUSTERS,
@@ -173,20 +174,13 @@ def weigh_agreement(first, second):
     return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
 
 
-def _rank(scores):
-    """Ranks along the last axis, ties at their mean."""
-    from scipy.stats import rankdata  # here: it takes a second to import
-
-    return rankdata(scores, axis=-1)
-
-
 def correlate_ranks(first, second):
     """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
 
     >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
     (np.float64(1.0), np.float64(nan))
     """
-    return correlate(*(_rank(scores) for scores in (first, second)))
+    return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
 
 
 def permute_ranks(first, second):
@@ -201,7 +195,7 @@ def permute_ranks(first, second):
     """
     if len(first) > MOST_PAIRS:
         raise ValueError(f"{len(first)} pairs have too many orders for an exact test; {MOST_PAIRS} at most")
-    ranks, others = _rank(first), _rank(second)
+    ranks, others = stats.rankdata(first), stats.rankdata(second)
     rho = float(correlate(ranks, others))
     sizes = np.round(np.abs(correlate(ranks, np.array(list(permutations(others))))), 9)
     seen = [size for size in np.unique(sizes) if (sizes >= size).mean() < SEEN]

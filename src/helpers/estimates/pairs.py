@@ -13,7 +13,7 @@ event where there is no source (`intervals.summarize_clustered`).
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy import stats
 
 from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
 from helpers.outcomes.scores import HEADLINE, build_matrix, score_predictions
@@ -144,7 +144,7 @@ def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):
     0.311
     """
     free = np.maximum(np.asarray(n_clusters) - 1, 1)
-    return (stdtrit(free, 1 - alpha / 2) + stdtrit(free, power)) * error
+    return (stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free)) * error
 
 
 def list_pairs(names):

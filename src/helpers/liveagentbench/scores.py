@@ -9,6 +9,7 @@ import math
 from itertools import chain
 
 import pandas as pd
+import seaborn as sns
 
 from helpers import store
 from helpers.estimates.intervals import measure_share, summarize_clustered
@@ -18,7 +19,6 @@ from helpers.liveagentbench.solvers import open_event, solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.models.grammars import make_schema
 from helpers.outcomes.matching import SCORER_VERSION, match_answer
-from helpers.plots import draw_matrix
 from helpers.prompts import read_prompt
 
 RUN_ID = "31_liveagentbench"
@@ -211,7 +211,7 @@ def draw_results(table, ax):
     sizes = table.drop_duplicates("column").set_index("column")["size"]
     first = table.drop_duplicates("agent").set_index("agent")
     look = {"cmap": "crest", "vmin": 0, "vmax": 100, "annot": True, "fmt": ".0f", "linewidths": 0.5}
-    draw_matrix(wide, ax, "right answers, percent", **look)
+    sns.heatmap(wide, ax=ax, cbar_kws={"label": "right answers, percent"}, **look)
     is_short = first["n"] < first["size"]
     ax.set_yticklabels([f"{name} *" if is_short[name] else name for name in agents])
     names = [f"{GROUP_LABELS.get(name, name.replace('_', ' '))}\n(n = {sizes[name]})" for name in columns]

@@ -46,6 +46,7 @@ OWN_CONSTANTS = {
     "MAX_VALUE MAX_WORDS",
     "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S N_CONNECTIONS TIMEOUT_S",
+    "what is kept in memory": "N_PARTS",
     "a unit of language": "SCALES",
     "where arithmetic ends": "EVEN MAD_OF_ONE MOST NONE SAME SIGNS",
     "against a fault of Python's": "N_PARSES",

@@ -99,7 +99,9 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
 def write_image(fig, path, texts):
     """Write a figure as PNG of 256 colours, a third of the bytes of all its shades, with `texts` as its metadata."""
     drawn, metadata = BytesIO(), PngInfo()
-    fig.savefig(drawn, dpi=DPI, bbox_inches="tight", pil_kwargs={"compress_level": 0})
+    fig.set_dpi(DPI)
+    tight = fig.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])  # "tight" would draw all of it once more
+    fig.savefig(drawn, dpi=DPI, bbox_inches=tight, pil_kwargs={"compress_level": 0})
     for name, text in texts.items():
         metadata.add_text(name, text)
     with Picture.open(drawn) as picture:
@@ -130,7 +132,8 @@ def draw_caption(fig, text):
     """Write a small line under everything the figure holds, at its left edge; the layout is worked out once, here."""
     if engine := fig.get_layout_engine():
         engine.execute(fig)
-    fig.set_layout_engine("none")
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        fig.set_layout_engine(None)
     drawn = fig.get_tightbbox()
     width, height = fig.get_size_inches()
     fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")

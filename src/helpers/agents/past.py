@@ -94,14 +94,15 @@ def take_rates(event, options, known, rng):
 
     Other options stand in a drawn order: each is as likely as the next.
     """
-    alike = [row for row in known if (row.kind, row.form) == (event["kind"], read_form(event))]
+    form = read_form(event)
+    alike = [row for row in known if (row.kind, row.form) == (event["kind"], form)]
     shares = dict.fromkeys(options, 0.5)
     if len(alike) >= MIN_KNOWN and event["kind"] == "multi":
         right, all_options = (
             sum(map(len, parts)) for parts in zip(*((row.right, row.options) for row in alike), strict=True)
         )
         shares = dict.fromkeys(options, right / all_options)
-    elif len(alike) >= MIN_KNOWN and read_form(event) == "yes_no":
+    elif len(alike) >= MIN_KNOWN and form == "yes_no":
         shares = {letter: 1 + sum(letter in row.right for row in alike) for letter in options}  # Laplace's rule
     return name_likely(shares, event["kind"], rng)
 

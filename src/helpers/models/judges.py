@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-import jsonschema
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import best_match
 
 from helpers.models.costs import describe_cut
 from helpers.models.failures import LlmError
@@ -119,8 +120,9 @@ def read_verdict(row, schema):
     seconds = row.get("duration_s") or 0.0
     try:
         value = json.loads(row["content"] or "")
-        jsonschema.validate(value, schema)
-    except (ValueError, jsonschema.ValidationError) as error:
+        if error := best_match(Draft202012Validator(schema).iter_errors(value)):
+            raise error
+    except (ValueError, ValidationError) as error:
         return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
     return Verdict("ok", value, seconds=seconds)
 

@@ -28,7 +28,7 @@ N_AHEAD = 4
 """Moments after the last asked for whose indexes are made before they are asked for, where a run has said its own."""
 N_PAGES = 4000
 """Pages' contents whose passages and words are kept in memory: those of a month or two, and of two feeds."""
-N_FETCHES = 4
+N_FETCHES = 2
 """Pages fetched at once for an index: while one is waited for another is read."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
@@ -267,8 +267,9 @@ def weigh_passages(weighed, ages, query):
 
     words, weights, matrix = weighed
     asked = count_words([query])
-    is_known = np.isin(asked.indices, words)
-    places = np.searchsorted(words, asked.indices[is_known])
+    places = np.searchsorted(words, asked.indices)
+    is_known = words[np.minimum(places, len(words) - 1)] == asked.indices
+    places = places[is_known]
     rarity = np.full(len(is_known), 1 + np.log(1 + matrix.shape[0]))  # the weight of a word that no passage holds
     rarity[is_known] = weights[places]
     asked.data = (1 + np.log(asked.data)) * rarity

@@ -26,8 +26,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the user's Jupyter, IPython or matplotlib settings is read; kernels start by .ci/warm.py.
 HOUSE = JUPYTER_PATH=$(CURDIR)/.ci/jupyter JUPYTER_PREFER_ENV_PATH=1 JUPYTER_CONFIG_DIR=$(CURDIR)/.make/jupyter \
   IPYTHONDIR=$(CURDIR)/.make/ipython MPLCONFIGDIR=$(abspath $(VENV))/matplotlib PYDEVD_DISABLE_FILE_VALIDATION=1
-# Two at a time even under plain `make`; a caller's own -j is kept. Output stays whole where make can do that (GNU make 4).
-PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 2 $(LONG) --";; esac; $(HOUSE) $(BIN)/python \
+# Three at a time even under plain `make`, as each waits now and then; a caller's own -j is kept. Output stays whole where make can
+# do that (GNU make 4).
+PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG) --";; esac; $(HOUSE) $(BIN)/python \
   .ci/warm.py with $$turns $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
   $(if $(findstring k,$(firstword -$(MAKEFLAGS))),--keep-going)
 WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
@@ -136,7 +137,7 @@ FORCE:
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
 # Those of 50 to 89 read public files that are not in the repository: `make public` runs them, `make figures` never does.
-# What others wait for, then the longest: in this order the two lanes end together.
+# What others wait for, then the longest: in this order all end together.
 LONG := 01_collect_events 02_run_agents 03_acquire_answers 04_score_tiers 31_liveagentbench 16_delay 09_planning 08_past_vs_future \
   13_real_time 07_factor_analysis 09b_plan_effect 21_horizons 12_fake_sites 27_conditions 40_instances 41_solvers 14_reasons
 list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))

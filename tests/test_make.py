@@ -218,7 +218,7 @@ def test_notebooks_begin_in_their_order_and_none_after_a_failure(kit):
     text = re.sub(
         r"(?m)^LONG := (.*\\\n)*.*", "LONG := 47_wrong 46_early 40_first", makefile.read_text(encoding="utf-8")
     )
-    makefile.write_text(text.replace("--turns 2", "--turns 1"), encoding="utf-8")
+    makefile.write_text(text.replace("--turns 3", "--turns 1"), encoding="utf-8")
     assert re.findall(r"(?m)^(\d\d_\w+)  [\d.]+ s$", make_figures(kit)[2]) == ["46_early", "45_late"]
 
     for name in ("45_late", "46_early"):

@@ -247,8 +247,8 @@ def name_file(folder, key):
 def shorten(text):
     """Return a text on one line, cut after `MAX_CELL` characters.
 
-    >>> shorten("one\\ntwo")
-    'one two'
+    >>> shorten("one\\ntwo"), shorten("a" * 1000) == "a" * MAX_CELL + "..."
+    ('one two', True)
     """
     line = " ".join(text.split())
     return line if len(line) <= MAX_CELL else f"{line[:MAX_CELL]}..."

@@ -8,6 +8,7 @@ import pandas as pd
 
 from helpers.worldreasoner.builder import build_graph, judge_lags
 from helpers.worldreasoner.conditions import place_forecast
+from helpers.worldreasoner.graphs import correct_edges
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 """Each pushes the next, the day after; the last is what is asked about."""
@@ -47,6 +48,27 @@ def draw_question(question_id, rng):
     return {"question_id": question_id, "opens_at": opens, "resolves_at": closes, "answer": answer} | {
         "values": values, "tests": tests, "graph": graph,
     }  # fmt: skip
+
+
+def is_planted(cause, effect):
+    """Say whether one series pushes another, at once or by way of those between.
+
+    >>> [is_planted("rainfall", to) for to in ("ferry delays", "print jobs")] + [is_planted("ferry delays", "rainfall")]
+    [True, False, False]
+    """
+    return {cause, effect} <= set(CHAIN) and CHAIN.index(cause) < CHAIN.index(effect)
+
+
+def judge_edges(graph, series):
+    """Return, for each edge between events, whether it is planted; `series` names those behind a node, as sets by id.
+
+    Edges too weak to count, to the outcome, or with an end behind which no series is known are left out.
+    """
+    edges = [edge for edge in correct_edges(graph)[0]["edges"] if edge["effect"] != graph["outcome_id"]]
+    ends = [(series.get(edge["cause"], set()), series.get(edge["effect"], set())) for edge in edges]
+    return [
+        any(is_planted(one, two) for one in causes for two in effects) for causes, effects in ends if causes and effects
+    ]
 
 
 def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):

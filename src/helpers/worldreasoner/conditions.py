@@ -246,22 +246,23 @@ def span_horizons(events):
     return table
 
 
-def draw_horizons(table, ax, ranges=None):
+def draw_horizons(table, ax, agents, ranges=None):
     """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
 
+    An agent's place in `agents` decides its colour, so panels that are given the same list can be read together.
     `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
     """
     names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
     for name, row in () if ranges is None else ranges.iterrows():
         label = "paper, three models" if name == ranges.index[0] else None
         ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
-    agents = list(dict.fromkeys(table["agent_id"]))
-    for at, agent in enumerate(agents):
+    present = [agent for agent in agents if agent in set(table["agent_id"])]
+    for at, agent in enumerate(present):
         part = table[table["agent_id"] == agent]
-        places = [names.index(name) + 0.09 * (at - (len(agents) - 1) / 2) for name in part["horizon"]]
-        look = {"color": COLOURS[at % len(COLOURS)], "marker": "o", "capsize": 3, "label": agent}
+        places = [names.index(name) + 0.09 * (at - (len(present) - 1) / 2) for name in part["horizon"]]
+        look = {"color": COLOURS[agents.index(agent) % len(COLOURS)], "marker": "o", "capsize": 3, "label": agent}
         draw_reaches(part, ax, places, value="mean", low="low", high="high", **look)
     ax.set_xticks(range(len(names)), names)
     ax.set(ylim=(0, 1), ylabel="share right")
-    ax.legend(loc="lower right", fontsize=8, ncols=2)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8, ncols=4)
     return ax

@@ -57,68 +57,114 @@ def ask(argv):
         return int(line.recv(8) or 1)
 
 
-def serve(command, n_turns, order):
-    """Run a command, forking for what asks meanwhile, and exit with its status; in a fork it returns, with its argv.
+class Server:
+    """Runs a command and forks for what asks meanwhile; of the programs that wait for a turn `n_turns` run at a time.
 
-    Of the programs that wait for a turn `n_turns` run at a time, those named in `order` first.
+    `jobs` are the programs at work, by the line to their caller: (process, its end as a descriptor, whether it takes a
+    turn). `waiting` are those to be started: (request, streams). Names of `order` go first, in its order.
     """
-    import select
-    import shutil
-    import signal
-    import socket
-    import subprocess
-    import tempfile
 
-    signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
-    folder = tempfile.mkdtemp()
-    door = socket.socket(socket.AF_UNIX)
-    door.bind(f"{folder}/door")
-    door.listen(256)
-    running = subprocess.Popen(command, env=os.environ | {DOOR: f"{folder}/door"}, close_fds=False)
-    command_end, jobs, waiting, stops = os.pidfd_open(running.pid), {}, {}, False
-    expected, quiet_until, holds = set(order), 0.0, False
-    while True:
-        if stops and not any(takes_turn for _, _, takes_turn in jobs.values()):
-            give_up(running, waiting)
-            break
-        sources = [door, command_end, *waiting, *jobs, *(end for _, end, _ in jobs.values())]
-        pause = max(0.0, quiet_until - time.monotonic()) if holds else None
-        ready = select.select(sources, [], [], pause)[0]
-        if command_end in ready:
-            break
-        for line in [line for line, (_, end, _) in jobs.items() if line in ready or end in ready]:
-            job, end, takes_turn = jobs.pop(line)
-            stops |= finish(line, job, end) and takes_turn and "--keep-going" not in command
-            if takes_turn and expected:
-                quiet_until = time.monotonic() + PAUSE_S
-        for line in [line for line in waiting if line in ready]:  # its caller is gone
-            drop(line, *waiting.pop(line))
-        if door in ready:
-            line = door.accept()[0]
-            waiting[line] = receive(line)
-            expected.discard(waiting[line][0][2].get(TURN))
-            if load_libraries():
-                quiet_until = time.monotonic() + PAUSE_S
-        holds = time.monotonic() < quiet_until
-        while (line := choose_next(waiting, jobs, 0 if stops or holds else n_turns, order)) is not None:
-            request, streams = waiting.pop(line)
-            if not (job := os.fork()):
-                for other in (door, line, *jobs, *waiting):
-                    other.close()
-                for end in (command_end, *(end for _, end, _ in jobs.values())):
-                    os.close(end)
-                for _, others in waiting.values():
-                    close_all(others)
-                return become(*request, streams)
-            with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
-                os.setpgid(job, job)
-            close_all(streams)
-            jobs[line] = job, os.pidfd_open(job), bool(request[2].get(TURN))
-    for line, (job, end, _) in jobs.items():
-        finish(line, job, end)
-    shutil.rmtree(folder)
-    status = running.wait()
-    sys.exit(2 if status < 0 else status)
+    def __init__(self, command, n_turns, order):
+        import select
+        import signal
+        import socket
+        import subprocess
+        import tempfile
+
+        signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
+        self.n_turns, self.order, self.goes_on = n_turns, order, "--keep-going" in command
+        self.folder, self.door, self.select = tempfile.mkdtemp(), socket.socket(socket.AF_UNIX), select.select
+        self.door.bind(f"{self.folder}/door")
+        self.door.listen(256)
+        self.running = subprocess.Popen(command, env=os.environ | {DOOR: f"{self.folder}/door"}, close_fds=False)
+        self.command_end, self.jobs, self.waiting = os.pidfd_open(self.running.pid), {}, {}
+        self.stops, self.expected, self.quiet_until = False, set(order), 0.0
+
+    def serve(self):
+        """Exit with the command's status once it has ended; in a fork return the arguments of the program to run."""
+        while not (self.stops and self.count_turns() == 0):
+            ready = self.wait()
+            if self.command_end in ready:
+                break
+            self.settle(ready)
+            if self.door in ready:
+                self.admit()
+            while (line := self.choose_next()) is not None:
+                if not (job := os.fork()):
+                    return self.leave(line)
+                self.note_start(line, job)
+        else:
+            give_up(self.running, self.waiting)
+        self.close()
+
+    def count_turns(self):
+        """Return how many of the programs at work take a turn."""
+        return sum(takes_turn for _, _, takes_turn in self.jobs.values())
+
+    def wait(self):
+        """Return what there is to see to: the door, the command's end, lines of callers, ends of programs."""
+        left_s = self.quiet_until - time.monotonic()
+        sources = [self.door, self.command_end, *self.waiting, *self.jobs, *(end for _, end, _ in self.jobs.values())]
+        return self.select(sources, [], [], left_s if left_s > 0 else None)[0]
+
+    def settle(self, ready):
+        """Tell callers of the programs that have ended, and forget the callers that are gone."""
+        for line in [line for line, (_, end, _) in self.jobs.items() if line in ready or end in ready]:
+            job, end, takes_turn = self.jobs.pop(line)
+            self.stops |= finish(line, job, end) and takes_turn and not self.goes_on
+            if takes_turn and self.expected:
+                self.quiet_until = time.monotonic() + PAUSE_S
+        for line in [line for line in self.waiting if line in ready]:
+            close_all(self.waiting.pop(line)[1])
+            line.close()
+
+    def admit(self):
+        """Take what asks at the door among those that wait."""
+        line = self.door.accept()[0]
+        self.waiting[line] = receive(line)
+        self.expected.discard(self.waiting[line][0][2].get(TURN))
+        if load_libraries():
+            self.quiet_until = time.monotonic() + PAUSE_S
+
+    def choose_next(self):
+        """Return the line of the waiting program to start now, None when none may."""
+        names = {line: request[2].get(TURN) or None for line, (request, _) in self.waiting.items()}
+        for line, name in names.items():
+            if name is None:
+                return line
+        is_held = self.stops or time.monotonic() < self.quiet_until or self.count_turns() >= self.n_turns
+        places = {name: place for place, name in enumerate(self.order)}
+        by_place = sorted(names, key=lambda line: (places.get(names[line], len(places)), names[line]))
+        return None if is_held or not by_place else by_place[0]
+
+    def leave(self, line):
+        """In a fork: close all that is the server's and become the program that the line's caller asked for."""
+        request, streams = self.waiting.pop(line)
+        for other in (self.door, line, *self.jobs, *self.waiting):
+            other.close()
+        for end in (self.command_end, *(end for _, end, _ in self.jobs.values())):
+            os.close(end)
+        for _, others in self.waiting.values():
+            close_all(others)
+        return become(*request, streams)
+
+    def note_start(self, line, job):
+        """Take a fork among the programs at work."""
+        request, streams = self.waiting.pop(line)
+        with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
+            os.setpgid(job, job)
+        close_all(streams)
+        self.jobs[line] = job, os.pidfd_open(job), bool(request[2].get(TURN))
+
+    def close(self):
+        """End what is still at work and exit with the command's status."""
+        import shutil
+
+        for line, (job, end, _) in self.jobs.items():
+            finish(line, job, end)
+        shutil.rmtree(self.folder)
+        status = self.running.wait()
+        sys.exit(2 if status < 0 else status)
 
 
 def receive(line):
@@ -128,17 +174,6 @@ def receive(line):
 
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
     return json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)), streams
-
-
-def choose_next(waiting, jobs, n_turns, order):
-    """Return the line of the waiting program to start now, None when none may."""
-    names = {line: request[2].get(TURN) or None for line, (request, _) in waiting.items()}
-    for line, name in names.items():
-        if name is None:
-            return line
-    if not names or sum(takes_turn for _, _, takes_turn in jobs.values()) >= n_turns:
-        return None
-    return min(names, key=lambda line: (order.index(names[line]) if names[line] in order else len(order), names[line]))
 
 
 def give_up(running, waiting):
@@ -151,12 +186,6 @@ def give_up(running, waiting):
         running.kill()
         names = sorted(request[2][TURN] for request, _ in waiting.values())
         print(f"not begun: {', '.join(names)}; the same command goes on with them", file=sys.stderr, flush=True)
-
-
-def drop(line, request, streams):
-    """Forget a program that waits for its turn."""
-    close_all(streams)
-    line.close()
 
 
 def close_all(streams):
@@ -264,6 +293,8 @@ def read_command(arguments):
     if arguments[0] != "--turns":
         return arguments, sys.maxsize, []
     end = arguments.index("--")
+    if not arguments[1].isdecimal() or int(arguments[1]) == 0:
+        sys.exit(f"--turns {arguments[1]}: say how many programs may run at a time, 1 or more")
     return arguments[end + 1 :], int(arguments[1]), arguments[2:end]
 
 
@@ -272,7 +303,7 @@ if __name__ == "__main__":
         command, n_turns, order = read_command(sys.argv[2:])
         if hasattr(os, "pidfd_open"):
             wait_turn()
-            run(serve([*command, *(["-j64"] if order else [])], n_turns, order))
+            run(Server([*command, *(["-j64"] if order else [])], n_turns, order).serve())
         os.set_inheritable(wait_turn(), True)
         os.execvp(command[0], [*command, *([f"-j{n_turns}"] if order else [])])
     elif DOOR in os.environ:

@@ -377,6 +377,15 @@ def test_a_second_make_in_a_folder_waits_for_the_first(tmp_path):
     assert "another make is at work in this folder" in second.stderr
 
 
+@pytest.mark.parametrize("turns", ["three", "0"])
+def test_a_number_of_turns_that_is_none_is_named(turns, tmp_path):
+    warm = [sys.executable, ROOT / ".ci/warm.py", "with", "--turns", turns, "40_a", "--", "sh", "-c", "echo 1 > told"]
+    done = subprocess.run(warm, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f"--turns {turns}: say how many" in done.stderr
+    assert not (tmp_path / "told").exists()
+
+
 def test_a_file_that_is_no_notebook_is_named_and_left_as_it_is(tmp_path):
     path = tmp_path / "notebooks/40_cut.ipynb"
     path.parent.mkdir()

@@ -1,11 +1,11 @@
-"""List every sentence with a number in README and the notebooks, and the cell of a committed table it comes from.
+"""List every sentence with a number in README, FINDINGS and the notebooks, and the cell of a table it comes from.
 
     python .ci/sentences.py            what is wrong, and how many numbers come from what
     python .ci/sentences.py list       every sentence, its numbers, their cells
     python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences, moved cells
 
 The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read again from its cell;
-one of README that has none is an error, one of a notebook is listed. What is no result needs no row: names, numbers of
+one of README or FINDINGS that has none is an error, one of a notebook is listed. What is no result needs no row: names, numbers of
 sections, figures and levels, dates, the 95 of an interval (`NAMES`), and whatever stands in code.
 Numbers in words are looked at where they count out of something ("four of six"), and nowhere else.
 """
@@ -26,6 +26,7 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
 MAP = "data/sentences.csv"
+PAGES = ("README.md", "FINDINGS.md")
 COLUMNS = "file phrase nth number kind source key column take".split()
 WORDS = {
     word: value
@@ -61,8 +62,8 @@ NAMES = {
 
 
 def read_texts(root=ROOT):
-    """Return (file, text) of README's prose, from its first heading on, and of every notebook's text cells, joined."""
-    texts = [("README.md", re.sub(r"(?ms)^```.*?^```$", "", (root / "README.md").read_text(encoding="utf-8")))]
+    """Return (file, text) of the prose of `PAGES`, and of every notebook's text cells, joined."""
+    texts = [(page, re.sub(r"(?ms)^```.*?^```$", "", (root / page).read_text(encoding="utf-8"))) for page in PAGES]
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         parts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -272,10 +273,10 @@ def join_map(numbers, root=ROOT):
 
 def find_faults(joined, lost):
     """Return one line for all that is wrong: a number that is not its cell's, a row without its phrase, and a number of
-    README that has no row."""
+    `PAGES` that has no row."""
     faults = [f"{row.file}: no such phrase (any more): {row.phrase}" for row in lost.itertuples()]
     for row in joined.itertuples():
-        wrong = check_row(row) if row.kind else "has no row in data/sentences.csv" * (row.file == "README.md")
+        wrong = check_row(row) if row.kind else "has no row in data/sentences.csv" * (row.file in PAGES)
         faults += [f"{row.file}: {row.number} in {row.phrase!r}: {wrong}"] if wrong else []
     return faults
 
@@ -307,8 +308,8 @@ def follow_cells(joined):
 
 
 def count_kinds(joined):
-    """Return how many sentences and numbers there are by what they come from, README and notebooks apart."""
-    where = joined["file"].eq("README.md").map({True: "README", False: "notebooks"})
+    """Return how many sentences and numbers there are by what they come from, `PAGES` and notebooks apart."""
+    where = joined["file"].where(joined["file"].isin(PAGES), "notebooks")
     kind = joined["kind"].map(KINDS).fillna("no row (not a result, or not traced)")
     table = joined.groupby([kind, where]).size().unstack(fill_value=0)
     table.loc["numbers"] = table.sum()

@@ -1,4 +1,4 @@
-"""Numbers of README and notebooks against the cells they come from, and the check against slips in either."""
+"""Numbers of README, FINDINGS and notebooks against the cells they come from, and the check against slips in either."""
 
 import doctest
 import importlib.util
@@ -21,9 +21,9 @@ def find_faults(texts):
 
 
 def change(texts, old, new):
-    name, readme = texts[0]
-    assert name == "README.md" and readme.count(old) == 1
-    return [(name, readme.replace(old, new)), *texts[1:]]
+    first, (name, findings), *rest = texts
+    assert name == "FINDINGS.md" and findings.count(old) == 1
+    return [first, (name, findings.replace(old, new)), *rest]
 
 
 def test_all_numbers_are_those_of_their_cells(texts):

@@ -95,7 +95,7 @@ def play_all(words):
 
 
 def summarize_rows(rows):
-    """Return the README's table, a line a family: faults, how often, held, and the worst of what was measured."""
+    """Return the table of FINDINGS, a line a family: faults, how often, held, and the worst of what was measured."""
     lines = ["| what | faults | times | held | longest over its deadline | peak memory |", "|---|---|---|---|---|---|"]
     for family in dict.fromkeys(row["family"] for row in rows):
         chosen = [row for row in rows if row["family"] == family]

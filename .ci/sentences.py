@@ -5,8 +5,8 @@
     python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences, moved cells
 
 The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read again from its cell;
-one of README or FINDINGS that has none is an error, one of a notebook is listed. What is no result needs no row: names, numbers of
-sections, figures and levels, dates, the 95 of an interval (`NAMES`), and whatever stands in code.
+one of README or FINDINGS that has none is an error, one of a notebook is listed. What is no result needs no row: names,
+numbers of sections, figures and levels, dates, the 95 of an interval (`NAMES`), and whatever stands in code.
 Numbers in words are looked at where they count out of something ("four of six"), and nowhere else.
 """
 

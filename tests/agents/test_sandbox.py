@@ -34,13 +34,13 @@ import socket
 for family, kind, place in [
     (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", @PORT)), (socket.AF_UNIX, socket.SOCK_STREAM, "\\0@NAME"),
 ]:
-    with socket.socket(family, kind) as door:
-        door.settimeout(1)
-        try:
+    try:
+        with socket.socket(family, kind) as door:
+            door.settimeout(1)
             door.connect(place)
             print("GOT", door.recv(9))
-        except OSError as error:
-            print(error)
+    except OSError as error:
+        print(error)
 """
 OUTSIDE = """
 import socket
@@ -52,14 +52,14 @@ for place in ("192.0.2.1", "203.0.113.9"):
 """
 NAMES = """
 import socket
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
-    door.settimeout(1)
-    try:
+try:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        door.settimeout(1)
         door.connect(("127.0.0.1", @UDP))
         door.send(b"which address?")
         print("GOT", door.recv(9))
-    except OSError as error:
-        print(error)
+except OSError as error:
+    print(error)
 """
 KEYS = """
 import glob, os
@@ -150,6 +150,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 for name, act in {
     "memory of nobody": lambda: os.memfd_create("x"),
     "the host's virtual sockets": lambda: socket.socket(40, socket.SOCK_STREAM),
+    "sockets": lambda: socket.socket(socket.AF_UNIX),
+    "pairs of sockets": socket.socketpair,
+    "pages lent to a pipe": lambda: libc.vmsplice(1, None, 0, 0) == 0,
     "shared segments": lambda: libc.shmget(0, 4096, 0o1600) >= 0,
     "user namespaces": lambda: libc.unshare(0x10000000) == 0,
     "mounts": lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0,
@@ -159,6 +162,60 @@ for name, act in {
             print("GOT", name)
     except OSError:
         pass
+"""
+
+HOLD = """
+import mmap, os, socket, time
+
+def fill(n):
+    pairs = [socket.socketpair() for i in range(n)]
+    for end in sum(pairs, ()):
+        end.setblocking(False)
+        try:
+            while end.send(bytes(1 << 16)):
+                pass
+        except BlockingIOError:
+            pass
+    return pairs
+
+def share(*words):
+    kept = mmap.mmap(*words)
+    kept.write(b"x" * (30 << 20))
+    return kept
+
+for i in range(3):
+    if os.fork() == 0:
+        try:
+            kept = @TAKE
+            print("GOT", flush=True)
+            time.sleep(0.5)
+        except OSError as error:
+            print(error.strerror, flush=True)
+        os._exit(0)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+"""Three processes that hold more than 64 MB in all."""
+HELD = {
+    "in memory of their own": "bytearray(b'x') * (30 << 20)",
+    "in shared memory": "share(-1, 30 << 20)",
+    "in /dev/zero": "share(os.open('/dev/zero', os.O_RDWR), 30 << 20)",
+    "in sockets": "fill(60)",
+}
+"""Where they hold it: the first is the control, which only the look at the group can end."""
+HONEST = """
+import multiprocessing, subprocess
+with multiprocessing.Pool(2) as pool:
+    print(pool.map(abs, [-1, 2]))
+kept = multiprocessing.Array("i", [1, 2])
+child = multiprocessing.Process(target=kept.__setitem__, args=(0, 5))
+child.start()
+child.join()
+print(list(kept))
+print(subprocess.run(["sort"], input="b a".replace(" ", chr(10)), capture_output=True, text=True).stdout.split())
 """
 
 
@@ -225,6 +282,10 @@ def make_attempts(folder):
         came["files, again"] = run(box, TOUCH.replace("{i}", "{i}.txt"), N=1, S=3)
         came["after"] = run(box, "import os, time\nfor name in os.listdir():\n    os.remove(name)\ntime.sleep(0.2)")
     came["file"] = with_limits("open('big', 'wb').write(bytes(30 << 20))")
+    with open_sandbox(limits=SMALL._replace(memory_mb=64)) as box:
+        came |= {f"held {name}": run(box, HOLD, TAKE=take) for name, take in HELD.items()}
+        came["honest"] = run(box, HONEST)
+        came["honest, bash"] = box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"])._asdict()
     came["cpu"] = with_limits(SPIN_ALL, cpu_s=1, seconds=20)
     for name, (code, more, limits) in LIFTED.items():
         came[f"lifted: {name}"] = with_limits(code, more, **limits)
@@ -323,7 +384,7 @@ def test_what_succeeds_without_the_sandbox_does_not_in_it(came, name):
 
 
 def test_the_network_ends_at_once(came):
-    assert came["outside"]["stdout"].split() == ["101", "101"], "ENETUNREACH"
+    assert came["outside"]["stdout"].split() == ["1", "1"], "EPERM"
 
 
 def test_evidence_is_what_the_manifest_lists(came):
@@ -352,6 +413,20 @@ def test_a_fork_bomb_ends(came):
 @pytest.mark.parametrize("name", ["300 MB in one", "10 GB in six"])
 def test_the_memory_of_the_group_is_limited(came, name):
     assert came[name]["limit"] == "memory" and "GOT" not in came[name]["stdout"]
+
+
+def test_memory_of_their_own_is_seen_by_the_watchdog(came):
+    assert came["held in memory of their own"]["limit"] == "memory"
+
+
+@pytest.mark.parametrize("name", [name for name in HELD if name != "in memory of their own"])
+def test_memory_that_no_process_owns_up_to_is_not_given(came, name):
+    assert came[f"held {name}"]["success"] and "GOT" not in came[f"held {name}"]["stdout"], came[f"held {name}"]
+
+
+def test_what_an_honest_program_does_works(came):
+    assert came["honest"]["stdout"].splitlines() == ["[1, 2]", "[5, 2]", "['a', 'b']"], came["honest"]
+    assert came["honest, bash"]["stdout"] == "1\n"
 
 
 def test_10_gb_are_not_even_given_to_one(came):

@@ -8,6 +8,9 @@ the shape of inspect_ai's: `exec`, `read_file`, `write_file`.
 The kernel holds each process to its limits; what the whole group of a call uses is looked at every TICK_S from outside.
 Where no sandbox can be had, SandboxError says what to do: nothing is ever run without one. In it an agent can see
 today's date, the programs in /usr, and by name which folders of the machine were shown to it; nothing else of it.
+
+Memory that no process owns up to is refused: /dev/zero, anonymous memory that processes share, and sockets of any kind,
+whose buffers are such memory. Pipes, pools of processes and files in shared memory work; Python's asyncio does not.
 """
 
 import hashlib
@@ -38,8 +41,9 @@ SYSTEM = (
     "--perms 0755 --dir /dev --dir /dev/shm --dir /workdir --dir /tmp --perms 0755 --dir /packages --perms 0755 --dir "
     "/bwrap --perms 0755 --size {size} --tmpfs /disk --perms 0777 --dir /disk/workdir --perms 0777 --dir /disk/tmp "
     "--perms 0777 --dir /disk/shm "
-) + " ".join(f"--dev-bind /dev/{name} /dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
-"""What every sandbox's file system holds, as arguments of bubblewrap: devices that keep nothing, a disk in memory."""
+) + " ".join(f"--dev-bind /dev/{name} /dev/{name}" for name in ("null", "full", "random", "urandom"))
+"""What every sandbox's file system holds, as arguments of bubblewrap: devices that keep nothing, a disk in memory.
+/dev/zero is none of them: mapped for several processes it is memory that no process owns up to."""
 
 CALL = (
     "--unshare-all --unshare-user --disable-userns --uid 1000 --gid 1000 --hostname sandbox --die-with-parent "
@@ -51,18 +55,22 @@ CALL = (
 """How a call is set apart: namespaces of its own, no way to a capability, nothing to write to but the disk."""
 
 START = (
-    "ulimit -c 0 && ulimit -n 256 && ulimit -q 0 && ulimit -u {n_processes} && ulimit -f $((1024 * {file_mb})) && "
+    "ulimit -c 0 && ulimit -n 128 && ulimit -q 0 && ulimit -u {n_processes} && ulimit -f $((1024 * {file_mb})) && "
     'ulimit -t {cpu_s} && ulimit -v $((2048 * {memory_mb})) && exec "$@"'
 )
-"""How a call's first process binds itself and all that come from it; addresses may be twice the memory."""
+"""How a call's first process binds itself and all that come from it; addresses may be twice the memory, and what pipes
+hold beside it is the kernel's soft limit of a user (64 MB) and 8 KB for each of its few files."""
 
 FILTER = {
-    "x86_64": (0xC000003E, 41, (29, 64, 68, 248, 249, 250, 298, 319, 321, 323, 425, 447)),
-    "aarch64": (0xC00000B7, 198, (194, 190, 186, 217, 218, 219, 241, 279, 280, 282, 425, 447)),
+    "x86_64": (0xC000003E, 9, (29, 41, 53, 64, 68, 248, 249, 250, 278, 298, 319, 321, 323, 425, 447)),
+    "aarch64": (0xC00000B7, 222, (194, 198, 199, 190, 186, 217, 218, 219, 75, 241, 279, 280, 282, 425, 447)),
 }
-"""Machine -> the kernel's name of it, the call `socket`, and the calls refused: memory that no process owns up to, the
-session's keys, other ways into the kernel (shmget semget msgget add_key request_key keyctl perf_event_open memfd_create
-bpf userfaultfd io_uring_setup memfd_secret)."""
+"""Machine -> the kernel's name of it, the call `mmap`, and the calls refused: memory that no process owns up to, which
+the buffers of sockets are too; the session's keys, other ways into the kernel (shmget socket socketpair semget msgget
+add_key request_key keyctl vmsplice perf_event_open memfd_create bpf userfaultfd io_uring_setup memfd_secret)."""
+
+SHARED = 0x21
+"""MAP_SHARED and MAP_ANONYMOUS: what `mmap` may not be asked for together."""
 
 PROBE = """
 import ctypes, os
@@ -132,19 +140,21 @@ class Sandbox(NamedTuple):
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
         return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
 
-    def read_file(self, path):
+    def read_file(self, path, timeout=None):
         """Return a file's text, as the agent could read it. Raises OSError; ValueError if too long or no text."""
-        result = self.exec(["cat", "--", path])
+        result = self.exec(["cat", "--", path], timeout=timeout)
+        if result.limit == "time":
+            raise OSError(f"{path} was not read: that passes the limit of time")
         if result.limit or "\ufffd" in result.stdout:
             raise ValueError(f"{path} cannot be read: it " + ("is too long" if result.limit else "is no UTF-8 text"))
         if not result.success:
             raise OSError(result.stderr.strip().removeprefix("cat: "))
         return result.stdout
 
-    def write_file(self, path, contents):
+    def write_file(self, path, contents, timeout=None):
         """Write text (or bytes) to a file, as the agent could; makes the folders on the way. Raises OSError."""
         script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
-        result = self.exec(["bash", "-c", script, "write", path], contents)
+        result = self.exec(["bash", "-c", script, "write", path], contents, timeout)
         if not result.success:
             raise OSError(result.stderr.strip() or f"{path} was not written whole: that passes a limit")
 
@@ -270,17 +280,15 @@ def show_python():
 
 def write_filter():
     """Return an open pipe that holds the filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
-    arch, socket, denied = FILTER[platform.machine()]
-    load, equal, above, end = 0x20, 0x15, 0x35, 0x06
+    arch, mmap, denied = FILTER[platform.machine()]
+    load, mask, equal, above, end = 0x20, 0x54, 0x15, 0x35, 0x06
     refuse, kill, allow = (end, 0, 0, 0x00050001), (end, 0, 0, 0x80000000), (end, 0, 0, 0x7FFF0000)
     rules = [(load, 0, 0, 4), (equal, 1, 0, arch), kill, (load, 0, 0, 0), (above, 0, 1, 0x40000000), refuse]
     rules += [rule for call in denied for rule in ((equal, 0, 1, call), refuse)]
-    rules += [(equal, 1, 0, socket), allow, (load, 0, 0, 16)]
-    for kind in (1, 2, 10, 16):  # unix, inet, inet6, netlink: the sockets that namespaces hold in
-        rules += [(equal, 0, 1, kind), allow]
+    rules += [(equal, 1, 0, mmap), allow, (load, 0, 0, 40), (mask, 0, 0, SHARED), (equal, 0, 1, SHARED), refuse]
     reader, writer = os.pipe()
     with open(writer, "wb") as pipe:
-        pipe.write(b"".join(struct.pack("=HBBI", *rule) for rule in [*rules, refuse]))
+        pipe.write(b"".join(struct.pack("=HBBI", *rule) for rule in [*rules, allow]))
     return open(reader, "rb")
 
 

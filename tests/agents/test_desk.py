@@ -1,5 +1,7 @@
 """Bash, Python and the editor as an agent calls them, in a real sandbox."""
 
+import time
+
 import pytest
 from builders import needs_sandbox
 
@@ -27,7 +29,8 @@ def box():
 def call(box, name, **arguments):
     """Return what a tool shows and its step."""
     steps = Steps()
-    shown = call_tool(steps, box, name, arguments, timeout=arguments.pop("timeout", None))
+    timeout = arguments.pop("timeout", None)
+    shown = call_tool(steps, box, name, arguments, timeout=timeout)
     (step,) = steps.steps
     assert step["content"] == shown and step["sandbox_backend"].startswith("bubblewrap") and step["tool"] == name
     return shown, step["error"]
@@ -77,3 +80,13 @@ def test_a_replacement_must_be_of_one_place(box):
     assert "it stands there 2 times" in call(box, "editor", command="replace", path="twice.txt", old="a", text="b")[0]
     assert "0 to 1" in call(box, "editor", command="insert", path="twice.txt", line=5, text="b")[0]
     assert box.read_file("twice.txt") == "a a"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"command": "view"}, {"command": "create", "text": "x"}, {"command": "insert", "text": "x"}]
+)
+def test_a_timeout_holds_for_the_editor_too(box, arguments):
+    box.exec(["mkfifo", "-m", "600", "pipe"])
+    start = time.monotonic()
+    shown, error = call(box, "editor", path="pipe", timeout=0.3, **arguments)
+    assert time.monotonic() - start < 3 and error == "OSError" and "that passes" in shown

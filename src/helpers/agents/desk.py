@@ -38,7 +38,7 @@ def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None, n_s
             result = box.exec(command, text if name == "python" else "", timeout)
             shown, error = describe_result(result), result.limit
         elif name == "editor":
-            shown = edit(box, **arguments)
+            shown = edit(box, timeout, **arguments)
         else:
             shown, error = "The tools are bash (script), python (program) and editor (command, path).", "not a tool"
     except (OSError, TypeError, ValueError) as fault:
@@ -78,24 +78,27 @@ def cut_middle(text, n=MAX_SHOWN):
     return f"{text[: n // 2]}\n... {len(text) - n} characters left out ...\n{text[-(n // 2) :]}"
 
 
-def edit(box, command=None, path=None, text="", old="", line=0):
-    """View, create or change a text file in a sandbox; returns what is told of it. Raises OSError or ValueError."""
+def edit(box, timeout, command=None, path=None, text="", old="", line=0):
+    """View, create or change a text file in a sandbox; returns what is told of it. Raises OSError or ValueError.
+
+    `timeout` in seconds, None for the sandbox's own, holds for the reading and the writing each.
+    """
     if command not in ("view", "create", "replace", "insert") or not isinstance(path, str):
         raise ValueError("the editor needs a command (view, create, replace, insert) and a path")
     if command == "create":
-        box.write_file(path, text)
+        box.write_file(path, text, timeout)
         return f"{path} is written."
-    had = box.read_file(path)
+    had = box.read_file(path, timeout)
     lines = had.splitlines(keepends=True)
     if command == "view":
         return "".join(f"{n:6} {line}" for n, line in enumerate(lines, 1)) or "(it is empty)"
     if command == "replace":
         if not old or had.count(old) != 1:
             raise ValueError(f"`old` must stand in {path} once; it stands there {had.count(old) if old else 0} times")
-        box.write_file(path, had.replace(old, text))
+        box.write_file(path, had.replace(old, text), timeout)
         return f"{path} is changed."
     if not 0 <= line <= len(lines):
         raise ValueError(f"{path} has {len(lines)} lines; `line` is 0 to {len(lines)}")
     lines[line:line] = [text if text.endswith("\n") else text + "\n"]
-    box.write_file(path, "".join(lines))
+    box.write_file(path, "".join(lines), timeout)
     return f"{path} is changed."

@@ -13,6 +13,8 @@ from helpers.worldreasoner.graphs import (
     check_form,
     check_graph,
     correct_edges,
+    count_misses,
+    count_relations,
     date_nodes,
     measure_depth,
     read_cards,
@@ -75,6 +77,16 @@ def test_articles_count_once_however_often_they_are_named():
     for node in graph["nodes"]:
         node["source_ids"] = ["s1", "s2"]
     assert check_graph(graph)["n_articles"] == 2
+
+
+def test_misses_and_relations_are_counted_over_graphs():
+    weak = make_graph(n_nodes=9, n_articles=0)
+    weak["edges"] = [edge | {"strength": 0.1, "relation": "Correlates"} for edge in weak["edges"]]
+    found = count_misses([make_graph(), weak]).set_index("threshold")
+    assert found["n_missed"].to_dict() == {"depth": 1, "nodes": 1, "articles": 1, "edges": 1, "circle": 0, "order": 0}
+    assert found.loc["nodes", ["limit", "least", "median", "most", "n"]].tolist() == [10, 9, 9.5, 10, 2]
+    assert count_relations([make_graph(), weak]).values.tolist() == [["Causes", 1, 3, 3], ["Correlates", 1, 3, 0]]
+    assert count_misses([])["n"].eq(0).all() and count_relations([]).empty
 
 
 def test_weak_and_unsure_edges_are_taken_out_before_anything_counts():

@@ -13,6 +13,7 @@ from helpers.questions.shelf import write_page
 from helpers.store import dump_json, read_table
 from helpers.worldreasoner import submissions
 from helpers.worldreasoner.conditions import name_arm
+from helpers.worldreasoner.matching import MATCHERS
 from helpers.worldreasoner.submissions import (
     CONDITIONS,
     METRICS,
@@ -20,8 +21,10 @@ from helpers.worldreasoner.submissions import (
     READINGS,
     compare_conditions,
     read_graph,
+    recall_conditions,
     recall_events,
     score_conditions,
+    split_conditions,
     summarize_conditions,
 )
 
@@ -150,6 +153,32 @@ def test_a_planted_gain_is_told_in_pairs_by_source_and_none_where_there_is_none(
     means = summarize_conditions(make_scores(0.25)).set_index(["condition", "metric"])
     assert means.loc[("Vanilla", "accuracy"), ["mean", "n"]].tolist() == [0.5, 48]
     assert means.loc[("Near-Resolution", "accuracy"), "n"] == 0
+
+
+@pytest.mark.parametrize(("more", "is_told"), [(0.3, True), (0.0, False)])
+def test_what_right_and_wrong_forecasts_rest_on_makes_the_whole_and_a_planted_gap_is_told(more, is_told):
+    scores = make_scores(0.0).assign(srcp_cited=np.nan)
+    scores["recall"] = [0.2 + more * right + 0.01 * (at % 5) for at, right in enumerate(scores["accuracy"])]
+    found = split_conditions(scores).set_index("condition")
+    row = found.loc["Vanilla"]
+    assert (row["metric"], row["n"], row["n_clusters"], row["share"]) == ("recall", 48, 12, 0.5)
+    assert abs(row["gap"] - more) < 0.02 and abs(row["off"]) < 1e-12 and row["seen"] < 0.05
+    assert (row["low"] > 0) == is_told and row["low"] < row["gap"] < row["high"]
+    few = split_conditions(scores[scores["cluster"].isin(["s0", "s1"])]).set_index("condition").loc["Vanilla"]
+    assert few[["low", "high", "seen"]].isna().all() and few["n_clusters"] == 2
+
+
+def test_recall_stands_by_matcher_and_condition(monkeypatch):
+    events = read_table("events", "L")
+    event, keys = events.iloc[0], ["run_id", "agent_id", "horizon", "event_id", "reply"]
+    told = write(events=[RISE | {"date": "2022-12-20"}], edges=[])
+    replies = pd.DataFrame([("r", "qwen_graph", "Mid", event["event_id"], told)], columns=keys)
+    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: [replies] * 3)
+    reference = make_reference((RISE["title"], "2023-01-20")) | {"question_id": event["event_id"]}
+    found = recall_conditions(events, "local/qwen", [reference]).set_index(["metric", "matcher"])
+    assert set(found["condition"]) == {"Causal Simulation"} and len(found) == 2 * len(MATCHERS)
+    means = found["mean"]["recall"]
+    assert means["no date gate"] == 1 and means["printed rule, authors' reading"] == 0, "a month off"
 
 
 def test_recorded_arms_are_scored_with_their_graphs_and_their_pages(monkeypatch):

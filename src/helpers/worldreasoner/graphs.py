@@ -20,6 +20,8 @@ MIN_ARTICLES = get_constant("worldreasoner", "graph_min_articles")
 MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
 MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
 
+CHECKED = "question_id n_nodes n_articles n_edges n_removed depth reasons is_valid".split()
+"""What `check_graph` says of a graph."""
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
 REVIEWS = ("Pending", "Approved", "Rejected", "Revised")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
@@ -162,6 +164,37 @@ def check_graph(graph):
     }
     reasons = [name for name, is_so in fails.items() if is_so]
     return row | {"reasons": " ".join(reasons), "is_valid": not reasons}
+
+
+def count_misses(graphs):
+    """Return how graphs stand against the published thresholds (`check_graph`): a row a threshold.
+
+    Columns threshold, limit, least, median, most, n_missed (graphs below it), n. Of circle and order only n_missed.
+    """
+    checked = pd.DataFrame([check_graph(graph) for graph in graphs], columns=CHECKED)
+    missed = checked["reasons"].str.split().explode().value_counts()
+    limits = {"depth": MIN_DEPTH, "nodes": MIN_NODES, "articles": MIN_ARTICLES, "edges": 1}
+    rows = []
+    for name in ("depth", "nodes", "articles", "edges", "circle", "order"):
+        sizes = checked.get(name, checked.get(f"n_{name}"))
+        row = {"threshold": name, "limit": limits.get(name), "n_missed": int(missed.get(name, 0)), "n": len(checked)}
+        rows.append(row | ({} if sizes is None else sizes.agg(["min", "median", "max"]).to_dict()))
+    table = pd.DataFrame(rows).rename(columns={"min": "least", "max": "most"})
+    return table.reindex(columns="threshold limit least median most n_missed n".split())
+
+
+def count_relations(graphs):
+    """Return by relation how many graphs hold such an edge, how many edges there are, and how many are strong enough.
+
+    Columns relation, n_graphs, n_edges, n_kept (`correct_edges`), the most frequent first.
+    """
+    kept = [(at, e["relation"]) for at, graph in enumerate(graphs) for e in correct_edges(graph)[0]["edges"]]
+    rows = [(at, edge["relation"]) for at, graph in enumerate(graphs) for edge in graph["edges"]]
+    table = pd.DataFrame(rows, columns=["graph", "relation"])
+    found = table.groupby("relation")["graph"].agg(n_graphs="nunique", n_edges="size")
+    found["n_kept"] = pd.DataFrame(kept, columns=["graph", "relation"])["relation"].value_counts()
+    found = found.fillna({"n_kept": 0}).astype(int)
+    return found.sort_values("n_edges", ascending=False, kind="stable").reset_index()
 
 
 def date_nodes(graph):

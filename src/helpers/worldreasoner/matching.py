@@ -53,6 +53,14 @@ class Rules:
 
 
 PRINTED = Rules()
+MATCHERS = {
+    "printed rule, authors' reading": PRINTED,
+    "BM25 over the self score": Rules(scale="self"),
+    "repeated words count": Rules(is_multiset=True),
+    "all pairs go on": Rules(n_candidates=None),
+    "no date gate": Rules(days=None),
+}
+"""What the paper leaves open, one switch at a time."""
 
 
 def split_words(text):

@@ -11,6 +11,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.estimates.intervals import summarize_clustered
+from helpers.estimates.pairs import measure_seen
 from helpers.outcomes import scores
 from helpers.papers import get_constant
 from helpers.store import parse_json
@@ -222,6 +223,21 @@ def split_correct(table, columns=("recall", "srcp_cited")):
         off = whole - mix_correct(share, *(0.0 if np.isnan(mean) else mean for mean in means))
         rows.append((name, *means, means[0] - means[1], whole, off, len(known), share))
     return pd.DataFrame(rows, columns="metric right wrong gap all off n share".split())
+
+
+def bound_gap(table, name):
+    """Return how sure the gap of a metric between right and wrong forecasts is: low, high, p, seen, n_clusters.
+
+    By the table's `cluster` (`intervals.summarize_clustered`); blank where right or wrong ones have fewer than ten.
+    `seen` is the smallest gap that could have been seen (`pairs.measure_seen`).
+    """
+    known = table[table[name].notna()].reset_index(drop=True)
+    right = known.index[known["accuracy"] == 1]
+    strata = [(1, right), (-1, known.index.difference(right))]
+    found = summarize_clustered(known[[name]], known["cluster"], strata)
+    found["seen"] = measure_seen(found["se"], found["n_clusters"])
+    found["seen"] = found["seen"].where(found["p"].notna())
+    return found.iloc[0][["low", "high", "p", "seen", "n_clusters"]]
 
 
 def mix_correct(share, right, wrong):

@@ -18,8 +18,15 @@ from helpers.worldreasoner.builder import build_hindsight
 from helpers.worldreasoner.conditions import list_conditions, replay_horizons
 from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
-from helpers.worldreasoner.matching import PRINTED, match_events, pick_key_events, score_recall
-from helpers.worldreasoner.scores import score_sources, score_table, summarize_outcomes, take_clusters
+from helpers.worldreasoner.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.scores import (
+    bound_gap,
+    score_sources,
+    score_table,
+    split_correct,
+    summarize_outcomes,
+    take_clusters,
+)
 
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
@@ -132,19 +139,14 @@ def score_conditions(events, answers, model, rules=PRINTED):
     `scores`: a row a condition and question, with type, READINGS (blank where a condition has none), n_events, n_edges,
     cluster. `hindsight` are the reference graphs of the questions to which a graph was submitted.
     """
-    methods = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}
-    tables = replay_horizons(events, "predictions", "replies", "traces")
-    for at, rows in enumerate(tables):
-        names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
-        tables[at] = rows.assign(condition=names).dropna(subset="condition")
-    predictions, replies, traces = tables
+    methods, (predictions, replies, traces) = replay_conditions(events, model)
     columns = ["run_id", "event_id", "condition", "cluster", "type", "n_events", "n_edges", *READINGS]
     if predictions.empty:
         return pd.DataFrame(columns=columns), read_submitted(replies, events)[1], []
     scores = score_table(predictions, answers, events)
     scores["condition"] = scores["run_id"].map(predictions.groupby("run_id")["condition"].first())
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
-    graphs, left = read_submitted(replies[replies["agent_id"].map(methods).isin(GRAPH_METHODS)], events)
+    graphs, left = read_submitted(replies[replies["has_graph"]], events)
     references = list_hindsight(events[events["event_id"].isin({key[1] for key in graphs})], answers)
     counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
     parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
@@ -158,6 +160,56 @@ def score_conditions(events, answers, model, rules=PRINTED):
     can_cite = scores["agent_id"].map(methods).isin(GRAPH_METHODS)  # others are not asked for sources: accessed counts
     scores["srcp_cited"] = scores["srcp_cited"].where(can_cite)
     return scores.reindex(columns=columns), left, references
+
+
+def replay_conditions(events, model):
+    """Return (methods, tables): the method of each of a model's agents, and its predictions, replies, traces.
+
+    The tables have condition and has_graph (is a graph asked for?) beside their columns; what is asked under no
+    condition is left out.
+    """
+    methods = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}
+    tables = replay_horizons(events, "predictions", "replies", "traces")
+    for at, rows in enumerate(tables):
+        names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
+        has_graph = rows["agent_id"].map(methods).isin(GRAPH_METHODS)
+        tables[at] = rows.assign(condition=names, has_graph=has_graph).dropna(subset="condition")
+    return methods, tables
+
+
+def recall_conditions(events, model, hindsight, matchers=MATCHERS):
+    """Return key-event recall by matcher and condition with a graph: means as of `scores.summarize_outcomes`.
+
+    Columns matcher, condition, metric (recall, bound), mean, low, high, n, n_clusters. `matchers`: name -> `Rules`.
+    """
+    replies = replay_conditions(events, model)[1][1]
+    graphs = read_submitted(replies[replies["has_graph"]], events)[0]
+    about = replies[["run_id", "event_id", "condition"]].drop_duplicates()
+    about["cluster"] = about["event_id"].map(find_clusters(events)[0]) if len(about) else []
+    parts = [
+        recall_events(graphs, hindsight, rules).merge(about, on=["run_id", "event_id"]).assign(matcher=name)
+        for name, rules in matchers.items()
+    ]
+    return summarize_outcomes(pd.concat(parts), ["matcher", "condition"], ["recall", "bound"])
+
+
+def split_conditions(scores, metrics=("recall", "srcp_cited", "srcp_accessed")):
+    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`): Tables 4, 10.
+
+    A row a condition and metric that it has: condition, metric, right, wrong, gap, low, high, seen (`scores.bound_gap`:
+    blank where right or wrong ones have fewer than ten clusters), all, off, n, n_clusters, share (right).
+    """
+    parts = []
+    for name, rows in scores.groupby("condition", sort=False):
+        known = [metric for metric in metrics if rows[metric].notna().any()]
+        rows = rows.astype(dict.fromkeys(known, float))
+        table = split_correct(rows, known)
+        bounds = [bound_gap(rows, metric).to_dict() for metric in table["metric"]]
+        parts.append(table.join(pd.DataFrame(bounds, table.index)).assign(condition=name))
+    columns = "condition metric right wrong gap low high seen all off n n_clusters share".split()
+    parts = [part for part in parts if len(part)]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return table[columns].astype({"n_clusters": int})
 
 
 def list_hindsight(events, answers):

@@ -45,6 +45,17 @@ def test_a_later_row_planted_in_any_file_stops_the_build_with_its_name(built):
         path.write_text(before)
 
 
+def test_the_value_behind_a_rescaled_one_is_asked_for_too(built):
+    made, folder = built
+    rescaled = [one for one in made if one.metadata["figure"] == "top"]
+    told = [one.metadata["asked"] for one in rescaled if len(one.metadata["asked"]) == 2]
+    assert len(told) > 0.9 * len(rescaled) > 50, "but where both are the same"
+    for one in rescaled[::20]:
+        raw = one.metadata["asked"][-1][1]
+        with pytest.raises(LeakError, match="the prompt holds the value asked for"):
+            check_instances([one._replace(prompt=f"{one.prompt} It was {raw}.")], folder)
+
+
 def test_the_right_record_continues_the_series_and_none_means_that_it_is_absent(built):
     sources = load_sources()
     panels = {feed.source: load_panel(sources[feed.source], feed.variable) for feed in EVOLUTION[:3]}

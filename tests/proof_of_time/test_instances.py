@@ -199,6 +199,32 @@ def test_the_papers_leak_is_caught_in_prompt_and_table(tmp_path):
     assert build(tmp_path, undated.assign(score=[53.7, 41.0]), dates=None) == (1, 2)
 
 
+@pytest.mark.parametrize("told", ["its tier: Best", "Tier BEST", "the tier is best.", "It won a best paper award."])
+def test_a_tier_in_the_prompt_is_caught_in_any_case(tmp_path, told):
+    asked = {"source": "venue", "criteria": "c", "items": {"": "On best rain"}, "asked": [["On best rain", "Best"]]}
+    words = "Which tier was this paper given?\n\nOn best rain\nBest of all is the best tier of clouds."
+    given = RECORD | {"family": "value", "task": "tier_pre", "choices": {"A": "Main", "B": "Best"}, "metadata": asked}
+    assert check_instances([Instance(**given | {"prompt": words})], tmp_path) == (0, 0)
+    with pytest.raises(LeakError, match="the prompt holds the value asked for of On best rain: Best"):
+        check_instances([Instance(**given | {"prompt": f"{words} {told}"})], tmp_path)
+
+
+def test_a_persons_own_record_is_caught_where_the_person_is_one_of_several(tmp_path):
+    papers = pd.DataFrame({"day": "2024-10-01", "title": ["On rain", "ON SNOW"], "authors": ["P; Q", "Q; R"]})
+    entry = write_evidence(tmp_path, "papers.csv", papers, as_of="2024-12-31", dates="day")
+
+    def check(person, prompt=RECORD["prompt"]):
+        own = {"items": {"": person, "A": "On snow"}, "asked": [[person, "On snow"]]}
+        given = {"manifest": [entry], "metadata": RECORD["metadata"] | own, "prompt": prompt}
+        return check_instances([Instance(**RECORD | given)], tmp_path)
+
+    with pytest.raises(LeakError, match="papers.csv, line 3 holds the value asked for of R: On snow"):
+        check("R")
+    with pytest.raises(LeakError, match="the prompt holds the value asked for of P: On snow"):
+        check("P", "Which of these is of the author of On Snow?")
+    assert check("P") == (1, 2)
+
+
 def test_counts_of_the_later_snapshot_are_a_split_of_their_own(tmp_path):
     with pytest.raises(LeakError, match="score was counted on 2025-06-12, after the cutoff"):
         build(tmp_path, late={"score": "2025-06-12"})

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.proof_of_time import baselines, public
-from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
+from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
 from helpers.proof_of_time.instances import NONE, find_faults
 from helpers.proof_of_time.published import tabulate_knowledge
 
@@ -99,6 +99,11 @@ def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers)
 def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
     made, _ = public.build_people(papers, FIELDS, rng, tmp_path, 9)
     assert {one.task for one in check(made, tmp_path)} == {"person_article", "person_field", "field_focus"}
+    told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
+    for one in made:
+        if one.task != "field_focus":
+            with pytest.raises(LeakError, match="told.csv, line .* holds the value asked for of P"):
+                check_instances([one._replace(manifest=[told])], tmp_path)
     owners = dict(zip(papers["item"], papers["authors"], strict=True))
     assert {one.metadata["items"][""] for one in made} == {"P0", "P1", "P2"}, "Q writes too seldom"
     assert len({one.metadata["source"] for one in made}) == 3
@@ -141,6 +146,20 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
     assert all(trend) and len(trend) == 11
     pairs = [answer for name, method, answer in rows if method == "last value" and "pairwise" in name]
     assert pairs == ["A"] * 3, "a pair's last value is the same for both"
+
+
+def test_a_score_that_was_converted_is_asked_for_as_it_stands_on_the_board(rng, tmp_path):
+    results = make_results()
+    settings = {"measure": "m", "n": 3, "n_pairs": 1, "convert": public.win_games}
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, **settings)
+    scores = dict(zip(results["system"], results["score"], strict=True))
+    for one in check(made[:4], tmp_path):
+        name, raw = one.metadata["asked"][-1]
+        assert raw == scores[name]
+        table = pd.DataFrame({"date": "2024-12-01", "system": [name], "score": [raw]})
+        entry = write_evidence(tmp_path, "told.csv", table, as_of="2024-12-01", dates="date")
+        with pytest.raises(LeakError, match="told.csv, line 2 holds the value asked for"):
+            check_instances([one._replace(manifest=[entry])], tmp_path)
 
 
 def test_a_planted_label_table_stops_the_build(rng, tmp_path):

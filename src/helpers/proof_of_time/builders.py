@@ -1,7 +1,8 @@
 """Builders of the nine tasks and two variants of Proof of Time from any table of items (3.3, A, Table 6).
 
 An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group` (candidates come
-from one group, so that they are matched), and `value` at t1, `tier` or `field`. A `Pool` says where a table is from,
+from one group, so that they are matched), and `value` at t1, `tier` or `field`; a `value` that was placed on another
+scale has its `raw` one beside it. A `Pool` says where a table is from,
 its cutoff, and the evidence. Letters are drawn, so that no place is favoured; whatever is tied is rejected.
 """
 
@@ -71,7 +72,17 @@ def make_instance(pool, task, choices, target, *, kind=None, text="", **metadata
 
 def drop_tellers(items):
     """Return the items whose own text does not happen to hold the value that will be asked for."""
-    return items[[not tells(text, value) for text, value in zip(items["text"], items["value"], strict=True)]]
+    return items[[not any(tells(row["text"], value) for _, value in list_asked(row)) for _, row in items.iterrows()]]
+
+
+def list_asked(row):
+    """Return [item, value] of an item, and again for the value before it was placed on another scale.
+
+    >>> list_asked({"item": "Oil", "value": 40.0, "raw": 51.2}), list_asked({"item": "Oil", "value": 51.2})
+    ([['Oil', 40.0], ['Oil', 51.2]], [['Oil', 51.2]])
+    """
+    values = [row["value"], row["raw"]] if "raw" in row else [row["value"]]
+    return [[row["item"], value] for value in dict.fromkeys(map(float, values))]
 
 
 # --- impact: the most of four, the order, the range ------------------------------------------------------------------
@@ -124,7 +135,8 @@ def has_order(values):
 def list_candidates(chosen):
     """Return (choices, values, metadata) of a set of items: letter -> text, letter -> value, who they are."""
     choices, values, items = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
-    return choices, values, {"items": items, "asked": [[items[at], float(value)] for at, value in values.items()]}
+    asked = [pair for _, row in chosen.iterrows() for pair in list_asked(row)]
+    return choices, values, {"items": items, "asked": asked}
 
 
 def build_sets(pool, items, rng, n, kind):
@@ -198,7 +210,7 @@ def build_buckets(pool, items, rng, n, task="bucket"):
     out = []
     for place in draw_classes(at, rng, n):
         row = items.iloc[place]
-        metadata = {"items": {"": row["item"]}, "asked": [[row["item"], float(row["value"])]]}
+        metadata = {"items": {"": row["item"]}, "asked": list_asked(row)}
         out.append(make_instance(pool, task, choices, chr(65 + at[place]), text=row["text"], **metadata))
     return out
 
@@ -229,14 +241,18 @@ def build_tiers(pool, items, rng, n_each, task):
 
 
 def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
-    """Return instances of "in which field", for persons or (field_focus) sets of records; `field` None is a tie."""
+    """Return instances of "in which field", for persons or (field_focus) sets of records; `field` None is a tie.
+
+    `asked`, where items have it, lists the records that tell the field and may stand nowhere.
+    """
     choices = letter_choices(taxonomy)
     letters = {name: letter for letter, name in choices.items()}
     known = items[items["field"].notna()]
     out = []
     for at in rng.permutation(len(known))[:n]:
         row = known.iloc[at]
-        out.append(make_instance(pool, task, choices, letters[row["field"]], text=row["text"], items={"": row["item"]}))
+        metadata = {"items": {"": row["item"]}, "asked": [[row["item"], record] for record in row.get("asked", [])]}
+        out.append(make_instance(pool, task, choices, letters[row["field"]], text=row["text"], **metadata))
     return out
 
 
@@ -284,7 +300,8 @@ def build_articles(pool, persons, records, rng, n):
         choices = letter_choices([*(texts[at] for at in order), NONE])
         items = letter_choices([names[at] for at in order])
         target = chr(65 + size) if is_none else chr(65 + int(np.flatnonzero(order == size - 1)[0]))
-        metadata = {"items": {"": person["item"]} | items, "asked": [[person["item"], own["record"]]]}
+        asked = [[person["item"], record] for record in records.loc[is_own, "record"]]
+        metadata = {"items": {"": person["item"]} | items, "asked": asked}
         out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
     return out, n_tied
 

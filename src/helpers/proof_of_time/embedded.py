@@ -216,9 +216,9 @@ def open_pool(source, feed, day, asked, file):
 def list_items(past, asked, feed):
     """Return the items of a pool: their value at t1, in bands of neighbours by their last values before the cutoff.
 
-    The highest of a series is placed on the scale of its history.
+    The highest of a series is placed on the scale of its history; `raw` is the value before that.
     """
-    values = {"sum": asked.sum(), "top": asked.max()}.get(feed.figure, asked.iloc[-1])
+    values = raw = {"sum": asked.sum(), "top": asked.max()}.get(feed.figure, asked.iloc[-1])
     if feed.figure == "top":
         values = [place_on_scale(value, past[name].dropna()) for name, value in values.items()]
     order = np.argsort(past.ffill().tail(7).mean().to_numpy(), kind="stable")
@@ -227,7 +227,8 @@ def list_items(past, asked, feed):
     for at, band in enumerate(bands):
         group[band] = at
     names = list(asked.columns)
-    return pd.DataFrame({"item": names, "text": names, "value": np.asarray(values, float), "group": group})
+    columns = {"value": np.asarray(values, float), "raw": np.asarray(raw, float), "group": group}
+    return pd.DataFrame({"item": names, "text": names} | columns)
 
 
 def list_records(asked, items):

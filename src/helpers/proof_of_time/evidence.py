@@ -116,19 +116,21 @@ def read_moments(days):
 
 
 def index_cells(table):
-    """Return {cell: positions of its rows} of a table of text."""
+    """Return {cell: positions of its rows} of a table of text, whatever its case; of a list ("A; B") each part too."""
     places = defaultdict(list)
     for column in table.columns:
-        for at, cell in enumerate(table[column]):
-            places[cell].append(at)
+        for at, cell in enumerate(table[column].str.casefold()):
+            for part in {cell, *cell.split("; ")}:
+                places[part].append(at)
     return places
 
 
 def check_values(table, places, path, instance):
     """Raise LeakError for a row that holds a value asked for beside the item it is asked of."""
     for item, value in instance.metadata.get("asked", ()):
-        for at in places.get(str(item), ()):
-            if any(is_same(cell, value) for cell in table.iloc[at] if cell != str(item)):
+        name = str(item).casefold()
+        for at in places.get(name, ()):
+            if any(is_same(cell, value) for cell in table.iloc[at] if cell.casefold() != name):
                 raise LeakError(f"{instance.id}: {path}, line {at + 2} holds the value asked for of {item}: {value}")
 
 
@@ -136,22 +138,29 @@ def check_prompt(instance):
     """Raise LeakError for a prompt, or a choice, that holds the value asked for; a number in an item's name is none."""
     items = instance.metadata.get("items", {})
     choices = {item: instance.choices.get(letter, "") for letter, item in items.items()}
-    prompt = instance.prompt
-    for item in items.values():
-        prompt = prompt.replace(item, "")
     for item, value in instance.metadata.get("asked", ()):
+        prompt = instance.prompt
+        for name in items.values():
+            prompt = prompt.replace(name, "") if name != value else prompt
         for where, text in (("prompt", prompt), ("choice", choices.get(item, "").replace(item, ""))):
             if tells(text, value):
                 raise LeakError(f"{instance.id}: the {where} holds the value asked for of {item}: {value}")
 
 
 def tells(text, value):
-    """Say whether a text holds a value, as a number by itself.
+    """Say whether a text holds a value: a number by itself, a name of several words, a tier's word called a tier.
 
     >>> tells("the best so far is 53.7%, of 2025-10-02", 53.7), tells("GPT-4, by 2025-10-02", 4)
     (True, False)
+    >>> tells("Its tier: best.", "Best"), tells("It won a Best Paper Award.", "Best"), tells("the best tier", "Best")
+    (True, True, False)
     """
-    return any(is_same(found.group(), value) for found in NUMBER.finditer(text))
+    if not isinstance(value, str):
+        return any(is_same(found.group(), value) for found in NUMBER.finditer(text))
+    if " " in value:
+        return value.casefold() in text.casefold()
+    word = re.escape(value)
+    return bool(re.search(rf"\btier\W+(?:(?:is|was)\W+)?{word}\b|\b{word} paper award", text, re.IGNORECASE))
 
 
 def is_same(cell, value):

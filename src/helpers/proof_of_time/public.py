@@ -182,10 +182,11 @@ def build_people(papers, fields, rng, folder, n):
     records["text"] = new["item"] + ": " + new["abstract"].str[:N_ABSTRACT]
     persons = pd.DataFrame({"item": names, "text": names})
     persons["field"] = [find_field(later.loc[later["person"] == name, "field"]) for name in names]
+    persons["asked"] = [list(later.loc[later["person"] == name, "item"]) for name in names]
     pool = Pool("people", T0, [file], words)
     articles, n_tied = build_articles(pool, persons, records, rng, n)
     made = articles + build_fields(pool._replace(words=words | {"span": "in 2024"}), persons, list(fields), rng, n)
-    sets = persons.assign(text=["\n".join(later.loc[later["person"] == name, "item"]) for name in names])
+    sets = persons.assign(text=persons["asked"].str.join("\n")).drop(columns="asked")
     sets = sets[sets["text"].str.count("\n") >= 2]
     made += build_fields(pool, sets, list(fields), rng, n, "field_focus")
     return [share_luck(one) for one in made], n_tied
@@ -276,7 +277,7 @@ def build_board(name, results, cutoff, rng, folder, *, measure, n, n_pairs, conv
     words = {"name": name.replace("_", " "), "one": "system", "measure": measure, "criteria": "The board's own result."}
     pool = Pool(name, cutoff, [file], words | {"span": f"on the boards after {cutoff}"})
     values = later["score"] if convert is None else convert(later["score"], before)
-    items = pd.DataFrame({"item": later["system"], "group": later["board"], "value": values})
+    items = pd.DataFrame({"item": later["system"], "group": later["board"], "value": values, "raw": later["score"]})
     items["text"] = later["board"] + ": " + later["system"] + ", " + later["date"]
     made = build_buckets(pool, drop_tellers(items), rng, n, "frontier_bucket")
     pairs, n_tied = build_sets(pool, drop_tellers(items), rng, n_pairs, "pairwise")

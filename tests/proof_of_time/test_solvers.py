@@ -9,7 +9,18 @@ from builders import make_event, needs_sandbox, reply_with
 from helpers.agents.sandbox import Limits, SandboxError
 from helpers.models.failures import LlmError
 from helpers.proof_of_time import solvers
-from helpers.proof_of_time.solvers import METHODS, TURN_GRAMMAR, Desk, check_limit, set_door, solve
+from helpers.proof_of_time.solvers import (
+    CONTEXT_LIMIT,
+    LOOK_GRAMMAR,
+    METHODS,
+    REPEATED,
+    TURN_GRAMMAR,
+    Desk,
+    check_limit,
+    set_door,
+    solve,
+)
+from helpers.proof_of_time.taxonomies import find_stratum
 from helpers.store import list_columns
 
 FINAL = r"Final answer: \boxed{A}"
@@ -102,16 +113,28 @@ def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path
         solve(reach(), make_event(), desk, method="agentic")
 
 
-def test_a_local_model_writes_one_action_a_turn(reach, provider, desk):
+def test_a_local_model_writes_one_action_a_turn_and_looks_first(reach, provider, desk):
     needs_sandbox()
-    turns = [
-        {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"},
-        {"thought": "done", "action": "answer", "input": ""},
-    ]
-    provider.answer = reply_with(*map(json.dumps, turns), FINAL)
+    look = {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"}
+    provider.answer = reply_with(*map(json.dumps, [look, look, look | {"action": "answer", "input": ""}]), FINAL)
     outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
     assert outcome["prediction"]["value"] == "A" and list_tools(outcome)[0]["content"] == "3"
-    assert read_count(outcome)["n_turns"] == 3 and provider.asked[0]["grammar"] == TURN_GRAMMAR
+    assert read_count(outcome)["n_turns"] == 4
+    assert [asked["grammar"] for asked in provider.asked[:3]] == [LOOK_GRAMMAR, TURN_GRAMMAR, TURN_GRAMMAR]
+    assert '"answer' in TURN_GRAMMAR.replace("\\", "") and "answer" not in LOOK_GRAMMAR
+    told = provider.asked[2]["messages"]
+    assert "`action`" in told[0]["content"], "it is told how a turn is written"
+    assert told[3]["content"] == "3" and told[5]["content"] == "3" + REPEATED
+
+
+def test_a_full_context_is_a_limit_of_its_own(reach, provider, desk, monkeypatch):
+    def overflow(*_):
+        raise LlmError("unsupported", "ContextWindowExceededError 400: request (8777 tokens) exceeds the size")
+
+    monkeypatch.setattr(solvers, "take_turn", overflow)
+    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
+    assert read_count(outcome)["status"] == CONTEXT_LIMIT
+    assert find_stratum(CONTEXT_LIMIT, 0) == "incomplete"
 
 
 def test_zero_shot_sees_no_desk(reach, provider):

@@ -55,6 +55,12 @@ TURN_GRAMMAR = r"""root ::= "{\"thought\": \"" text{1,300} "\", \"action\": " tu
 turn ::= work | "\"answer\", \"input\": \"\""
 work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
 text ::= [^"\\\n] | "\\" ["\\n]"""
+LOOK_GRAMMAR = TURN_GRAMMAR.replace(r''' | "\"answer\", \"input\": \"\""''', "")
+"""A local model's first turn is a look at the evidence: left free, a small one answers at once, and is no agent."""
+REPEATED = "\n(You did just this before. Do something else, or take the action answer.)"
+"""What follows the result of a local model's call that it has made: small ones repeat themselves to the limit."""
+CONTEXT_LIMIT = "context_limit"
+"""How a trial ended whose conversation no longer fits the model."""
 MAX_TURN = 700
 """Longest turn of a local model, in tokens."""
 
@@ -100,7 +106,7 @@ def solve(client, event, desk, *, method="structured", limit=None, count="messag
 def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
     """Let the model work at the desk until it answers (ReAct); raises LlmError when a limit ends it."""
     messages = [
-        {"role": "system", "content": read_prompt(prompt)},
+        {"role": "system", "content": read_system(transcript.client, prompt)},
         {"role": "user", "content": fill_prompt(event)},
     ]
     transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
@@ -118,11 +124,16 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
                 for n, call in enumerate(calls):
                     messages.append(use_tool(transcript, box, reply, n, call, replayed))
         except LlmError as error:
-            status = error.status
+            status = CONTEXT_LIMIT if "ContextWindow" in error.reason else error.status
             raise
         finally:
             told = {"limit": limit, "count": count, "status": status, "n_messages": len(messages)}
             transcript.add("count", content=json.dumps(told | {"n_turns": count_turns(messages)}))
+
+
+def read_system(client, prompt):
+    """Return the system's message; a local model, which calls no tool natively, is also told how a turn is written."""
+    return "\n\n".join(map(read_prompt, [prompt, "desk_turn"] if client.is_local else [prompt]))
 
 
 def count_turns(messages):
@@ -150,7 +161,8 @@ def check_limit(messages, limit, count, n_more=0):
 def take_turn(transcript, event, messages):
     """Ask for the model's next message and add it; returns its recording and the calls in it as (id, name, arguments).
 
-    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar.
+    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar, the first
+    time to one of a tool.
     """
     is_continued = len(messages) > 2
     if not transcript.client.is_local:
@@ -160,7 +172,8 @@ def take_turn(transcript, event, messages):
         if calls:
             messages[-1]["tool_calls"] = reply["tool_calls"]
         return reply, calls
-    form = constrain_json(transcript.client, "turn", TURN_SCHEMA, TURN_GRAMMAR, MAX_TURN)
+    grammar = TURN_GRAMMAR if is_continued else LOOK_GRAMMAR
+    form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
     reply = transcript.ask(messages, is_continued=is_continued, **form)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
     turn = parse_object(reply["content"])
@@ -189,6 +202,7 @@ def use_tool(transcript, box, reply, number, call, replayed):
     """
     call_id, name, arguments = call
     set_clock(transcript)
+    is_repeated = any((step.get("tool"), step.get("arguments")) == (name, arguments) for step in transcript.steps)
     replayed.append((name, arguments))
 
     def run(door, request, limit, row, note):  # no provider is asked, so nothing is noted
@@ -206,7 +220,7 @@ def use_tool(transcript, box, reply, number, call, replayed):
     step = recorded["step"] | {"duration_s": recorded["duration_s"]}
     transcript.steps.append(step)
     if call_id is None:
-        return {"role": "user", "content": step["content"]}
+        return {"role": "user", "content": step["content"] + REPEATED * is_repeated}
     return {"role": "tool", "tool_call_id": call_id, "content": step["content"]}
 
 
@@ -305,6 +319,7 @@ def run_trial(client, instance, folder, cell, *, is_public=False):
     told = [json.loads(step["content"]) for step in outcome["trace"] if step["step_type"] == "count"]
     counts = told[0] if told else {"n_messages": 2, "n_turns": 1}
     status = outcome.get("status") or outcome["prediction"].get("status") or "ok"
+    status = CONTEXT_LIMIT if counts.get("status") == CONTEXT_LIMIT else status
     seconds = sum(step.get("duration_s") or 0 for step in outcome["trace"])
     used = {name: outcome[name] for name in ("n_input_tokens", "n_output_tokens")}
     used |= {name: counts[name] for name in ("n_messages", "n_turns")}

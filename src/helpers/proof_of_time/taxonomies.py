@@ -150,7 +150,7 @@ def find_stratum(status, score):
     >>> find_stratum("message_limit", 0), find_stratum("ok", 1), find_stratum("unparsable", None)
     ('incomplete', 'correct', 'wrong')
     """
-    if status in ("message_limit", "timeout", "over_budget"):
+    if status in ("message_limit", "context_limit", "timeout", "over_budget"):
         return "incomplete"
     if status in ("error", "unreadable", "unsupported"):
         return "error"

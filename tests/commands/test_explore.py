@@ -56,6 +56,31 @@ def test_questions_of_the_replay_have_their_forecasts(monkeypatch, tmp_path, cap
     assert any(node["is_outcome"] and told["answer"] in node["title"] for node in told["nodes"])
 
 
+def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_read():
+    event = dict.fromkeys(("kind", "domain", "source_id", "resolution_criteria"), "x")
+    event |= {"event_id": "q", "prompt": "Will it rise?", "options": '{"A": "Yes", "B": "No"}'}
+    event |= {"as_of": "2026-01-05T00:00:00+08:00", "resolves_at": "2026-03-10T00:00:00+08:00"}
+    days = {"q_0": "2026-02-01", "q_outcome": "2026-03-10"}
+    nodes = [
+        {"node_id": name, "title": "rates cut", "occurred_at": day, "source_ids": []} for name, day in days.items()
+    ]
+    impact = {"node_id": "q_0", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7}
+    edge = {"cause": "q_0", "effect": "q_outcome", "relation": "Causes", "strength": 0.8, "confidence": 0.9}
+    graph = {"question_id": "q", "outcome_id": "q_outcome", "nodes": nodes, "edges": [edge], "impacts": [impact]}
+    item = {"title": "rates cut", "date": "2026-02-03", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7}
+    said = {"events": [item], "edges": [], "rationale": "", "sources": [], "answer": "A", "probability": 0.8}
+    pages = [{"page_id": "p1", "role": "found", "is_accessed": True, "is_cited": True}]
+    asked = {"run_id": "r", "prediction": {"value": "A"}, "reply": {"reply": json.dumps(said)}, "pages": pages}
+    plain = asked | {"run_id": "s", "reply": {"reply": "Final answer: A"}, "pages": []}
+    tests = pd.DataFrame({"cause": ["oil"], "is_causal": [True]})
+    told = explore.tell_replay(event, "Yes", graph, tests, [asked, plain])
+    with_graph, without = told["forecasts"]
+    assert [event["matches"] for event in with_graph["said"]] == ["q_0"] and "said" not in without
+    assert (with_graph["pages"], without["pages"]) == ([{"page_id": "p1", "is_cited": True}], [])
+    assert "rates cut (2026-02-01), the last of 1 dated changes" in told["explanation"]
+    assert "Of 1 series whose lead over its own was tested oil held." in told["explanation"]
+
+
 def test_a_file_of_a_market_is_shown_with_its_prices(tmp_path, capsys):
     market = {"ticker": "T-1", "title": "Rain?", "open_time": "2026-01-01", "close_time": "2026-02-01", "result": "yes"}
     candles = [{"end_period_ts": 1767300000 + 86400 * at, "price": {"close_dollars": "0.5"}} for at in range(3)]

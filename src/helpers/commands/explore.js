@@ -100,8 +100,10 @@ function tellForecasts(told) {
   const rows = told.forecasts.map(one => row([make("div", {}, one.agent, one.said ? fold("graph", `${one.said.length} events, ${one.said.filter(event => event.matches).length} match`,
     table(["day", "event", "matches"], one.said.map(event => row([date(event.day), event.text, title(event.matches) || ""])))) : null),
   typeof one.as_of === "number" ? date(one.as_of) : moment(one.as_of), one.value === undefined ? "" : show(one.value), number(one.probability),
-  one.outcome || "", number(one.score), one.rationale || one.reason || ""]));
-  return [make("h2", {}, "Forecasts"), table(["agent", "as of", "said", "probability", "outcome", "score", "reasons"], rows)];
+  one.outcome || "", number(one.score), one.rationale || one.reason || "",
+  one.pages?.length ? fold("pages", `${one.pages.length} read, ${one.pages.filter(page => page.is_cited).length} named`,
+    table(["page", "named"], one.pages.map(page => row([page.page_id, page.is_cited ? "yes" : ""])))) : ""]));
+  return [make("h2", {}, "Forecasts"), table(["agent", "as of", "said", "probability", "outcome", "score", "reasons", "pages"], rows)];
 }
 function tellQuestion(told) {
   const check = told.check, lacks = check.is_valid ? "passes the published thresholds" : `is left out: ${check.reasons.split(" ").join(", ")}`;

@@ -19,8 +19,11 @@ from helpers.commands.view import list_keys, name_file, pack, read_own, write_te
 from helpers.formats.markets import read_markets, read_prices
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
-from helpers.worldreasoner.builder import build_hindsight
+from helpers.worldreasoner.builder import build_hindsight, explain_graph
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
+from helpers.worldreasoner.graphs import tabulate_nodes
+from helpers.worldreasoner.matching import match_events
+from helpers.worldreasoner.submissions import read_graph
 
 FOLDER = "data/runs/explore"
 OWN = ("explore", "Daybefore: questions, their hindsight and their forecasts", "daybefore explore --question ID")
@@ -128,18 +131,33 @@ def list_replay(window, limit):
 def tell_replay(event, answer, graph, tests, questions):
     """Return the dossier of one event of the replay; `questions` as of `lives.spread_lives`."""
     about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
-    about |= {"answer": answer, "opens_at": event["as_of"], "resolves_at": event["resolves_at"], "explanation": None}
+    about |= {"answer": answer, "opens_at": event["as_of"], "resolves_at": event["resolves_at"]}
+    about["explanation"] = explain_graph(graph, tests)
     facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
     about["facts"] = facts | {"series that may be causes": ", ".join(tests["cause"]) or "none of its domain"}
-    options = parse_json(event["options"])
-    return tell_question(about, graph, forecasts=[tell_forecast(one, options) for one in questions])
+    forecasts = [tell_forecast(one, event) for one in questions]
+    said = [
+        {"run_id": one["agent"], "question_id": event["event_id"], **node}
+        for one in forecasts
+        for node in one.get("said", [])
+    ]
+    pairs = match_events(tabulate_nodes([graph]), pd.DataFrame(said)) if said else None
+    return tell_question(about, graph, forecasts=forecasts, pairs=pairs)
 
 
-def tell_forecast(question, options):
-    """Return a question's forecast by one run as the page shows it; the words of `value` are those of its options."""
-    prediction = question["prediction"]
+def tell_forecast(question, event):
+    """Return a question's forecast by one run as the page shows it; the words of `value` are those of its options.
+
+    `said` are the events of a graph that came with the answer, `pages` what was read for it, those it names marked.
+    """
+    prediction, options = question["prediction"], parse_json(event["options"])
     told = {"agent": question["run_id"], "as_of": prediction.get("as_of"), "rationale": prediction.get("rationale")}
     told |= {name: question.get(name, prediction.get(name)) for name in TOLD}
+    told |= {"pages": [{name: page[name] for name in ("page_id", "is_cited")} for page in question["pages"]]}
+    graph, _ = read_graph(question["reply"].get("reply"), event)
+    if graph:
+        nodes = tabulate_nodes([graph])
+        told["said"] = nodes.loc[~nodes["is_outcome"].astype(bool), ["node_id", "text", "day"]].to_dict("records")
     return told | {"value": write_value(told["value"], options)}
 
 

@@ -142,6 +142,31 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
     return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
 
 
+def explain_graph(graph, tests):
+    """Return in words what a graph by rule says of its outcome: the last change before it, and which tests held.
+
+    >>> days = ["2026-01-02", "2026-01-09"]
+    >>> nodes = [{"node_id": f"q_{n}", "title": "rain rises", "occurred_at": day} for n, day in enumerate(days)]
+    >>> nodes.append({"node_id": "q_outcome", "title": "Will it flood? Yes", "occurred_at": "2026-01-10"})
+    >>> graph = {"outcome_id": "q_outcome", "nodes": nodes, "edges": [{"cause": "q_1", "effect": "q_outcome"}]}
+    >>> print(explain_graph(graph, pd.DataFrame({"cause": ["wind"], "is_causal": [False]})).replace(". ", ".\\n"))
+    Will it flood? Yes (2026-01-10).
+    Before it: rain rises (2026-01-09), the last of 2 dated changes.
+    Of 1 series whose lead over its own was tested none held, so what moved with it is said to correlate.
+    Written by rule.
+    """
+    nodes = {node["node_id"]: f"{node['title']} ({node['occurred_at']})" for node in graph["nodes"]}
+    end = graph["outcome_id"]
+    last = next((nodes[edge["cause"]] for edge in reversed(graph["edges"]) if edge["effect"] == end), None)
+    before = (
+        f"Before it: {last}, the last of {len(nodes) - 1} dated changes." if last else "No change of it came before."
+    )
+    held = list(tests.loc[tests["is_causal"].astype(bool), "cause"])
+    said = f"{', '.join(held)} held" if held else "none held, so what moved with it is said to correlate"
+    tested = f"Of {len(tests)} series whose lead over its own was tested {said}." if len(tests) else ""
+    return " ".join(filter(None, [f"{nodes[end]}.", before, tested, "Written by rule."]))
+
+
 def _describe_change(node_id, change):
     moved, name, day = "rises" if change["sign"] > 0 else "falls", change["series"], change["day"]
     text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"

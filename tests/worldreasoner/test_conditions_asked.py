@@ -5,6 +5,7 @@ import pytest
 from helpers.agents.paths import load_path_agents
 from helpers.store import dump_json, read_table
 from helpers.worldreasoner import conditions
+from helpers.worldreasoner.scores import filter_pairs
 
 EVENTS = pd.DataFrame(
     {
@@ -51,6 +52,19 @@ def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
     assert found.loc["learns", ["difference", "n", "n_clusters"]].tolist() == [0.75, 48, 12]
     assert found.loc["learns", "low"] > 0.4 and found.loc["learns", "p_holm"] < 0.01
     assert found.loc["stays", "difference"] == 0 and not found.loc["stays", "p"] < 0.05
+
+
+def test_accuracy_is_summed_up_on_what_a_cutoff_keeps(scores):
+    opened = EVENTS[["event_id"]].rename(columns={"event_id": "question_id"})
+    opened["opens_at"] = ["2023-06-01" if n < 12 else "2024-01-01" for n in range(48)]
+    cutoffs = pd.DataFrame({"model": ["none", "middle", "late"], "cutoff": [None, "2023-12-31", "2025-01-01"]})
+    found = conditions.summarize_kept(scores, filter_pairs(opened, cutoffs)).set_index(
+        ["cutoff", "agent_id", "horizon"]
+    )
+    assert set(found.index.get_level_values(0)) == {"none", "middle"} and (found["n_asked"] == 48).all()
+    assert found.loc[("none", "learns", "Mid"), "n"] == 48 and found.loc[("middle", "learns", "Mid"), "n"] == 36
+    one = scores[(scores["event_id"] > "q11") & (scores["agent_id"] == "learns") & (scores["horizon"] == "Mid")]
+    assert found.loc[("middle", "learns", "Mid"), "mean"] == one["accuracy"].mean()
 
 
 def test_runs_are_compared_on_what_both_were_asked_and_absent_ones_are_left_out(scores):

@@ -180,6 +180,23 @@ def summarize_horizons(scores, metrics=METRICS, by=("agent_id", "horizon")):
     return table.assign(order=order).sort_values(["metric", by[0], "order"], ignore_index=True).drop(columns="order")
 
 
+def summarize_kept(scores, pairs):
+    """Return accuracy by agent and horizon on the questions that a cutoff keeps: a row a cutoff, agent and horizon.
+
+    `pairs` are of `scores.filter_pairs`, with a candidate cutoff in place of a model. Columns cutoff, agent_id,
+    horizon, n_asked (before the filter), mean, low, high, n, n_clusters (`summarize_horizons`). An agent of whose
+    questions none is kept has n = 0; a cutoff that keeps nothing at all has no rows.
+    """
+    keys, parts = ["agent_id", "horizon"], []
+    asked = scores.groupby(keys)["event_id"].nunique().rename("n_asked").reset_index()
+    for cutoff, part in pairs[pairs["is_kept"]].groupby("model", sort=False):
+        found = summarize_horizons(scores[scores["event_id"].isin(part["question_id"])], ["accuracy"])
+        parts.append(asked.merge(found.drop(columns="metric"), "left", keys).assign(cutoff=cutoff))
+    columns = ["cutoff", *keys, "n_asked", "mean", "low", "high", "n", "n_clusters"]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return table[columns].fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
+
+
 def compare_horizons(scores, metric="accuracy", first="Early", last="Near"):
     """Return by agent what the last horizon has over the first, on the questions asked at both (`pairs.compare_pairs`).
 
@@ -249,7 +266,8 @@ def span_horizons(events):
 def draw_horizons(table, ax, agents, ranges=None):
     """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
 
-    An agent's place in `agents` decides its colour, so panels that are given the same list can be read together.
+    An agent's place in `agents` decides its colour, so panels that are given the same list can be read together. Where
+    the table has n and agents were asked different numbers of questions, the legend says them.
     `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
     """
     names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
@@ -257,12 +275,30 @@ def draw_horizons(table, ax, agents, ranges=None):
         label = "paper, three models" if name == ranges.index[0] else None
         ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
     present = [agent for agent in agents if agent in set(table["agent_id"])]
+    labels = name_asked(table)
     for at, agent in enumerate(present):
         part = table[table["agent_id"] == agent]
         places = [names.index(name) + 0.09 * (at - (len(present) - 1) / 2) for name in part["horizon"]]
-        look = {"color": COLOURS[agents.index(agent) % len(COLOURS)], "marker": "o", "capsize": 3, "label": agent}
+        look = {
+            "color": COLOURS[agents.index(agent) % len(COLOURS)],
+            "marker": "o",
+            "capsize": 3,
+            "label": labels[agent],
+        }
         draw_reaches(part, ax, places, value="mean", low="low", high="high", **look)
     ax.set_xticks(range(len(names)), names)
     ax.set(ylim=(0, 1), ylabel="share right")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8, ncols=4)
     return ax
+
+
+def name_asked(table):
+    """Return how agents are called in a legend: with n (the least to the most over horizons) where these differ.
+
+    >>> name_asked(pd.DataFrame({"agent_id": ["a", "a", "b"], "n": [60, 80, 80]}))
+    {'a': 'a (n = 60 to 80)', 'b': 'b (n = 80)'}
+    """
+    if "n" not in table or table["n"].nunique() < 2:
+        return {agent: agent for agent in table["agent_id"]}
+    ends = table.groupby("agent_id", sort=False)["n"].agg(["min", "max"])
+    return {agent: f"{agent} (n = {low}{f' to {high}' * (high > low)})" for agent, low, high in ends.itertuples()}

@@ -3,12 +3,13 @@
 import json
 import os
 import struct
-import zipfile
 
 import pytest
 
 from helpers import store
 from helpers.formats import inspect
+
+zipfile = inspect.zipfile  # the one that packs both ways, where there is one
 
 CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}}
 MESSAGES = [
@@ -137,6 +138,20 @@ def refuse(path, words):
     assert path.name in text and str(path.parent) not in text and "\n" not in text and len(text) < 400
 
 
+def test_both_compressions_are_read(tmp_path):
+    logs = [
+        inspect.read_logs([write_log(tmp_path / f"{method}.eval", compression=method)])
+        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD)
+    ]
+    assert zipfile.ZipFile(tmp_path / "93.eval").infolist()[0].compress_type == inspect.ZSTANDARD
+    assert all(one.equals(other) for one, other in zip(*logs, strict=True))
+    data = bytearray((tmp_path / "93.eval").read_bytes())
+    at = data.index(b"\x28\xb5\x2f\xfd")
+    data[at + 6 : at + 12] = bytes(6)
+    (tmp_path / "broken.eval").write_bytes(data)
+    refuse(tmp_path / "broken.eval", "broken.eval cannot be read as a log")
+
+
 def test_what_is_no_log_is_refused(tmp_path):
     (tmp_path / "text.eval").write_bytes(b"no zip")
     refuse(tmp_path / "text.eval", "not a zip")
@@ -155,9 +170,11 @@ def test_what_is_no_log_is_refused(tmp_path):
         inspect.read_logs([])
 
 
-def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch):
+@pytest.mark.parametrize("method", [inspect.DEFLATED, inspect.ZSTANDARD])
+def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch, method):
     monkeypatch.setattr(inspect, "MAX_ENTRY", 1 << 20)
-    bomb = write_log(tmp_path / "b.eval", samples__9_epoch_1=json.dumps({"a": "x" * (3 << 20)}))
+    grown = json.dumps({"a": "x" * (3 << 20)})
+    bomb = write_log(tmp_path / "b.eval", compression=method, samples__9_epoch_1=grown)
     refuse(bomb, "larger than 1 MB")
     monkeypatch.setattr(inspect, "MAX_TOTAL", 2 << 20)
     refuse(bomb, "unpacked it is larger than 2 MB")
@@ -170,7 +187,7 @@ def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monk
     refuse(bomb, "larger than 0 MB")
 
 
-def test_a_name_twice_a_password_and_zstandard_are_refused(tmp_path):
+def test_a_name_twice_a_password_and_zstandard_without_a_reader_are_refused(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(tmp_path / "t.eval", "w") as archive:
         archive.writestr("header.json", "{}")
         archive.writestr("header.json", "{}")
@@ -183,8 +200,8 @@ def test_a_name_twice_a_password_and_zstandard_are_refused(tmp_path):
     refuse(tmp_path / "p.eval", "password")
     data[central + 10 : central + 12] = struct.pack("<H", 93)
     (tmp_path / "z.eval").write_bytes(data)
-    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        refuse(tmp_path / "z.eval", "Zstandard")
+    monkeypatch.delattr(zipfile, "ZIP_ZSTANDARD", raising=False)
+    refuse(tmp_path / "z.eval", "pip install backports.zstd")
 
 
 def test_the_authors_logs_are_read_whole():

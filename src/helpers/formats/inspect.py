@@ -1,13 +1,13 @@
 """Logs of inspect_ai (.eval: a zip of JSON files) as this kit's tables: runs, replies, traces, predictions, scores.
 
-A log is one run; a sample of it is one reply to one event. The standard library reads them: Deflate, as the authors'
-public logs use, and Zstandard (as newer inspect_ai writes) where Python's own zipfile can, from 3.14 on. A file is a
-stranger's: what is in it is bounded before it is read, nothing is unpacked, and what is wrong is said in one sentence.
+A log is one run; a sample of it is one reply to one event. Both compressions are read: Deflate, as the authors' public
+logs use, and Zstandard, as newer inspect_ai writes: Python's own zipfile reads it from 3.14 on, below that a backport.
+A file is a stranger's: what is in it is bounded before it is read, nothing is unpacked, what is wrong is said in one
+sentence.
 """
 
 import json
 import re
-import zipfile
 import zlib
 from typing import NamedTuple
 
@@ -15,6 +15,16 @@ import pandas as pd
 
 from helpers.columns import check_name
 from helpers.store import check_table, dump_json, hash_text, list_columns
+
+try:
+    from backports.zstd import ZstdError, zipfile
+except ImportError:
+    import zipfile
+
+    try:
+        from compression.zstd import ZstdError
+    except ImportError:  # neither: such logs are refused
+        ZstdError = zlib.error
 
 MAX_FILE, MAX_ENTRY, MAX_TOTAL = 200 << 20, 64 << 20, 512 << 20
 """Most bytes of a log, of one file in it unpacked, of all that is read of it."""
@@ -38,6 +48,7 @@ LIMITS = {
 READ_FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
+    ZstdError,
     OSError,
     EOFError,
     RuntimeError,
@@ -130,7 +141,7 @@ def check_entries(entries):
     methods = {entry.compress_type for entry in entries}
     if ZSTANDARD in methods and not hasattr(zipfile, "ZIP_ZSTANDARD"):
         raise ValueError(
-            "it is compressed with Zstandard, which Python reads from 3.14 on: use that, or pack it with Deflate"
+            "it is compressed with Zstandard, which Python reads from 3.14 on: pip install backports.zstd, or use that"
         )
     if strange := sorted(methods - {STORED, DEFLATED, ZSTANDARD}):  # their unpacking cannot be bounded as it goes
         raise ValueError(f"it is compressed by method {strange[0]}, and only Deflate and Zstandard are read")

@@ -13,7 +13,6 @@ from helpers.proof_of_time.solvers import (
     CONTEXT_LIMIT,
     LOOK_GRAMMAR,
     METHODS,
-    REPEATED,
     TURN_GRAMMAR,
     Desk,
     check_limit,
@@ -116,15 +115,15 @@ def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path
 def test_a_local_model_writes_one_action_a_turn_and_looks_first(reach, provider, desk):
     needs_sandbox()
     look = {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"}
-    provider.answer = reply_with(*map(json.dumps, [look, look, look | {"action": "answer", "input": ""}]), FINAL)
+    provider.answer = reply_with(*map(json.dumps, [look, look | {"input": "ls"}, look]), FINAL)
     outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
     assert outcome["prediction"]["value"] == "A" and list_tools(outcome)[0]["content"] == "3"
     assert read_count(outcome)["n_turns"] == 4
     assert [asked["grammar"] for asked in provider.asked[:3]] == [LOOK_GRAMMAR, TURN_GRAMMAR, TURN_GRAMMAR]
     assert '"answer' in TURN_GRAMMAR.replace("\\", "") and "answer" not in LOOK_GRAMMAR
-    told = provider.asked[2]["messages"]
+    told = provider.asked[3]["messages"]
     assert "`action`" in told[0]["content"], "it is told how a turn is written"
-    assert told[3]["content"] == "3" and told[5]["content"] == "3" + REPEATED
+    assert told[3]["content"] == "3" and len(list_tools(outcome)) == 2, "a call made before is not made again"
 
 
 def test_a_full_context_is_a_limit_of_its_own(reach, provider, desk, monkeypatch):

@@ -57,8 +57,6 @@ work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
 text ::= [^"\\\n] | "\\" ["\\n]"""
 LOOK_GRAMMAR = TURN_GRAMMAR.replace(r''' | "\"answer\", \"input\": \"\""''', "")
 """A local model's first turn is a look at the evidence: left free, a small one answers at once, and is no agent."""
-REPEATED = "\n(You did just this before. Do something else, or take the action answer.)"
-"""What follows the result of a local model's call that it has made: small ones repeat themselves to the limit."""
 CONTEXT_LIMIT = "context_limit"
 """How a trial ended whose conversation no longer fits the model."""
 MAX_TURN = 700
@@ -162,7 +160,8 @@ def take_turn(transcript, event, messages):
     """Ask for the model's next message and add it; returns its recording and the calls in it as (id, name, arguments).
 
     A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar, the first
-    time to one of a tool.
+    time to one of a tool. Where it makes a call a second time it is asked for its answer: at temperature 0 a small
+    model would go on making it to the limit.
     """
     is_continued = len(messages) > 2
     if not transcript.client.is_local:
@@ -176,12 +175,22 @@ def take_turn(transcript, event, messages):
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
     reply = transcript.ask(messages, is_continued=is_continued, **form)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
-    turn = parse_object(reply["content"])
-    if turn.get("action") in ACTIONS:
-        return reply, [(None, turn["action"], {ACTIONS[turn["action"]]: turn.get("input")})]
+    call = read_call(parse_object(reply["content"]))
+    if call and call[1:] not in [(step.get("tool"), step.get("arguments")) for step in transcript.steps]:
+        return reply, [call]
     final = ask_final_line(transcript, event, messages)
     messages.append({"role": "assistant", "content": final["content"] or ""})
     return final, []
+
+
+def read_call(turn):
+    """Return the call of a local model's turn as (id, name, arguments), None where it wants to answer.
+
+    >>> read_call({"action": "bash", "input": "ls"}), read_call({"action": "answer", "input": ""})
+    ((None, 'bash', {'script': 'ls'}), None)
+    """
+    action = turn.get("action")
+    return (None, action, {ACTIONS[action]: turn.get("input")}) if action in ACTIONS else None
 
 
 def set_clock(transcript):
@@ -202,7 +211,6 @@ def use_tool(transcript, box, reply, number, call, replayed):
     """
     call_id, name, arguments = call
     set_clock(transcript)
-    is_repeated = any((step.get("tool"), step.get("arguments")) == (name, arguments) for step in transcript.steps)
     replayed.append((name, arguments))
 
     def run(door, request, limit, row, note):  # no provider is asked, so nothing is noted
@@ -220,7 +228,7 @@ def use_tool(transcript, box, reply, number, call, replayed):
     step = recorded["step"] | {"duration_s": recorded["duration_s"]}
     transcript.steps.append(step)
     if call_id is None:
-        return {"role": "user", "content": step["content"] + REPEATED * is_repeated}
+        return {"role": "user", "content": step["content"]}
     return {"role": "tool", "tool_call_id": call_id, "content": step["content"]}
 
 

@@ -6,6 +6,7 @@ whole count, rounded or cut off to the printed digits, shows as what is printed.
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 UNIT = 0.01
@@ -107,3 +108,15 @@ def bound_percent(percent, size):
     """
     low, high = proportion_confint(percent / 100 * size, size, method="wilson")
     return 100 * float(low), 100 * float(high)
+
+
+def measure_least(percents, sizes):
+    """Return the smallest gap between two printed percentages that their counts show: 1.96 standard errors of the gap.
+
+    As if the two were independent shares, which vary the most that means of values between 0 and 1 can.
+
+    >>> round(float(measure_least((68.8, 58.7), (525, 525))), 1)
+    5.8
+    """
+    variances = [percent * (100 - percent) / size for percent, size in zip(percents, sizes, strict=True)]
+    return stats.norm.ppf(0.975) * np.sqrt(sum(variances))

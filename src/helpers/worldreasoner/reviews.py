@@ -87,7 +87,7 @@ def decide_cards(reviews):
 def summarize_reviews(reviews):
     """Return the annotation summary (Table 6): of all cards approved, of each check passed, of each label given.
 
-    A row each: what, hits, n, share, low, high; intervals by question, whose cards are of one making.
+    A row each: what, hits, n, share, low, high (within 0 and 1); intervals by question, whose cards are of one making.
     """
     cards = decide_cards(reviews)
     failed = cards["label"].map(LABELS)
@@ -95,6 +95,7 @@ def summarize_reviews(reviews):
     flags |= {f"label: {label}": cards["label"] == label for label in LABELS}
     wide = pd.DataFrame(flags).astype(float)
     table = summarize_clustered(wide, cards["question_id"])[["n", "mean", "low", "high", "n_clusters"]]
+    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     table = table.rename(columns={"mean": "share"}).rename_axis("what").reset_index()
     table.insert(1, "hits", wide.sum().astype(int).to_numpy())
     return table

@@ -71,6 +71,7 @@ def test_agreement_of_several_labels_is_judged_the_same_way():
     for made, verdict in ((read, "fit"), (rng.permutation(read), "unfit"), (np.full(50, REASONS[0]), "unfit")):
         row = compare_labels(read, made, REASONS, rng, is_fresh=True, is_rule=True)
         assert row["verdict"] == verdict and row["n"] == 50
+        assert np.isnan([row["kappa"], row["low"], row["high"]]).all() == (len(set(made)) == 1)
     assert compare_labels([], [], REASONS, rng)["verdict"] == "cannot tell"
     few = compare_labels(read[:9], np.roll(read[:9], 1), REASONS, rng)
     assert np.isnan([few["low"], few["high"]]).all() and few["verdict"] == "cannot tell"

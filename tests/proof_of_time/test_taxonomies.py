@@ -66,6 +66,10 @@ def test_planted_runs_are_found_again_in_known_words_and_not_in_others():
         shares[is_foreign] = found.set_index("planted")["share"]
         failed = found[found["stratum"] != "correct"]
         assert (failed["share"] * failed["n"]).sum() / failed["n"].sum() > (0.75 if is_foreign else 0.95)
+        pooled = planted.pool_recovery(found.assign(words="w")).set_index("stratum")
+        assert pooled["n"].to_dict() == {"wrong": 60, "incomplete": 70}
+        assert pooled["found"].sum() == round((failed["share"] * failed["n"]).sum())
+        assert (pooled["low"] < pooled["share"]).all() and (pooled["share"] <= pooled["high"]).all()
     assert shares[True][["misread", "ambiguity"]].max() == 0 and shares[True]["luck"] < 0.6
     assert set(shares[False].index) == {*FAILURES, *ENDLESS, *FLAGS}
 

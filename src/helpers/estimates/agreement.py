@@ -134,7 +134,7 @@ def count_share(flags):
 def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
     """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest read label), kappa, low,
     high (95%, traces or their `clusters` drawn anew; NaN below MIN_DRAWN) and the verdict of this one reading
-    (`judge_fit`, with `about`).
+    (`judge_fit`, with `about`). Where all are given one label there is nothing to agree in: kappa is NaN.
 
     >>> row = compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0), is_fresh=True)
     >>> row["kappa"], row["verdict"]  # a model's other two readings are lacking
@@ -150,6 +150,8 @@ def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about)
     n_rarer = round(len(read) * (1 - majority))
     reading = {"n": len(read), "n_rarer": n_rarer, "kappa_low": low, "kappa_high": high}
     verdict = judge_fit([reading], **{"is_fresh": False} | about)
+    if len(set(made)) == 1:
+        kappa = low = high = np.nan
     return dict(zip(names, (len(read), accuracy, majority, kappa, low, high, verdict), strict=True))
 
 

@@ -309,6 +309,19 @@ def measure_recovery(truth, made):
     return pd.DataFrame(rows)
 
 
+def pool_recovery(recovery):
+    """Return the recovery of failures, all of a stratum together: words, stratum, found, n, share, low, high (Wilson).
+
+    `recovery` is that of `measure_recovery`, with `words` (which words the runs are in). Flags are left out: four of
+    them are of one run.
+    """
+    failed = recovery[recovery["stratum"] != "correct"]
+    failed = failed.assign(found=(failed["share"] * failed["n"]).round().astype(int))
+    pooled = failed.groupby(["words", "stratum"], sort=False)[["found", "n"]].sum().reset_index()
+    shares = [measure_share([1] * row.found + [0] * (row.n - row.found)) for row in pooled.itertuples()]
+    return pooled.drop(columns="n").join(pd.DataFrame(shares))
+
+
 def choose_runs(truth, n):
     """Return the first `n` runs of each planted failure, and as many of each set of flags as make no more in all.
 

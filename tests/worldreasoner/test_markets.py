@@ -19,7 +19,9 @@ from helpers.worldreasoner.markets import (
     measure_pressure,
     measure_skill,
     price_forecasts,
+    score_alignment,
 )
+from helpers.worldreasoner.matching import match_events
 
 
 def make_nodes(*rows):
@@ -90,6 +92,8 @@ def test_a_drawing_shows_each_push_the_steps_and_the_price():
     assert [len(dots.get_offsets()) for dots in left.collections] == [1, 1]
     assert left.lines[1].get_ydata().tolist() == pytest.approx([0.5, 0.3])
     assert right.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.6]
+    zero, half = left.transData.transform((0, 0))[1], right.transData.transform((0, 0.5))[1]
+    assert zero == pytest.approx(half), "no pressure stands at one half"
     plt.close("all")
 
 
@@ -119,6 +123,51 @@ def test_of_two_change_points_within_six_hours_the_earlier_stays():
 def test_the_lead_changes_where_the_price_crosses_one_half():
     assert find_lead_changes([1, 2, 3, 4], [0.6, 0.7, 0.49, 0.5]) == [(3.0, "No"), (4.0, "Yes")]
     assert find_lead_changes([1], [0.6]) == []
+
+
+def make_submissions():
+    """Question q: n0 and n1 aligned, n2 against its move, n3 undated; run r says five events, run s none, t on p one.
+
+    r0 matches n0 and r1 n2 (not aligned); r2 is undated and r3 shares no word with any, r4 tells
+    of n0 too, on a day further off. t0 has no aligned event to hit.
+    """
+    nodes = make_nodes((5, 1, 0.5), (15, 1, 0.5), (25, 1, 0.5), (np.nan, 1, 0.5))
+    nodes = nodes.assign(text=["alpha rises", "beta rises", "gamma rises", "delta rises"], is_outcome=False)
+    prices = make_prices((4, 0.1), (6, 0.3), (14, 0.3), (16, 0.5), (24, 0.5), (26, 0.2))
+    said = pd.DataFrame(
+        [("r", "q", "alpha", 6.0), ("r", "q", "gamma", 25.0), ("r", "q", "delta", np.nan), ("r", "q", "zeta", 15.0)]
+        + [("r", "q", "alpha", 8.0)]
+        + [("t", "p", "alpha", 5.0)],
+        columns=["run_id", "question_id", "text", "day"],
+    ).assign(node_id=["r0", "r1", "r2", "r3", "r4", "t0"])
+    submissions = pd.DataFrame({"run_id": ["r", "s", "t"], "question_id": ["q", "q", "p"]})
+    return measure_moves(nodes, prices), match_events(nodes, said), said, submissions
+
+
+def test_market_recall_and_precision_by_hand():
+    moves, pairs, said, submissions = make_submissions()
+    table = score_alignment(moves, pairs, said, submissions)
+    assert table[["n_aligned", "n_said", "n_matched"]].to_numpy().tolist() == [[2, 5, 1], [2, 0, 0], [0, 1, 0]]
+    assert table["recall"].tolist() == pytest.approx([1 / 2, 0, np.nan], nan_ok=True)
+    assert table["precision"].tolist() == pytest.approx([1 / 5, np.nan, 0], nan_ok=True)
+
+
+def test_the_stricter_market_recall_counts_what_stands_at_a_change_point():
+    moves, pairs, said, submissions = make_submissions()
+    near = score_alignment(moves, pairs, said, submissions, {"q": [2.0, 40.0]})  # three days are near enough
+    assert near.loc[0, ["n_aligned", "recall", "precision"]].tolist() == [1, 1, 0.2]
+    other = score_alignment(moves, pairs, said, submissions, {"q": [18.0]})
+    assert other.loc[0, ["n_aligned", "recall", "precision"]].tolist() == [1, 0, 0]
+    none = score_alignment(moves, pairs, said, submissions, {})
+    assert none["n_aligned"].eq(0).all() and none["recall"].isna().all()
+
+
+def test_market_recall_of_nothing_is_blank():
+    moves, pairs, said, submissions = make_submissions()
+    table = score_alignment(moves, pairs.head(0), said.head(0), submissions.head(1))
+    assert table["recall"].tolist() == [0] and table["precision"].isna().all()
+    assert score_alignment(moves.head(0), pairs, said, submissions)["recall"].isna().all()
+    assert score_alignment(moves, pairs, said, submissions.head(0)).empty
 
 
 # --- skill -----------------------------------------------------------------------------------------------------------

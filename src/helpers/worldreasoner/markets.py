@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.dates import AutoDateLocator, DateFormatter
 
 from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import summarize_clustered
+from helpers.estimates.intervals import divide, summarize_clustered
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
 from helpers.worldreasoner.conditions import name_horizon
@@ -103,8 +103,9 @@ def compare_direction(nodes, prices):
 def draw_pressure(pressure, prices, ax):
     """Draw one question as Figures 3 and 7 do: each event's push as a dot, pressure as steps, the price as a line.
 
-    The price has the right-hand axis, returned beside `ax`. Days longer before the first price than the prices last are
-    left out of the picture, so that these can be read.
+    The price has the right-hand axis, returned beside `ax`; a pressure of 0 stands at a price of one half, where
+    neither points to Yes or No. Days longer before the first price than the prices last are left out of the picture, so
+    that these can be read.
     """
     days = [pd.to_datetime(table["day"], unit="D") for table in (pressure, prices)]
     ax.axhline(0, color="0.6", lw=1)
@@ -112,11 +113,13 @@ def draw_pressure(pressure, prices, ax):
     for side, colour in ((1, COLOURS[2]), (-1, COLOURS[3])):
         part = np.sign(pressure["push"]) == side
         ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3)
-    ax.xaxis.set_major_locator(AutoDateLocator(maxticks=5))
+    ax.xaxis.set_major_locator(AutoDateLocator(minticks=5, maxticks=9))
     ax.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
     start, end = prices["day"].min(), prices["day"].max()
     ends = np.array([max(pressure["day"].min(), 2 * start - end), max(pressure["day"].max(), end)])
     ax.set_xlim(*pd.to_datetime(ends + np.ptp(ends) * np.array([-0.03, 0.03]), unit="D"))
+    most = 1.06 * max(pressure["pressure"].abs().max(), pressure["push"].abs().max())
+    ax.set_ylim(-most, most)
     right = ax.twinx()
     right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2)
     right.set(ylim=(0, 1))
@@ -161,6 +164,34 @@ def find_lead_changes(days, prices, cut=CUT):
     """
     above = np.asarray(prices) >= cut
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
+
+
+def score_alignment(moves, pairs, said, submissions, turns=None, days=MOVE_DAYS):
+    """Return the market recall and precision of each submission (Table 11): a row a run and question.
+
+    An aligned event is one of `moves` (`measure_moves`) that is usable and agrees; with `turns` (days of change points
+    by question) also at most `days` from one. Recall is the share of aligned events that a forecast event was matched
+    with one to one (`pairs`, of `matching.match_events`), precision the share of forecast events (`said`: run_id,
+    question_id, node_id; undated ones count) matched with an aligned one. `submissions` has run_id and question_id.
+    Columns beside these: n_aligned, n_said, n_matched, recall (blank without an aligned event), precision (blank
+    without a forecast event).
+    """
+    held = moves["is_usable"] & moves["agrees"]
+    if turns is not None:
+        at_turn = [
+            any(abs(day - turn) <= days for turn in turns.get(question, ()))
+            for question, day in zip(moves["question_id"], moves["day"], strict=True)
+        ]
+        held = held & pd.Series(at_turn, moves.index, dtype=bool)
+    aligned = moves.loc[held, ["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"})
+    hits, by = pairs[pairs["is_kept"].astype(bool)].merge(aligned), ["run_id", "question_id"]
+    table = submissions[by].copy()
+    for name, rows, keys in (("aligned", aligned, by[1:]), ("said", said, by), ("matched", hits, by)):
+        table = table.merge(rows.groupby(keys).size().rename(f"n_{name}"), how="left", left_on=keys, right_index=True)
+    table = table.fillna({"n_aligned": 0, "n_said": 0, "n_matched": 0}).reset_index(drop=True)
+    return table.assign(
+        recall=divide(table["n_matched"], table["n_aligned"]), precision=divide(table["n_matched"], table["n_said"])
+    )
 
 
 # --- skill beside the price ------------------------------------------------------------------------------------------

@@ -158,9 +158,8 @@ def explain_graph(graph, tests):
     nodes = {node["node_id"]: f"{node['title']} ({node['occurred_at']})" for node in graph["nodes"]}
     end = graph["outcome_id"]
     last = next((nodes[edge["cause"]] for edge in reversed(graph["edges"]) if edge["effect"] == end), None)
-    before = (
-        f"Before it: {last}, the last of {len(nodes) - 1} dated changes." if last else "No change of it came before."
-    )
+    before = f"Before it: {last}, the last of {len(nodes) - 1} dated changes."
+    before = before if last else "Of its own series no dated change came before it."
     held = list(tests.loc[tests["is_causal"].astype(bool), "cause"])
     said = f"{', '.join(held)} held" if held else "none held, so what moved with it is said to correlate"
     tested = f"Of {len(tests)} series whose lead over its own was tested {said}." if len(tests) else ""

@@ -321,6 +321,19 @@ def roll_accuracy(answers, n=N_ROLLING):
     return pd.concat(parts, ignore_index=True)
 
 
+def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
+    """Return how far rolling accuracy swings, highest minus lowest, where each of `n_asked` is right with one chance.
+
+    One value a made-up world: what luck alone shows over `n` questions in a row.
+
+    >>> float(measure_swings(1.0, 40, 1, np.random.default_rng(0))[0])
+    0.0
+    """
+    hits = rng.random((n_worlds, n_asked)) < share
+    rolling = np.lib.stride_tricks.sliding_window_view(hits, n, axis=1).mean(axis=2)
+    return rolling.max(axis=1) - rolling.min(axis=1)
+
+
 def measure_gap(drop, n, n_excluded):
     """Return how far accuracy on left-out pairs lies above that on kept ones, from the fall by filtering (Table 7).
 

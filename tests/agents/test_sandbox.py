@@ -1,5 +1,9 @@
 """The sandbox against what an agent may try, as root and as an ordinary user, each attempt shown to work without it.
 
+Twelve ways out or over: the network within and outside, names (DNS), keys in the environment and in /proc, files of the
+machine, writing to it, a link out of the sandbox, evidence that the manifest does not list, a fork bomb, memory in one
+and in six processes, loops and what is left running, a full disk, endless output.
+
 The attempts run in a process of their own (this file as a program), so that root can become an ordinary user for them.
 """
 

@@ -70,6 +70,21 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
         plots.draw_points(pd.concat([table, table]), ax, **look)
 
 
+def test_what_a_series_lacks_is_said_in_words_at_the_right_edge(ax):
+    table = pd.concat([TABLE.assign(who="a"), TABLE.iloc[:1].assign(who="b")])
+    look = {"label": "name", "value": "score", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, absent="not printed")
+    assert [(text.get_text(), text.get_position()[1]) for text in ax.texts] == [("b: not printed", pytest.approx(1.09))]
+    assert not list_crosses(ax)
+
+
+def test_a_level_has_a_band_where_it_has_an_interval(ax):
+    plots.draw_level(ax, 0.5, 0.25, 0.75, colour="0.3", label="a")
+    plots.draw_level(ax, 0.2, colour="0.3", style=":", label="b")
+    assert [line.get_ydata()[0] for line in ax.lines] == [0.5, 0.2]
+    assert [(band.get_y(), band.get_height()) for band in ax.patches] == [(0.25, 0.5)]
+
+
 def test_seven_series_stay_within_their_label(ax):
     table = pd.concat([TABLE.assign(who=str(at)) for at in range(7)])
     plots.draw_points(table, ax, label="name", value="score", low="low", high="high", series="who")

@@ -99,13 +99,13 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     return ax
 
 
-def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS):
+def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS, absent=None):
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
     Intervals by event (low_by_event, high_by_event), where the table has them, are light bars under the others.
-    Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge. A line marks zero, and
-    where there are several series every second label stands on grey. Raises ValueError when the table is empty or a
-    label has a series twice.
+    Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or the words `absent` at
+    the right one. A line marks zero, and where there are several series every second label stands on grey. Raises
+    ValueError when the table is empty or a label has a series twice.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -127,13 +127,25 @@ def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None
                 reach = measure_reach(chosen, value, low, high)
                 draw_by_event(chosen, ax, places[chosen[label]], 4, colours[at % len(colours)])
                 ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
-        absent = places.drop(kept[label])
-        mark_blanks(ax, np.zeros(len(absent)), absent, (5, 0), ax.get_yaxis_transform())
+        lacking = places.drop(kept[label])
+        for place in lacking if absent else ():
+            words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
+            ax.text(0.99, place, f"{name}: {absent}" if name else absent, transform=ax.get_yaxis_transform(), **words)
+        if not absent:
+            mark_blanks(ax, np.zeros(len(lacking)), lacking, (5, 0), ax.get_yaxis_transform())
     for place in range(1, len(labels), 2) if len(parts) > 1 else ():
         ax.axhspan(place - 0.5, place + 0.5, color="0.95", lw=0, zorder=0)
     ax.axvline(0, color="0.4", lw=1)
     ax.set_yticks(range(len(labels)), labels)
     ax.set_ylim(len(labels) - 0.5, -0.5)
+    return ax
+
+
+def draw_level(ax, value, low=np.nan, high=np.nan, *, colour, style="-", label=None):
+    """Draw a value as a level line across, with its interval, where it has one, as a light band."""
+    ax.axhline(value, color=colour, ls=style, lw=1.2, label=label)
+    if np.isfinite([low, high]).all():
+        ax.axhspan(low, high, color=colour, alpha=0.13, lw=0)
     return ax
 
 

@@ -60,10 +60,23 @@ def test_a_planted_provider_is_told_apart():
 
 def test_ranks_that_are_the_same_correlate():
     shares = np.arange(11) / 10
-    rho, p = published.correlate_periods(
+    found = published.correlate_periods(
         pd.DataFrame({"pre_share": shares, "post_share": shares**2}), np.random.default_rng(0)
     )
-    assert rho == pytest.approx(1) and p == pytest.approx(1 / 10000)
+    assert found["rho"] == pytest.approx(1) and found["p"] == pytest.approx(1 / 10000)
+    assert (found["low"], found["high"], found["n"]) == pytest.approx((1, 1, 11))
+    mixed = pd.DataFrame({"pre_share": shares, "post_share": np.random.default_rng(1).permutation(shares)})
+    loose = published.correlate_periods(mixed, np.random.default_rng(0))
+    assert loose["low"] < loose["rho"] < loose["high"] < 1 and loose["p"] > 0.001
+
+
+def test_a_provider_s_mean_is_that_of_its_models_at_each_limit():
+    limits = published.list_limits()
+    means = published.average_providers(limits)
+    assert len(means) == 9 and list(means.columns) == list(limits.columns)
+    (row,) = means.query("provider == 'Anthropic' and limit == 50").to_dict("records")
+    assert row["share"] == pytest.approx((0.351 + 0.412 + 0.310) / 3, abs=0.001)
+    assert row["n"] == 925 and row["low"] < row["share"] < row["high"]
 
 
 def test_no_other_sizes_meet_the_award_shares_and_the_reported_sum():
@@ -83,6 +96,7 @@ def test_the_printed_cells_of_the_heatmap_agree_with_the_report_and_leave_three_
     by_model = cells[cells["model"] != "mean of models"].groupby("task")["share"].agg(["mean", "size"])
     means = cells[cells["model"] == "mean of models"].set_index("task")["share"]
     assert set(by_model["size"]) == {11} and len(cells) == 40
+    assert cells.loc[cells["n"] < 10, "task"].tolist() == ["Field Focus"] and cells["n"].notna().all()
     assert (by_model["mean"] - means[by_model.index]).abs().max() < 0.0006, "the report's means are Table 3's and 7's"
     low, high = published.bound_rest()
     rest, known = 473, {"Citation Rank": 200, "Award (Post-cutoff)": 122, "Prof. Article": 76, "Field Focus": 9}

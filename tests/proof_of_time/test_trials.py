@@ -2,14 +2,19 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 from builders import needs_sandbox
 
 from helpers.proof_of_time import solvers
-from helpers.proof_of_time.baselines import score_floors
-from helpers.proof_of_time.costs import compare_alone, count_limit_hits, join_limits, list_own_tokens
+from helpers.proof_of_time.baselines import score_majority, tabulate_chance
+from helpers.proof_of_time.costs import (
+    compare_alone,
+    compare_floors,
+    count_limit_hits,
+    join_limits,
+    list_own_tokens,
+)
 from helpers.proof_of_time.evidence import write_evidence
 from helpers.proof_of_time.instances import Instance
 from helpers.proof_of_time.solvers import (
@@ -160,8 +165,14 @@ def test_an_agent_is_held_against_the_question_alone_on_its_own_instances():
     (row,) = compare_alone(pd.concat([alone, agent])).to_dict("records")
     assert (row["alone"], row["share"], row["gain"], row["n"]) == (0.5, 0.75, 0.25, 12)
     assert row["low"] < 0.25 < row["high"] and row["overhead"] == pytest.approx(9)
+    assert row["p_holm"] == row["p"] and row["verdict"] == ("holds" if row["p"] < 0.05 else "cannot tell")
     parts = compare_alone(pd.concat([alone, agent]), by=("family",))
     assert parts["n"].tolist() == [6, 6] and parts[["low", "high"]].isna().all(axis=None), "below ten sources"
+    assert set(parts["verdict"]) == {"cannot tell"}
+    sure = make_trials("agentic, 50", [(at, True) for at in range(40)])
+    twice = pd.concat([sure, sure.assign(solver="agentic, 30", limit=30.0)])
+    both = compare_alone(pd.concat([alone, twice]))
+    assert set(both["verdict"]) == {"holds"} and both["p_holm"].tolist() == pytest.approx([*(2 * both["p"])])
     assert compare_alone(alone).empty
     own = list_own_tokens(pd.concat([alone, agent])).set_index("model")
     assert own["per_question"].tolist() == pytest.approx([110, 990]) and own.loc["agentic", "minutes"] == 6
@@ -173,6 +184,14 @@ def test_limit_hits_are_those_of_agents_alone():
     (row,) = count_limit_hits(table).to_dict("records")
     assert (row["solver"], row["hits"], row["n"], row["share"]) == ("agentic, 15", 3, 4, 0.75)
     assert count_limit_hits(table.head(1)).empty
+    full = make_trials("structured, 50", [(0, False)], status="context_limit")
+    rows = count_limit_hits(pd.concat([table, full])).set_index(["limit_of", "solver"])
+    assert rows["hits"].to_dict() == {
+        ("messages", "agentic, 15"): 3,
+        ("messages", "structured, 50"): 0,
+        ("context", "agentic, 15"): 0,
+        ("context", "structured, 50"): 1,
+    }
 
 
 def test_limits_that_make_no_difference_are_one_point():
@@ -185,10 +204,31 @@ def test_limits_that_make_no_difference_are_one_point():
     assert join_limits(compare_alone(alone)).empty
 
 
+def make_asked(n_agent):
+    table = pd.concat(
+        [
+            make_trials(name, [(at, at < 3) for at in range(n)])
+            for name, n in (("zero-shot", 12), ("agentic, 15", n_agent))
+        ]
+    )
+    targets = {str(at): "ABB"[at % 3] for at in range(12)}
+    return table.assign(task="bucket", cutoff="2025-01-01", target=table["id"].map(targets), n_choices=2)
+
+
 def test_floors_stand_on_each_instance_once():
-    table = pd.concat([make_trials(name, [(at, False) for at in range(9)]) for name in ("zero-shot", "agentic, 15")])
-    targets = {str(at): "ABB"[at % 3] for at in range(9)}
-    table = table.assign(task="bucket", cutoff="2025-01-01", target=table["id"].map(targets), n_choices=2)
-    floors = score_floors(table, np.random.default_rng(0)).set_index("solver")
-    assert floors.loc["majority", "is_right"].mean() == pytest.approx(6 / 9)
-    assert len(floors) == 18 and set(floors.loc["random", "answer"]) <= {"A", "B"}
+    table = make_asked(12)
+    floors = score_majority(table)
+    assert len(floors) == 12 and floors["is_right"].mean() == pytest.approx(8 / 12)
+    order = table.assign(target="ABCD", n_choices=4, task="order")
+    chance = tabulate_chance(pd.concat([table, order.assign(id=order["id"] + "o")]), by=("task",)).set_index("task")
+    assert chance["mean"].to_dict() == pytest.approx({"bucket": 1 / 2, "order": 1 / 24})
+    assert chance["n"].tolist() == [12, 12] and set(chance["solver"]) == {"chance"}
+
+
+def test_floors_are_held_against_the_question_alone_where_agents_were_asked():
+    rows = compare_floors(make_asked(11)).set_index("solver")
+    assert rows["gain"].to_dict() == pytest.approx({"majority": (7 - 3) / 11, "chance": 1 / 2 - 3 / 11})
+    assert rows["n"].tolist() == [11, 11] and (rows["low"] < rows["gain"]).all() and (rows["gain"] < rows["high"]).all()
+    parts = compare_floors(make_asked(11), by=("family",))
+    assert len(parts) == 4 and parts["low"].isna().all(), "below ten sources"
+    assert compare_floors(make_asked(0)).empty

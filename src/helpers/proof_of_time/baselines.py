@@ -8,6 +8,7 @@ earlier papers by their words (tf-idf), a person's own papers for their next, a 
 A solver has no answer where a task gives it nothing to read.
 """
 
+import math
 from collections import Counter, defaultdict
 from functools import cache
 
@@ -305,16 +306,22 @@ def tabulate_classes(described):
     return counts.assign(share=counts["n"] / counts.groupby("task")["n"].transform("sum"))
 
 
+def pick_majority(described):
+    """Return for each instance its task's most frequent target: it is counted among the instances themselves, so it
+    knows the answers' shares, as no forecast does."""
+    most = described.groupby("task")["target"].agg(lambda targets: targets.value_counts(sort=True).index[0])
+    return described["task"].map(most)
+
+
 def add_floors(described, rng):
     """Return answers of "majority" (each task's most frequent target) and "random" (drawn): id, solver, answer."""
     scored = described[described["target"].notna()]
-    most = scored.groupby("task")["target"].agg(lambda targets: targets.value_counts(sort=True).index[0])
     drawn = []
     for row in scored.itertuples():
         letters = [chr(65 + at) for at in range(row.n_choices)]
         is_order = len(row.target) > 1
         drawn.append("".join(rng.permutation(letters)) if is_order else str(rng.choice(letters)))
-    floors = {"majority": scored["task"].map(most), "random": drawn}
+    floors = {"majority": pick_majority(scored), "random": drawn}
     parts = [pd.DataFrame({"id": scored["id"], "solver": name, "answer": answer}) for name, answer in floors.items()]
     return pd.concat(parts, ignore_index=True)
 
@@ -327,10 +334,29 @@ def score_answers(described, answers):
     return table.assign(answer=said, is_right=is_right)
 
 
-def score_floors(trials, rng):
-    """Return what majority and a random draw earn on the instances of scored trials, in the form of `score_answers`."""
+def score_majority(trials):
+    """Return what the most frequent answer earns on the instances of scored trials, in the form of `score_answers`."""
     asked = trials.drop_duplicates("id")[DESCRIBED]
-    return score_answers(asked, add_floors(asked, rng))
+    return score_answers(asked, asked[["id"]].assign(solver="majority", answer=pick_majority(asked)))
+
+
+def list_chances(described):
+    """Return for each instance the chance that a blind answer is right: 1 of its options, of an order 1 of all orders.
+
+    >>> list_chances(pd.DataFrame({"target": ["A", "DABC"], "n_choices": [5, 4]})).round(3).tolist()
+    [0.2, 0.042]
+    """
+    orders = described["n_choices"].map(math.factorial)
+    return 1 / described["n_choices"].where(described["target"].str.len() == 1, orders)
+
+
+def tabulate_chance(trials, by=()):
+    """Return what a blind answer earns on the instances of trials, as expected: the columns of `by`, solver ("chance"),
+    mean, n, n_clusters. It is known and not drawn, so it has no interval."""
+    asked = trials.drop_duplicates("id")
+    asked = asked.assign(chance=list_chances(asked), solver="chance")
+    parts = asked.groupby([*by, "solver"], sort=False)
+    return parts.agg(mean=("chance", "mean"), n=("id", "size"), n_clusters=("source", "nunique")).reset_index()
 
 
 def tabulate_accuracy(scored, by=("task", "solver")):

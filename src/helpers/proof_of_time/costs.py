@@ -11,7 +11,8 @@ from scipy import stats
 
 from helpers import papers
 from helpers.estimates.intervals import measure_share, summarize_clustered
-from helpers.proof_of_time.published import count_tasks, list_limits, load_table
+from helpers.proof_of_time.baselines import list_chances, score_majority
+from helpers.proof_of_time.published import count_tasks, judge_rows, list_limits, load_table
 from helpers.store import locate_input
 
 
@@ -103,9 +104,10 @@ def read_trials():
 def compare_alone(trials, by=()):
     """Return what agents gain over the question alone, on the same instances (Figures 2B, 6, 11 and 12).
 
-    Columns solver, method, limit, those of `by`, alone and share (accuracies), gain, low, high (by source, blank below
-    ten), n, n_clusters, overhead (tokens, in and out, over those of the question alone) and the middle half of the
-    instances' own overheads (overhead_low, overhead_high). No row where no agent is recorded.
+    Columns solver, method, limit, those of `by`, alone and share (accuracies), gain, low, high, p (by source, blank
+    below ten), n, n_clusters, overhead (tokens, in and out, over those of the question alone), the middle half of the
+    instances' own overheads (overhead_low, overhead_high), p_holm (over the rows) and the verdict on a gain. No row
+    where no agent is recorded.
     """
     tokens = trials["n_input_tokens"] + trials["n_output_tokens"]
     table = trials.assign(n_tokens=tokens, is_right=trials["is_right"].astype(float))
@@ -121,10 +123,32 @@ def compare_alone(trials, by=()):
         overhead = part["n_tokens"].sum() / part["n_tokens_alone"].sum()
         accuracies = (part["is_right_alone"].mean(), part["is_right"].mean())
         rows.append(
-            (*names, *accuracies, *gain.loc["gain", ["mean", "low", "high", "n", "n_clusters"]], overhead, *ends)
+            (*names, *accuracies, *gain.loc["gain", ["mean", "low", "high", "p", "n", "n_clusters"]], overhead, *ends)
         )
-    columns = [*keys, "alone", "share", "gain", "low", "high", "n", "n_clusters"]
-    return pd.DataFrame(rows, columns=[*columns, "overhead", "overhead_low", "overhead_high"])
+    columns = [*keys, "alone", "share", "gain", "low", "high", "p", "n", "n_clusters"]
+    table = pd.DataFrame(rows, columns=[*columns, "overhead", "overhead_low", "overhead_high"])
+    return judge_rows(table, "gain").astype({"n": int, "n_clusters": int})
+
+
+def compare_floors(trials, by=()):
+    """Return what majority and chance have above the question alone, on the instances that were put to agents.
+
+    Columns solver, those of `by`, gain, low, high (by source, blank below ten), n, n_clusters. Majority is that of all
+    instances that were asked. No row where no agent is recorded.
+    """
+    alone = trials[trials["method"] == "zero_shot"]
+    majority = score_majority(trials).set_index("id")["is_right"].astype(float).reindex(alone["id"]).to_numpy()
+    right = {"majority": majority, "chance": list_chances(alone)}
+    rows = []
+    for solver, share in right.items():
+        above = alone.assign(gain=share - alone["is_right"].astype(float))
+        above = above[above["id"].isin(trials.loc[trials["limit"].notna(), "id"])].assign(solver=solver)
+        for names, part in above.groupby(["solver", *by], sort=False):
+            part = part.reset_index(drop=True)
+            gain = summarize_clustered(part[["gain"]], part["source"]).loc["gain"]
+            rows.append((*names, *gain[["mean", "low", "high", "n", "n_clusters"]]))
+    table = pd.DataFrame(rows, columns=["solver", *by, "gain", "low", "high", "n", "n_clusters"])
+    return table.astype({"n": int, "n_clusters": int})
 
 
 def join_limits(gains, by=()):
@@ -139,11 +163,18 @@ def join_limits(gains, by=()):
     return gains.assign(label=gains["method"] + ", " + limits)[~parts.cumcount().astype(bool)]
 
 
+LIMITS = {"message_limit": "messages", "context_limit": "context"}
+"""How a run ends before it answers -> what ran out: messages, or room in the model for the conversation."""
+
+
 def count_limit_hits(trials):
-    """Return how many runs of each agent ended at its limit (Figure 5): solver, hits, n, share, low, high (Wilson)."""
+    """Return how many runs of each agent ended at a limit (Figure 5): solver, limit_of (messages; context, where any
+    run ended so), hits, n, share, low, high (Wilson)."""
     agents = trials[trials["method"] != "zero_shot"]
     rows = []
-    for solver, part in agents.groupby("solver", sort=False):
-        hit = part["status"] == "message_limit"
-        rows.append({"solver": solver, "hits": int(hit.sum()), **measure_share(hit)})
-    return pd.DataFrame(rows, columns=["solver", "hits", "n", "share", "low", "high"])
+    for status, limit_of in LIMITS.items():
+        if limit_of == "messages" or (agents["status"] == status).any():
+            for solver, part in agents.groupby("solver", sort=False):
+                hit = part["status"] == status
+                rows.append({"solver": solver, "limit_of": limit_of, "hits": int(hit.sum()), **measure_share(hit)})
+    return pd.DataFrame(rows, columns=["solver", "limit_of", "hits", "n", "share", "low", "high"])

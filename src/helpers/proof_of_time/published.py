@@ -14,8 +14,8 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import papers
-from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import correct_holm, flip_signs, judge_test
+from helpers.estimates.agreement import correlate, correlate_ranks, draw_rows
+from helpers.estimates.intervals import correct_holm, flip_signs, judge_test, take_interval
 from helpers.papers import get_constant
 
 KEY = "proof_of_time"
@@ -100,6 +100,17 @@ def list_limits():
     long["limit"], long["share"] = long["limit"].map(limits), long["share"] / 100
     low, high = proportion_confint(long["share"] * n, n, method="wilson")
     return long.assign(n=n, low=low, high=high)
+
+
+def average_providers(limits):
+    """Return each provider's mean over its models by limit, as rows of `list_limits` (model "mean of models").
+
+    The interval is Wilson's over the questions of one model: of the models drawn, not of others it might have had.
+    """
+    parts = limits.groupby(["provider", "limit"], sort=False)
+    rows = parts.agg(share=("share", "mean"), n=("n", "first")).reset_index()
+    low, high = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
+    return rows.assign(model="mean of models", low=low, high=high)[[*limits.columns]]
 
 
 def bound_change(before, after, n):
@@ -225,12 +236,17 @@ def flip_models(rows):
 
 
 def correlate_periods(periods, rng, n_draws=9999):
-    """Return the rank correlation of award accuracies before and after the cutoff, with its p over
-    orders drawn by `rng`."""
+    """Return the rank correlation of award accuracies before and after the cutoff: rho, low, high, p, n (models).
+
+    The interval is a bootstrap over models, p is over orders; both are drawn by `rng`.
+    """
     before, after = (stats.rankdata(periods[f"{name}_share"]) for name in ("pre", "post"))
     rho = float(correlate(before, after))
     drawn = correlate(before, rng.permuted(np.tile(after, (n_draws, 1)), axis=1))
-    return rho, float((1 + (np.abs(drawn) >= abs(rho) - 1e-9).sum()) / (1 + n_draws))
+    p = float((1 + (np.abs(drawn) >= abs(rho) - 1e-9).sum()) / (1 + n_draws))
+    (rows,) = draw_rows(len(before), rng, n_draws)
+    low, high = take_interval(correlate_ranks(before[rows], after[rows]))
+    return {"rho": rho, "low": low, "high": high, "p": p, "n": len(before)}
 
 
 def measure_tasks():
@@ -255,17 +271,19 @@ def list_told_gains():
 
 
 def list_heatmap():
-    """Return the cells of Figure 7 that are printed somewhere: model, task, share, at the primary limit.
+    """Return the cells of Figure 7 that are printed somewhere: model, task, share, n, at the primary limit.
 
-    Table 3 gives the awards, Table 7 the whole ("all tasks"), the authors' public report the means of six tasks.
+    Table 3 gives the awards, Table 7 the whole ("all tasks"), the authors' public report the means of six tasks. n is
+    the questions of the task, which of the means is that of each model.
     """
     periods, whole = measure_periods(), list_limits()
     whole = whole[whole["limit"] == papers.get_constant("proof_of_time", "primary_limit")]
-    parts = [whole[["model", "share"]].assign(task="all tasks")]
+    parts = [whole[["model", "share", "n"]].assign(task="all tasks")]
     for period, task in (("pre", "Award (Pre-cutoff)"), ("post", "Award (Post-cutoff)")):
-        parts.append(periods[["model"]].assign(share=periods[f"{period}_share"], task=task))
-    mean = pd.concat([measure_tasks(), pd.DataFrame({"task": ["all tasks"], "share": [whole["share"].mean()]})])
-    return pd.concat([*parts, mean[["task", "share"]].assign(model="mean of models")], ignore_index=True)
+        parts.append(periods[["model"]].assign(share=periods[f"{period}_share"], n=periods[f"{period}_n"], task=task))
+    all_tasks = pd.DataFrame({"task": ["all tasks"], "share": [whole["share"].mean()], "n": [whole["n"].iloc[0]]})
+    mean = pd.concat([measure_tasks(), all_tasks])
+    return pd.concat([*parts, mean[["task", "share", "n"]].assign(model="mean of models")], ignore_index=True)
 
 
 def bound_rest():

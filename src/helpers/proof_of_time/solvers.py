@@ -35,6 +35,7 @@ from helpers.models.llm import recall
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.proof_of_time.instances import UNSCORED, to_event
+from helpers.proof_of_time.taxonomies import label_run
 from helpers.store import hash_text, parse_object
 
 METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_structured"}
@@ -239,7 +240,7 @@ PUBLIC_WINDOW = "P"
 """What an event carries of whose reply values alone are kept (`prompted.keep_values`): its texts are not ours."""
 
 COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
-COLUMNS += ["n_output_tokens"]
+COLUMNS += ["n_output_tokens", "n_calls"]
 
 
 class Cell(NamedTuple):
@@ -300,11 +301,11 @@ def open_trials(model="local/qwen", *, run_id=RUN_ID, live=False, minutes=None):
         yield Client(*study)
 
 
-def run_trial(client, instance, folder, cell, *, is_public=False):
+def run_trial(client, instance, folder, cell, *, is_public=False, traces=None):
     """Return a trial as a row of COLUMNS; the status "missing" says that a reply is not recorded.
 
-    `folder` holds the evidence files. Of an instance that `is_public` the recording holds values and no text; raises
-    ValueError for an agent, whose steps would.
+    `folder` holds the evidence files; `traces` (a dict) takes the steps, by (id, solver). Of an instance that
+    `is_public` the recording holds values and no text; raises ValueError for an agent, whose steps would.
     """
     if is_public and cell.method != "zero_shot":
         raise ValueError(
@@ -324,6 +325,8 @@ def run_trial(client, instance, folder, cell, *, is_public=False):
         if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
             raise
         return row | {"status": "missing"}
+    if traces is not None:
+        traces[instance.id, cell.name] = outcome["trace"]
     told = [json.loads(step["content"]) for step in outcome["trace"] if step["step_type"] == "count"]
     counts = told[0] if told else {"n_messages": 2, "n_turns": 1}
     status = outcome.get("status") or outcome["prediction"].get("status") or "ok"
@@ -331,12 +334,14 @@ def run_trial(client, instance, folder, cell, *, is_public=False):
     seconds = sum(step.get("duration_s") or 0 for step in outcome["trace"])
     used = {name: outcome[name] for name in ("n_input_tokens", "n_output_tokens")}
     used |= {name: counts[name] for name in ("n_messages", "n_turns")}
+    used["n_calls"] = sum(step["step_type"] == "tool" for step in outcome["trace"])
     return row | {"status": status, "answer": outcome["prediction"]["value"], "seconds": seconds} | used
 
 
-def run_trials(client, instances, folder, cells, counts, *, is_public=False):
+def run_trials(client, instances, folder, cells, counts, *, is_public=False, traces=None):
     """Return the trials of some cells as a table; `counts`: method -> how many of the instances it is put to.
 
+    `traces` (a dict) takes each trial's steps.
     Cells go in their order, a cell over its instances before the next; a local model answers one at a time, others as
     many as the paper lets (B).
     """
@@ -344,7 +349,7 @@ def run_trials(client, instances, folder, cells, counts, *, is_public=False):
     rows = []
     with ThreadPoolExecutor(workers) as pool:
         for cell in cells:
-            ask = partial(run_trial, client, folder=folder, cell=cell, is_public=is_public)
+            ask = partial(run_trial, client, folder=folder, cell=cell, is_public=is_public, traces=traces)
             chosen = instances[: counts[cell.method]]
             rows += tqdm(pool.map(ask, chosen), desc=cell.name, total=len(chosen), unit="instance", delay=1)
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -358,3 +363,18 @@ def list_answers(trials, cells):
     kept = trials[trials["solver"].isin([cell.name for cell in cells]) & (trials["status"] != "missing")]
     n = kept.groupby("id")["solver"].nunique()
     return kept[kept["id"].isin(n.index[n == len(cells)])][["id", "solver", "answer"]].reset_index(drop=True)
+
+
+def label_trials(scored, traces, instances):
+    """Return scored trials of agents with the stratum, label and bottleneck that the rules give their steps (6).
+
+    `scored` has id, solver, status and is_right, `traces` the steps by (id, solver). Columns id, solver, stratum,
+    label, bottleneck; the last two blank for a run that was right.
+    """
+    known, rows = {instance.id: instance for instance in instances}, []
+    for row in scored[scored["method"] != "zero_shot"].to_dict("records"):
+        instance = known[row["id"]]
+        options = [*instance.choices, *instance.choices.values()] if instance.choices else ()
+        made = label_run(traces[row["id"], row["solver"]], row["status"], row["is_right"], options, instance.target)
+        rows.append({"id": row["id"], "solver": row["solver"]} | made)
+    return pd.DataFrame(rows, columns=["id", "solver", "stratum", "label", "bottleneck"])

@@ -130,6 +130,7 @@ def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None
         lacking = places.drop(kept[label])
         for place in lacking if absent else ():
             words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
+            words["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}
             ax.text(0.99, place, f"{name}: {absent}" if name else absent, transform=ax.get_yaxis_transform(), **words)
         if not absent:
             mark_blanks(ax, np.zeros(len(lacking)), lacking, (5, 0), ax.get_yaxis_transform())

@@ -165,16 +165,26 @@ def build_awards(papers, rng, folder, n_each):
     return out
 
 
+def list_later(papers):
+    """Return the papers since T0 of the people with MIN_PAPERS before it, a row a person (person) and paper.
+
+    >>> table = pd.DataFrame({"published_at": ["2023-12-31"] * 10 + ["2024-12-31"], "authors": [["a", ""]] * 11})
+    >>> list_later(table)["person"].tolist()  # who has no name is left out
+    ['a']
+    """
+    by_person = papers.explode("authors").rename(columns={"authors": "person"})
+    is_before = by_person["published_at"] < T0
+    n_before = by_person[is_before & (by_person["person"] != "")].groupby("person").size()
+    return by_person[~is_before & by_person["person"].isin(n_before.index[n_before >= MIN_PAPERS])]
+
+
 def build_people(papers, fields, rng, folder, n):
     """Return (instances about people: their article, their field, the field of their papers; people rejected as tied).
 
     People have MIN_PAPERS papers before T0 and publish in 2024. Each is what an instance shares its luck with.
     """
-    by_person = papers.explode("authors").rename(columns={"authors": "person"})
-    is_before = by_person["published_at"] < T0
-    n_before = by_person[is_before].groupby("person").size()
-    later = by_person[~is_before & by_person["person"].isin(n_before.index[n_before >= MIN_PAPERS])]
-    names = sorted(name for name in later["person"].unique() if name)
+    later = list_later(papers)
+    names = sorted(later["person"].unique())
     file = write_papers(papers[papers["published_at"] < T0], "papers_people.csv", folder)
     words = {"name": "Papers at EMNLP", "one": "author", "span": "2024", "criteria": "The papers of EMNLP 2024."}
     new = papers[papers["published_at"] >= T0].reset_index(drop=True)

@@ -184,6 +184,7 @@ def test_limit_hits_are_those_of_agents_alone():
     (row,) = count_limit_hits(table).to_dict("records")
     assert (row["solver"], row["hits"], row["n"], row["share"]) == ("agentic, 15", 3, 4, 0.75)
     assert count_limit_hits(table.head(1)).empty
+    assert count_limit_hits(make_trials("agentic, 15", [(0, True)]))["hits"].tolist() == [0], "none is a row too"
     full = make_trials("structured, 50", [(0, False)], status="context_limit")
     rows = count_limit_hits(pd.concat([table, full])).set_index(["limit_of", "solver"])
     assert rows["hits"].to_dict() == {

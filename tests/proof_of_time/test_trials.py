@@ -97,7 +97,7 @@ def test_a_run_that_was_broken_off_goes_on_in_a_sandbox_that_did_the_same(reach,
 def test_recorded_seconds_count_against_the_time(reach, provider, tmp_path):
     needs_sandbox()
     instance = make_instance(tmp_path)
-    provider.answer = lambda asked: turn("echo on")
+    provider.answer = lambda asked: turn(f"echo {len(asked['messages'])}")
     client = reach(is_local=True)
     assert run_trial(client, instance, tmp_path, Cell("agentic", 15))["status"] == "message_limit"
     for row in client.door.recordings.rows.values():

@@ -369,12 +369,15 @@ def label_trials(scored, traces, instances):
     """Return scored trials of agents with the stratum, label and bottleneck that the rules give their steps (6).
 
     `scored` has id, solver, status and is_right, `traces` the steps by (id, solver). Columns id, solver, stratum,
-    label, bottleneck; the last two blank for a run that was right.
+    label, bottleneck; the last two blank for a run that was right. Where an order is asked for, the rules are told of
+    no options: each answer names several, and that is no wrong form.
     """
     known, rows = {instance.id: instance for instance in instances}, []
     for row in scored[scored["method"] != "zero_shot"].to_dict("records"):
         instance = known[row["id"]]
-        options = [*instance.choices, *instance.choices.values()] if instance.choices else ()
-        made = label_run(traces[row["id"], row["solver"]], row["status"], row["is_right"], options, instance.target)
+        is_one = isinstance(instance.target, str)
+        options = [*instance.choices, *instance.choices.values()] if is_one else ()
+        told = (row["status"], row["is_right"], options, instance.target if is_one else None)
+        made = label_run(traces[row["id"], row["solver"]], *told)
         rows.append({"id": row["id"], "solver": row["solver"]} | made)
     return pd.DataFrame(rows, columns=["id", "solver", "stratum", "label", "bottleneck"])

@@ -190,7 +190,7 @@ FILTER = """[...document.querySelectorAll(".filters:has(+ * td)")].map(box => {
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here (apt-get install chromium)")
-def test_in_a_browser_every_table_sorts_and_filters_and_no_word_is_broken(page, tmp_path):
+def test_in_a_browser_every_table_sorts_and_filters_and_no_word_is_broken(ledger, page, tmp_path):
     path = tmp_path / "audit.html"
     path.write_text(page, encoding="utf-8")
     with open_browser(tmp_path / "chromium") as tab:
@@ -200,7 +200,9 @@ def test_in_a_browser_every_table_sorts_and_filters_and_no_word_is_broken(page, 
             assert tab.run(BROKEN) == []
         pick = "[...document.querySelectorAll('.filters')].at(-1).querySelectorAll('select')[2]"
         shown = "[...document.querySelectorAll('#claims tbody tr')].filter(row => !row.hidden)"
-        for value, n in (("inconsistent", 59), ("two readings", 14), ("", 780)):
+        for value in ("inconsistent", "two readings", ""):
+            n = int(ledger["verdict"].eq(value).sum()) if value else len(ledger)
+            assert 0 < n <= len(ledger)
             tab.run(f"{pick}.value = '{value}'; {pick}.dispatchEvent(new Event('input', {{bubbles: true}}))")
             assert tab.run(f"{shown}.length") == n
         n = 9  # without the table of what our runs say, which this ledger does not know

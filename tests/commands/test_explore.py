@@ -56,6 +56,15 @@ def test_questions_of_the_replay_have_their_forecasts(monkeypatch, tmp_path, cap
     assert any(node["is_outcome"] and told["answer"] in node["title"] for node in told["nodes"])
 
 
+def test_long_questions_are_shown_with_the_graphs_that_models_submitted(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    run_command(["explore", "--origin", "replay", "--window", "L", "--limit", "80", "--json"])
+    told = json.loads(capsys.readouterr().out)["questions"]
+    assert len(told) > 50 and all(one["explanation"] for one in told)
+    named = [one for one in told if one["facts"]["kind"] == "single" and one["answer"] not in ("Yes", "No")]
+    assert named and any("said" in forecast for one in named for forecast in one["forecasts"])
+
+
 def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_read():
     event = dict.fromkeys(("kind", "domain", "source_id", "resolution_criteria"), "x")
     event |= {"event_id": "q", "prompt": "Will it rise?", "options": '{"A": "Yes", "B": "No"}'}

@@ -119,7 +119,9 @@ def list_replay(window, limit):
         if len(chosen) == limit:
             break
         event = events.loc[event_id].to_dict()
-        answer = write_value(parse_json(answers[event_id]), parse_json(event["options"]))
+        value, options = parse_json(answers[event_id]), parse_json(event["options"]) or {}
+        answer = options.get(value) if isinstance(value, str) else None  # in an option's own words, as hindsight has it
+        answer = answer or write_value(value, options)
         found = build_hindsight(event, answer)
         if found and len(found[0]["nodes"]) > 1:
             chosen[event_id] = (event, answer, *found)

@@ -101,6 +101,11 @@ def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life()
             "arms.toml, x: no agent 'nobody' asks a model; there are qwen_zero_shot, ",
         ),
         ('[x]\nagent = "last_value"\nwindow = "A"', "arms.toml, x: no agent 'last_value' asks a model"),
+        (
+            '[x]\nagent = "qwen_graph"\nwindow = "L"\ntrials = 3',
+            r"arms.toml, x: at temperature 0 a local model's 3 trials are the same; .* into \[qwen_graph\] of",
+        ),
+        ('[x]\nagent = "qwen_graph_warm"\nwindow = "L"\ntrials = 0', "arms.toml, x: trials is how .* not 0"),
     ],
 )
 def test_a_wrong_arm_is_told(tmp_path, text, sentence):
@@ -181,6 +186,31 @@ def test_an_arm_of_window_l_is_replayed_at_its_moment_from_the_shelf(provider, r
     shown = bench_llm.read_runs(path, "traces").query("tool == 'search'")["content"].fillna("")
     assert shown.str.contains("published 20").mean() > 0.8
     assert bench_llm.read_runs(path, "runs")["condition"].tolist() == ["asked at Near"]
+
+
+def test_an_arm_of_three_trials_is_replayed_with_each_of_them(provider, reach, monkeypatch, world, events, tmp_path):
+    own = ARM | {"trials": 3}
+    monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": own})
+    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
+    reach()
+    provider.answer = lambda asked: {"content": rf"\boxed{{{'ABA'[len(provider.asked) % 3]}}}"}
+    door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})
+    agent, crawler = connect_agent(ENTRY, door), world()
+    chosen, path = select_events(own, events), tmp_path / "ledger.sqlite"
+    for event in chosen.to_dict("records"):
+        for sample in range(3):
+            agent["forecast"](event | {"sample": sample}, crawler)
+    door.recordings.close()
+    pack_recordings("mock-A", {"seconds": dict.fromkeys(chosen["event_id"], 1.0)})
+    assert len(list_recorded("mock-A")) == 2 and list_recorded("mock-A", 3) == {}, "complete with one trial only"
+    assert replay_arms(["mock-A"], world, path, events={"A": events}) == {}
+    pack_recordings("mock-A", {"seconds": dict.fromkeys(chosen["event_id"], 1.0), "trials": 3})
+    assert len(list_recorded("mock-A")) == len(list_recorded("mock-A", 3)) == 2 and list_recorded("mock-A", 4) == {}
+    assert list(replay_arms(["mock-A"], world, path, events={"A": events})) == ["mock-A"]
+    said = bench_llm.read_runs(path, "predictions").sort_values(["event_id", "sample"])
+    assert said["sample"].tolist() == [0, 1, 2] * 2 and len(provider.asked) == 6
+    for _, trials in said.groupby("event_id"):
+        assert sorted(map(parse_json, trials["value"])) == ["A", "A", "B"]
 
 
 def test_nothing_recorded_is_no_run():

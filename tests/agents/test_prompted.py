@@ -22,7 +22,7 @@ from helpers.agents.prompted import (
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents
 from helpers.models.failures import TOO_FAST, LlmError
-from helpers.store import list_columns, parse_json
+from helpers.store import dump_json, list_columns, parse_json
 
 # --- a question alone ------------------------------------------------------------------------------------------------
 
@@ -52,6 +52,21 @@ def test_a_local_model_is_held_to_a_grammar_at_temperature_zero(reach, provider)
     assert (asked["temperature"], asked["max_tokens"], asked["cache_prompt"]) == (0, MAX_ANSWER, False)
     assert (asked["logprobs"], asked["top_logprobs"]) == (True, N_TOP)
     assert '"A" (", " from1)? | from1' in asked["grammar"]
+
+
+def test_a_local_models_repeats_differ_by_a_seed_where_they_are_drawn_by_chance(reach, provider):
+    cold, other = reach(is_local=True), reach(options={"temperature": 0.8})
+    warm = cold._replace(options={"temperature": 0.8})
+    for client in (cold, warm, other):
+        for sample in range(3):
+            forecast(ask_directly, client, make_event(sample=sample), None)
+    said = [(asked["temperature"], asked.get("seed", "none")) for asked in provider.asked]
+    assert said == [(0, "none")] * 3 + [(0.8, 0), (0.8, 1), (0.8, 2)] + [(0.8, "none")] * 3
+    requests = [row["request"] for row in cold.door.recordings.rows.values()]
+    rest = {
+        dump_json({k: v for k, v in r["options"].items() if k not in ("seed", "temperature")}) for r in requests[:6]
+    }
+    assert len(rest) == 1, "nothing else differs"
 
 
 def test_an_answers_grammar_is_made_from_its_event(reach):

@@ -89,6 +89,45 @@ def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
     assert len(set(said)) == 3, "no event is asked twice"
 
 
+def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, capsys):
+    arm, left = ARM | {"trials": 3}, [5]
+    monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": arm})
+    connect = record.connect_agent
+
+    def connect_and_interrupt(*given):
+        agent = connect(*given)
+
+        def forecast(event, world):
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            return agent["forecast"](event, world)
+
+        return agent | {"forecast": forecast}
+
+    monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
+    with pytest.raises(SystemExit, match="^130$"):
+        record.main(["--arm", "mock-A"])
+    facts = read_run("mock-A")
+    assert (len(facts["seconds"]), facts["n_events"], facts["n_recordings"], facts["trials"]) == (1, 1, 5, 3)
+    monkeypatch.setattr(record, "connect_agent", connect)
+    record.main(["--arm", "mock-A"])
+    facts, rows = read_run("mock-A"), Recordings("mock-A").rows.values()
+    assert len(recorder.asked) == len(rows) == 9, "each trial is asked once"
+    assert set(facts["seconds"]) == set(select_events(arm, read_table("events", "A"))["event_id"])
+    assert sorted(row["request"]["sample"] for row in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    arm |= {"trials": 4}
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 12 and read_run("mock-A")["trials"] == 4, "one more trial is one more request each"
+
+
+def test_an_events_seconds_are_those_of_all_its_trials():
+    def forecast(event, world):
+        return {"trace": [{"duration_s": 1.0 + event.get("sample", 0)}, {"step_type": "prompt"}]}
+
+    assert record.ask_trials({"forecast": forecast}, {"event_id": "e"}, None, 3) == 6.0
+
+
 def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
     record.main(["--minutes", "0.0000001"])
     assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 0 events recorded", "small-A: 0 events recorded"]

@@ -11,8 +11,8 @@ from helpers.agents.registry import load_entries
 from helpers.questions.horizons import load_series
 from helpers.questions.shelf import write_page
 from helpers.store import dump_json, read_table
-from helpers.worldreasoner import submissions
-from helpers.worldreasoner.conditions import name_arm
+from helpers.worldreasoner import conditions, submissions
+from helpers.worldreasoner.conditions import list_absent, list_arms, name_arm
 from helpers.worldreasoner.matching import MATCHERS
 from helpers.worldreasoner.submissions import (
     CONDITIONS,
@@ -120,6 +120,13 @@ def test_the_arms_of_the_repository_are_the_papers_six_conditions():
         agent, horizon = name_arm(arm)
         found.add(CONDITIONS.get((entries.get(agent, {}).get("method"), horizon)))
     assert found - {None} == set(CONDITIONS.values()) == {name for pair in PAIRS for name in pair}
+
+
+def test_an_arm_of_several_trials_is_under_no_condition(monkeypatch):
+    monkeypatch.setattr(conditions, "list_recorded", lambda *_: {})
+    several = {name for name, arm in load_arms().items() if arm.get("trials", 1) > 1}
+    assert several and not several & set(list_arms())
+    assert "qwen_graph at Mid" in list_absent() and "qwen_graph_warm at Mid" not in list_absent()
 
 
 def test_without_a_recording_every_row_says_none(monkeypatch):

@@ -16,6 +16,7 @@ from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
 from helpers.columns import check_name
 from helpers.models.llm import open_door
+from helpers.models.local import get_local_name
 from helpers.store import ROOT, locate_input, parse_json
 
 SEED = 20161010
@@ -33,10 +34,12 @@ KEYS = {
     "query_of",
     "horizon",
     "about",
+    "trials",
 }
 """What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood;
 `query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`);
-`horizon`: asked at another point of a question's life than the usual one (`HORIZONS`)."""
+`horizon`: asked at another point of a question's life than the usual one (`HORIZONS`); `trials`: how often each
+event is asked, as `sample` 0 and on (a local model's agent then has a temperature above 0)."""
 
 VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
@@ -67,7 +70,20 @@ def load_arms(path=ROOT / "data/arms.toml"):
                 f"{Path(path).name}, {arm_id}: of window {arm['window']} values alone are kept, and a run of several "
                 f"requests a question ({method}) cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}"
             )
+        check_trials(f"{Path(path).name}, {arm_id}", arm, entries[arm["agent"]])
     return arms
+
+
+def check_trials(where, arm, entry):
+    """Raise ValueError where an arm's number of trials is none, or all trials would be the same."""
+    n_trials = arm.get("trials", 1)
+    if type(n_trials) is not int or n_trials < 1:
+        raise ValueError(f"{where}: trials is how often each event is asked, 1 or more, not {n_trials!r}")
+    if n_trials > 1 and get_local_name(entry) and not entry.get("options", {}).get("temperature"):
+        raise ValueError(
+            f"{where}: at temperature 0 a local model's {n_trials} trials are the same; write options = "
+            f"{{ temperature = 0.8 }} into [{arm['agent']}] of data/agents.toml"
+        )
 
 
 def keeps_values(arm):
@@ -138,12 +154,16 @@ def read_run(arm_id):
     return json.loads(locate_input(f"data/runs/{arm_id}/run.json").read_text(encoding="utf-8"))
 
 
-def list_recorded(arm_id):
-    """Return an arm's events that are complete as {event_id: seconds}, in the order in which they were asked."""
+def list_recorded(arm_id, trials=1):
+    """Return an arm's events that are complete as {event_id: seconds}, in the order in which they were asked.
+
+    None is where it was recorded with fewer `trials` an event; the seconds are those of all its trials.
+    """
     try:
-        return read_run(arm_id)["seconds"]
+        facts = read_run(arm_id)
     except FileNotFoundError:
         return {}
+    return facts["seconds"] if facts.get("trials", 1) >= trials else {}
 
 
 def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
@@ -156,7 +176,8 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
     """
     arms, entries, run_ids = load_arms(), load_entries(), {}
     for arm_id in arm_ids:
-        arm, done = arms[arm_id], list_recorded(arm_id)
+        arm, n_trials = arms[arm_id], arms[arm_id].get("trials", 1)
+        done = list_recorded(arm_id, n_trials)
         chosen = select_events(arm, events[arm["window"]])
         chosen = chosen[chosen["event_id"].isin(done)]
         if chosen.empty:
@@ -164,7 +185,7 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
         door = open_door(arm_id, command=f"make record ARM={arm_id}")
         agent = connect_agent(entries[arm["agent"]], door)
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
-        asked = {"window": arm["window"], "mode": "thread", "progress": False}
+        asked = {"window": arm["window"], "mode": "thread", "progress": False, "samples": range(n_trials)}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
 

@@ -14,6 +14,7 @@ from helpers.calendar import PUBLIC_WINDOWS
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
+from helpers.models.local import SEED
 from helpers.replies.distributions import GO_ON, find_letters, weigh_reply
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
@@ -64,7 +65,7 @@ class Transcript:
         """
         if self.client.is_local:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
-            options = {"temperature": 0, "extra_body": body} | options
+            options = draw_by_seed(self.client.options, self.sample) | {"extra_body": body} | options
         options = self.client.options | options
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
         if event and event.get("window") in PUBLIC_WINDOWS:
@@ -93,6 +94,18 @@ class Transcript:
         usage = {name: self.usage[name] for name in ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "model_s")}
         usage |= {"cost_usd": self.usage["cost_usd"], "finish_reason": self.finish_reason}
         return {"prediction": prediction, "reply": reply, "trace": self.steps} | usage
+
+
+def draw_by_seed(options, sample):
+    """Return what makes a local model's repeats differ by chance alone: temperature, and above 0 a seed a sample.
+
+    Without a temperature of its own (of an agent's `options`) it is 0, which draws nothing.
+
+    >>> draw_by_seed({}, 2), draw_by_seed({"temperature": 0.8}, 0), draw_by_seed({"temperature": 0.8, "seed": 7}, 2)
+    ({'temperature': 0}, {'temperature': 0.8, 'seed': 0}, {'temperature': 0.8, 'seed': 9})
+    """
+    warmth = options.get("temperature", 0)
+    return {"temperature": warmth} | ({"seed": options.get("seed", SEED) + sample} if warmth else {})
 
 
 def describe_calls(reply):

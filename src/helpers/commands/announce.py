@@ -58,7 +58,8 @@ def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadl
     The column `sample` says which.
     """
     run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
-    done = set() if agent.get("condition") else {(name, 0) for name in list_recorded(f"{agent_id}-{window}")}
+    arm_id = f"{agent_id}-{window}"
+    done = set() if agent.get("condition") else {(name, n) for n in samples for name in list_recorded(arm_id, n + 1)}
     if path.exists():
         with closing(open_ledger(path)) as ledger:
             done |= list_done(ledger, run_id, again)

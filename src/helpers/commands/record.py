@@ -34,6 +34,7 @@ def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
     """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
     keeps = {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
     keeps |= {"articles": describe_articles(articles)} if articles else {}
+    keeps |= {"trials": arm["trials"]} if "trials" in arm else {}
     return (
         describe_model(entry["model"])
         | keeps
@@ -58,7 +59,8 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     whole = read_window("events", arm["window"])
     events = select_events(arm, whole)
-    done = list_recorded(arm_id)
+    n_trials = arm.get("trials", 1)
+    done = list_recorded(arm_id, n_trials)
     left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
     if not left or time.monotonic() > end:
         return len(done)
@@ -75,15 +77,23 @@ def record_arm(arm_id, arm, end=math.inf, *, renews=False):
             for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
                 if time.monotonic() > end:
                     break
-                outcome = agent["forecast"](event, crawler)
-                if outcome.get("status") == "error":
-                    raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
-                done[event["event_id"]] = sum_seconds(outcome["trace"])
+                done[event["event_id"]] = ask_trials(agent, event, crawler, n_trials)
         finally:
             door.recordings.close()
             if done:
                 pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole, articles), door.secrets)
     return len(done)
+
+
+def ask_trials(agent, event, crawler, n_trials):
+    """Ask an event so many times, as `sample` 0 and on; returns the seconds. Raises RuntimeError when a trial fails."""
+    steps = []
+    for sample in range(n_trials):
+        outcome = agent["forecast"](event | ({"sample": sample} if sample else {}), crawler)
+        if outcome.get("status") == "error":
+            raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
+        steps += outcome["trace"]
+    return sum_seconds(steps)
 
 
 def sum_seconds(trace):

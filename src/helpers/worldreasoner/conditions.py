@@ -139,19 +139,23 @@ def name_arm(arm):
     return agent, OPEN if "days_after" in arm else arm.get("horizon", "Mid")
 
 
+def list_arms():
+    """Return the arms of window L that ask each question once: {arm_id: arm}."""
+    return {name: arm for name, arm in load_arms().items() if arm["window"] == "L" and arm.get("trials", 1) == 1}
+
+
 def list_absent():
     """Return the arms of window L of which nothing is recorded, as "agent at horizon"."""
-    arms = {name: arm for name, arm in load_arms().items() if arm["window"] == "L"}
-    return [" at ".join(name_arm(arm)) for name, arm in arms.items() if not list_recorded(name)]
+    return [" at ".join(name_arm(arm)) for name, arm in list_arms().items() if not list_recorded(name)]
 
 
 def replay_horizons(events, *tables):
-    """Return what the recorded arms of window L said, replayed: a list of tables of the ledger, by default predictions.
+    """Return what window L's recorded arms of one trial said, replayed: tables of the ledger, by default predictions.
 
     Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of window L. Without a recorded
     arm the tables are empty.
     """
-    arms = {name: arm for name, arm in load_arms().items() if arm["window"] == "L" and list_recorded(name)}
+    arms = {name: arm for name, arm in list_arms().items() if list_recorded(name)}
     ledger = locate_output(LEDGER)
     runs = replay_arms(list(arms), Shelf, ledger, events={"L": events}) if arms else {}
     names = pd.DataFrame([(run, *name_arm(arms[arm])) for arm, run in runs.items()], columns=ARM_COLUMNS)

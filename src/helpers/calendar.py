@@ -19,8 +19,9 @@ WINDOWS = {
 L holds WorldReasoner's long questions, which open once a quarter (`questions.horizons`).
 """
 
-PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07")}
-"""Windows of public questions, which the replay web does not pose: P is FutureX's past ones (`formats.futurex`).
+PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07"), "M": ("2025-11-24", "2026-04-25")}
+"""Windows of public questions, which the replay web does not pose: P is FutureX's past ones (`formats.futurex`), M
+ForecastBench's market questions with their prices (`formats.forecastbench`).
 
 Their words are not ours to pass on: of a reply to them its values are kept (`agents.prompted.keep_values`).
 """

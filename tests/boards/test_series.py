@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.boards import series
+from helpers.formats.forecastbench import build_markets
 from helpers.questions import horizons
 
 
@@ -43,7 +44,7 @@ def test_markets_are_resolved_and_keep_to_their_span():
     columns = "question_set id source snapshot_date value resolved resolution_date".split()
     rows = path("1", "2025-03-01", 1) + path("2", "2025-01-20", 0) + path("3", "2025-03-01", 0.5)
     rows += path("4", "2025-12-01", 0)
-    events, answers, prices = series.build_markets(pd.DataFrame(rows, columns=columns))
+    events, answers, prices = build_markets(pd.DataFrame(rows, columns=columns))
     assert events["event_id"].tolist() == ["s-poly-1"] and json.loads(answers["value"].iloc[0]) == "A"
     assert prices["price"].tolist() == [0.4, 0.6], "the outcome is no price"
 

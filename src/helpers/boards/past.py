@@ -1,6 +1,6 @@
-"""Windows that the replay web does not pose: FutureX's past questions (P), and long questions over series (L).
+"""Windows that the replay web does not pose: FutureX's past questions (P), markets' questions (M), long series (L).
 
-Those of P are built anew from the public file wherever they are needed, and kept nowhere.
+Those of P and M are built anew from the public files wherever they are needed, and kept nowhere.
 """
 
 import contextlib
@@ -10,16 +10,23 @@ from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
+from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.questions.shelf import Shelf
-from helpers.store import read_table
+from helpers.store import check_table, read_table
 from helpers.world.crawl import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""
 
+MARKETS = "forecastbench/market_price_history.csv"
+"""The prices of window M's questions."""
+
+QUESTION_SETS = tuple(f"forecastbench/{day}-llm.json" for day in ("2025-10-26", "2025-11-23", "2026-01-18"))
+"""The sets that hold their wording."""
+
 NEWS = "news/current_events.tar.gz"
-"""What agents may search in window P."""
+"""What agents may search in public windows."""
 
 
 @lru_cache(maxsize=8)
@@ -32,6 +39,23 @@ def build_past(name=FILE, **settings):
     return *build_events(rows, **settings), dropped
 
 
+@lru_cache(maxsize=1)
+def build_priced():
+    """Return (events, answers, prices) of window M; raises what `locate_public` does. Shared: take copies."""
+    questions = {}
+    for name in QUESTION_SETS:
+        questions |= read_questions(locate_public(name))
+    events, answers, prices = build_markets(read_prices(locate_public(MARKETS)))
+    events = word_events(events, questions)
+    answers = check_table("answers", answers[answers["event_id"].isin(events["event_id"])])
+    return events, answers, prices[prices["question_id"].isin(events["event_id"])].reset_index(drop=True)
+
+
+def build_public(window):
+    """Return (events, answers) of a public window; raises what `locate_public` does. Shared: take copies."""
+    return (build_priced() if window == "M" else build_past())[:2]
+
+
 def read_window(name, window):
     """Return the table `events` or `answers` of any window: those of a public one are built from its file.
 
@@ -39,7 +63,7 @@ def read_window(name, window):
     """
     if window not in PUBLIC_WINDOWS:
         return read_table(name, window)
-    events, answers, _ = build_past()
+    events, answers = build_public(window)
     return {"events": events, "answers": answers}[name].copy()
 
 
@@ -91,7 +115,7 @@ def choose_baselines(window, entries, agents, names):
     """
     if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents
-    own = load_path_agents() if window == "L" else load_past_agents(*build_past()[:2])
+    own = load_path_agents() if window == "L" else load_past_agents(*build_public(window))
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Public files as questions with real horizons: weekly series of boards and charts, and markets with their prices.
+"""Public files as questions with real horizons: weekly series of boards and charts.
 
 Of the files' texts nothing is kept: dates, scores, counts and ids.
 """
@@ -6,8 +6,7 @@ Of the files' texts nothing is kept: dates, scores, counts and ids.
 import pandas as pd
 
 from helpers.boards.files import locate_public
-from helpers.questions.horizons import MAX_DAYS, MIN_DAYS, give_rows, load_series
-from helpers.store import dump_json
+from helpers.questions.horizons import give_rows, load_series
 
 FILES = {
     "chart_weeks": "charts/billboard_hot100_2016_2026.csv.gz",
@@ -15,7 +14,6 @@ FILES = {
     "swebench_weeks": "frontier/swe_bench_dated_results.csv",
 }
 """Source of data/horizons.toml -> the public file that its rows are made of."""
-MARKETS = "forecastbench/market_price_history.csv"
 BOARDS = ("Verified", "Lite")
 MIN_BOARD = 3
 """A board counts when so many models have a score."""
@@ -83,34 +81,3 @@ def gather_charts(charts):
     table.index = pd.to_datetime(table.index)
     weeks = table.resample("W-SUN").last().astype(float)
     return name_rows(weeks[weeks.index >= "2020-07-01"], "Hot 100")
-
-
-def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
-    """Return (events, answers, prices) of resolved yes/no markets that ran so many days after their first price.
-
-    `paths` is ForecastBench's price history. Events hold no text; `cluster_id` is the market, which may stand in
-    several question sets. `prices` has question_id, day (days since 1970) and price.
-    """
-    paths = paths.assign(question_id=paths["question_set"] + "-" + paths["source"] + "-" + paths["id"].astype(str))
-    live = paths[paths["resolved"] == 0].sort_values("snapshot_date", kind="stable")
-    known = paths[(paths["resolved"] == 1) & paths["value"].isin([0, 1])].groupby("question_id").last()
-    known = known.join(live.groupby("question_id")["snapshot_date"].first().rename("opened"), how="inner")
-    span = (pd.to_datetime(known["resolution_date"]) - pd.to_datetime(known["opened"])).dt.days
-    known = known[span.between(*days)].reset_index()
-    events = pd.DataFrame(
-        {
-            "event_id": known["question_id"],
-            "cluster_id": known["source"] + "-" + known["id"].astype(str),
-            "source_id": known["source"],
-            "kind": "single",
-            "options": dump_json({"A": "Yes", "B": "No"}),
-            "opens_at": known["opened"] + "T00:00:00+00:00",
-            "resolves_at": known["resolution_date"] + "T00:00:00+00:00",
-            "metadata": dump_json({"question_type": "yes_no"}),
-        }
-    )
-    values = known["value"].map({1: dump_json("A"), 0: dump_json("B")})
-    answers = pd.DataFrame({"event_id": known["question_id"], "value": values, "status": "ok", "method": "market"})
-    day = (pd.to_datetime(live["snapshot_date"], utc=True) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    prices = pd.DataFrame({"question_id": live["question_id"], "day": day, "price": live["value"]})
-    return events, answers, prices[prices["question_id"].isin(events["event_id"])].reset_index(drop=True)

@@ -141,7 +141,7 @@ def list_starts(first=None, last=None):
 def pose_questions(sources=None, starts=None, seed=SEED):
     """Return (events, dropped): every template asked at every start, and those that could not be, with the reason.
 
-    `events` have no `as_of` yet: it depends on the condition (`worldreasoner.conditions.place_moments`). `dropped` has
+    `events` have no `as_of` yet: it depends on the condition (`questions.moments.place_moments`). `dropped` has
     event_id and reason. The same seed gives the same questions.
     """
     events, dropped = [], []

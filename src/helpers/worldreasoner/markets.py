@@ -12,7 +12,7 @@ from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import divide, summarize_clustered
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
-from helpers.worldreasoner.conditions import name_horizon
+from helpers.questions.moments import name_horizon
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")

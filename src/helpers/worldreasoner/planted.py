@@ -6,8 +6,8 @@ Synthetic throughout: it shows that the measures find what is there, and nothing
 import numpy as np
 import pandas as pd
 
+from helpers.questions.moments import place_forecast
 from helpers.worldreasoner.builder import build_graph, judge_lags
-from helpers.worldreasoner.conditions import place_forecast
 from helpers.worldreasoner.graphs import correct_edges
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")

@@ -15,8 +15,8 @@ from helpers.calendar import find_dates
 from helpers.formats.markets import READERS
 from helpers.papers import get_constant
 from helpers.questions.horizons import SEED, answer_questions, load_series, pose_questions
+from helpers.questions.moments import place_moments
 from helpers.store import parse_json
-from helpers.worldreasoner.conditions import place_moments
 from helpers.worldreasoner.scores import name_type
 
 DIMENSIONS = tuple(get_constant("worldreasoner", "quality_dimensions"))

@@ -8,7 +8,9 @@ Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast ev
 of it passes the threshold, so that the dates decide (notebook 54 shows how often). Over the self score the text counts.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,9 @@ N_KEYS = get_constant("worldreasoner", "n_key_events")
 MIN_IMPACT = get_constant("worldreasoner", "key_event_min_impact")
 
 LETTERS = bytes(at if chr(at) in "0123456789abcdefghijklmnopqrstuvwxyz" else ord(" ") for at in range(256))
+END = " \0 "
+"""Stands after each of many texts that are split at once."""
+LETTERS_OR_END = b"\0" + LETTERS[1:]
 NONE = -1e9
 """Similarity of a pair that may not match."""
 EVEN = 1e-12
@@ -79,15 +84,18 @@ def count_words(texts):
     >>> count_words(["rain, rain", "sun and rain"]).toarray().tolist()
     [[2.0, 0.0], [1.0, 1.0]]
     """
-    lists = [text.lower().encode("ascii", "replace").translate(LETTERS).split() for text in texts]
-    sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-    codes, words = pd.factorize(np.array([word for words in lists for word in words], dtype=object))
-    counts = np.array([len(word) >= MIN_LENGTH and word not in STOP_WORDS for word in words], dtype=bool)
-    places = np.cumsum(counts) - 1
-    is_kept = counts[codes] if len(codes) else np.zeros(0, dtype=bool)
-    rows = np.repeat(np.arange(len(lists)), sizes)[is_kept]
-    shape = (len(lists), int(counts.sum()))
-    return csr_matrix((np.ones(len(rows)), (rows, places[codes[is_kept]])), shape=shape)
+    whole = END.join([text.replace("\0", " ") for text in texts]) + END * bool(len(texts))
+    words = whole.lower().encode("ascii", "replace").translate(LETTERS_OR_END).split()
+    numbers = defaultdict(count().__next__)  # of the different words, as they come
+    codes = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))
+    counts = np.array([len(word) >= MIN_LENGTH and word not in STOP_WORDS for word in numbers], dtype=bool)
+    places = np.where(counts, np.cumsum(counts) - 1, -1).astype(np.int32)[codes]
+    is_kept = places >= 0
+    before = np.concatenate([[0], np.cumsum(is_kept, dtype=np.int32)])  # how many words that count precede each
+    ends = before[np.concatenate([[0], np.flatnonzero(codes == numbers[END.strip().encode()])])]
+    table = csr_matrix((np.ones(before[-1]), places[is_kept], ends), shape=(len(texts), int(counts.sum())))
+    table.sum_duplicates()
+    return table
 
 
 def match_events(hindsight, forecasts, rules=PRINTED, features=None):

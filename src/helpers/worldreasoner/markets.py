@@ -105,23 +105,25 @@ def draw_pressure(pressure, prices, ax):
 
     The price has the right-hand axis, returned beside `ax`; a pressure of 0 stands at a price of one half, where
     neither points to Yes or No. Days longer before the first price than the prices last are left out of the picture, so
-    that these can be read.
+    that these can be read; how many pushes lie there is written. Dots and lines have labels, for a legend.
     """
     days = [pd.to_datetime(table["day"], unit="D") for table in (pressure, prices)]
     ax.axhline(0, color="0.6", lw=1)
-    ax.step(days[0], pressure["pressure"], where="post", color=COLOURS[7], lw=1.5)
-    for side, colour in ((1, COLOURS[2]), (-1, COLOURS[3])):
+    ax.step(days[0], pressure["pressure"], where="post", color=COLOURS[7], lw=1.5, label="pressure")
+    for side, colour, name in ((1, COLOURS[2], "push towards Yes"), (-1, COLOURS[3], "push towards No")):
         part = np.sign(pressure["push"]) == side
-        ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3)
+        ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3, label=name)
     ax.xaxis.set_major_locator(AutoDateLocator(minticks=5, maxticks=9))
     ax.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
     start, end = prices["day"].min(), prices["day"].max()
     ends = np.array([max(pressure["day"].min(), 2 * start - end), max(pressure["day"].max(), end)])
+    if n_before := int((pressure["day"] < ends[0]).sum()):
+        ax.text(0.02, 0.03, f"{n_before} earlier, not drawn", transform=ax.transAxes, fontsize=8)
     ax.set_xlim(*pd.to_datetime(ends + np.ptp(ends) * np.array([-0.03, 0.03]), unit="D"))
     most = 1.06 * max(pressure["pressure"].abs().max(), pressure["push"].abs().max())
     ax.set_ylim(-most, most)
     right = ax.twinx()
-    right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2)
+    right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2, label="price of Yes")
     right.set(ylim=(0, 1))
     right.grid(visible=False)
     return ax, right

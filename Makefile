@@ -41,7 +41,7 @@ nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name 
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
 
-$(foreach name,AGENT CEILING LIMIT SAMPLES WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
+$(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
   $(error $(name)= has no value; give it one, or leave it out))))
 
 .DEFAULT_GOAL := help
@@ -98,8 +98,7 @@ again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say ho
 
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
 	$(if $(filter-out $(NOTEBOOKS) $(PUBLIC),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are $(NOTEBOOKS) $(PUBLIC)))
-	@mkdir -p .make && $(SHOW) papermill --cwd notebooks --log-output --no-progress-bar \
-	  notebooks/$(or $(NOTEBOOK),12_fake_sites).ipynb .make/study.ipynb -p live True -p minutes $(or $(MINUTES),60) $(ARGS)
+	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),12_fake_sites) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(WINDOW:%=--window %) $(if $(LOCAL),--local) $(ARGS)

@@ -1,5 +1,7 @@
 """Judges: asked for one JSON object, replayed by default, every failure a verdict of its own."""
 
+import json
+
 import pytest
 
 from helpers.models.judges import build_consult, choose_options, open_judge
@@ -66,6 +68,51 @@ def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tm
     assert '"model": "openai/mock-1"' in (folder / "run.json").read_text()
     with open_judge("study", "openai/mock-1") as consult:
         assert consult("plan", FORM).value == {"score": 3}
+
+
+@pytest.fixture
+def study(provider, tmp_path, monkeypatch):
+    """A function that puts prompts to a model of the mock provider, live, and returns what run.json says then."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    provider.answer = lambda asked: {"content": '{"score": 3}'}
+
+    def ask_all(model, *prompts):
+        with open_judge("study", model, live=True, api_base=provider.address) as consult:
+            for prompt in prompts:
+                consult(prompt, FORM)
+        return json.loads((tmp_path / "data/runs/study/run.json").read_text())
+
+    return ask_all
+
+
+def test_a_study_that_asked_nothing_packs_nothing(study, tmp_path):
+    assert study("openai/mock-1", "plan")["model"] == "openai/mock-1"
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/runs/study").iterdir()}
+    study("openai/mock-1", "plan")
+    study("openai/mock-2")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "data/runs/study").iterdir()} == files
+
+
+def test_a_second_model_does_not_take_the_first_ones_name(study):
+    study("openai/mock-1", "plan", "reason")
+    told = study("openai/mock-2", "plan")
+    assert told["model"] == "openai/mock-1" and told["models"] == {"openai/mock-1": 2, "openai/mock-2": 1}
+
+
+@pytest.mark.parametrize("model", ["nope/x", "local/nope", "anthropic/claude-3-opus-20240229"])
+def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(ValueError, match="nothing was asked"), open_judge("study", model, live=True):
+        pass
+    assert not (tmp_path / "data").exists()
+
+
+def test_what_was_refused_before_it_went_out_is_not_packed(study, knock):
+    door = knock(run_id="study")
+    assert build_consult(door, "nope/x", False)("plan", FORM).status == "unsupported"
+    door.recordings.close()
+    assert study("openai/mock-1", "plan")["n_recordings"] == 1
 
 
 def test_a_local_model_is_asked_without_the_cache_of_the_question_before():

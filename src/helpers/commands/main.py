@@ -128,6 +128,20 @@ def parse_amount(name, text):
     raise ValueError(f"{name} must be a positive number of US dollars such as 1.5, not {text!r}")
 
 
+def parse_minutes(name, text):
+    """Return a positive number of minutes. Raises ValueError that names the setting.
+
+    >>> parse_minutes("MINUTES", "-5")
+    Traceback (most recent call last):
+        ...
+    ValueError: MINUTES must be a positive number such as 20, not '-5'
+    """
+    with contextlib.suppress(ValueError):
+        if 0 < (minutes := float(text)) < math.inf:
+            return minutes
+    raise ValueError(f"{name} must be a positive number such as 20, not {text!r}")
+
+
 def describe_codes():
     """Return the exit codes as lines of help."""
     listed = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())

@@ -6,7 +6,9 @@ data/runs/<run_id>/; with `live=True` it asks for what is not.
 """
 
 import json
+import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -16,11 +18,12 @@ from jsonschema.exceptions import best_match
 
 from helpers.models.costs import describe_cut
 from helpers.models.failures import LlmError
-from helpers.models.files import name_model
+from helpers.models.files import MODELS, name_model
 from helpers.models.grammars import demand_json
-from helpers.models.llm import ask, open_door
+from helpers.models.llm import ask, check_model, open_door
 from helpers.models.local import describe_model, get_local_name, open_model
-from helpers.models.recordings import pack_recordings
+from helpers.models.recordings import has_news, pack_recordings
+from helpers.store import locate_input
 
 COMMAND = "make study NOTEBOOK={run_id}"
 """What makes a study's missing recordings, its run named like its notebook."""
@@ -60,12 +63,15 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
 
 @contextmanager
 def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None):
-    """Yield (door, the model's name for it, whether it is local) of a study's recordings, packed at the end when live.
+    """Yield (door, the model's name for it, whether it is local) of a study's recordings.
 
-    Arguments and errors are those of `open_judge`.
+    Arguments and errors are those of `open_judge`. Live, what was asked is packed at the end; a model that cannot be
+    asked is refused by ValueError before anything is.
     """
     entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
     local = get_local_name(entry)
+    if live and (problem := find_problem(entry)):
+        raise ValueError(f"{problem}; nothing was asked")
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
         command = COMMAND.format(run_id=run_id)
@@ -76,8 +82,37 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
             yield door, name_model(local) if local else model, bool(local)
         finally:
             door.recordings.close()
-            if live and door.recordings.rows:
-                pack_recordings(run_id, describe_model(model) | {"about": about}, door.secrets)
+            if live and has_news(run_id):
+                pack_recordings(run_id, describe_study(run_id, model, door) | {"about": about}, door.secrets)
+
+
+def find_problem(entry):
+    """Return why the model of an entry (model, api_base, api_key_env) cannot be asked, None when it can.
+
+    >>> find_problem({"model": "local/gpt"})
+    "no local model 'gpt'; there are qwen, smollm2"
+    """
+    if local := get_local_name(entry):
+        return None if local in MODELS else f"no local model {local!r}; there are {', '.join(MODELS)}"
+    base, variable = entry.get("api_base"), entry.get("api_key_env")
+    missing = check_model(entry["model"], base, bool(base or os.environ.get(variable or "")))
+    return missing and missing[1]
+
+
+def describe_study(run_id, model, door):
+    """Return what run.json keeps of a study's model: of the first one that was asked, where others' replies are kept.
+
+    Then `models` counts the replies by the model's name in the requests.
+    """
+    counts = Counter(row["request"].get("model") for row in door.recordings.rows.values())
+    if len(counts) < 2:
+        return describe_model(model)
+    facts = {"models": dict(sorted(counts.items()))}
+    try:
+        earlier = json.loads(locate_input(f"data/runs/{run_id}/run.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return describe_model(model) | facts
+    return {name: earlier[name] for name in describe_model(model) if name in earlier} | facts
 
 
 def build_consult(door, model, is_local) -> Callable[..., Verdict]:

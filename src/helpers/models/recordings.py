@@ -239,12 +239,13 @@ def unpack(path):
 def pack_recordings(run_id, facts=None, secrets=()):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; empties the journal.
 
-    To be called when nobody is adding. `facts` (a dict) say what was run: agent, event file and its hash, versions;
-    totals are added (`summarize_rows`). Facts that say `keeps = "values"` are of a run whose words may not be passed
-    on: nothing is written where a recording holds its messages. Returns what run.json holds. Raises LookupError for an
-    empty run, ValueError for one that holds more than it may.
+    To be called when nobody is adding. What was refused before anything went out (`went_out`) is left out. `facts` (a
+    dict) say what was run: agent, event file and its hash, versions; totals are added (`summarize_rows`). Facts that
+    say `keeps = "values"` are of a run whose words may not be passed on: nothing is written where a recording holds its
+    messages. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one that holds more than
+    it may.
     """
-    rows = Recordings(run_id, secrets).rows
+    rows = {key: row for key, row in Recordings(run_id, secrets).rows.items() if went_out(row)}
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
     if (facts or {}).get("keeps") == "values" and any("messages" in row["request"] for row in rows.values()):
@@ -256,6 +257,22 @@ def pack_recordings(run_id, facts=None, secrets=()):
     replace_file(locate_output(f"data/runs/{run_id}/run.json"), written.encode())
     forget_packed(locate_output(f"data/runs/{run_id}"))
     return summary
+
+
+def has_news(run_id):
+    """Say whether a run's journal holds recordings that are to be packed."""
+    journal = locate_output(f"data/runs/{run_id}/{JOURNAL}")
+    rows = map(parse_object, journal.read_bytes().splitlines() if journal.exists() else ())
+    return any("key" in row and went_out(row) for row in rows)
+
+
+def went_out(row):
+    """Say whether a recording tells of a request that was made, be it without a reply.
+
+    >>> went_out({"status": "unsupported", "n_requests": 0}), went_out({"status": "ok"})
+    (False, True)
+    """
+    return row["status"] != "unsupported" or row.get("n_requests") != 0
 
 
 def forget_packed(folder):

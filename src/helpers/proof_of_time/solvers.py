@@ -262,9 +262,13 @@ class Cell(NamedTuple):
 def list_cells(methods):
     """Return the cells of some methods; an agent's highest limit comes first, since the others are its beginnings.
 
+    Raises ValueError for a method that is not known.
+
     >>> [cell.name for cell in list_cells(["zero_shot", "agentic"])]
     ['zero-shot', 'agentic, 50', 'agentic, 30', 'agentic, 15']
     """
+    if strange := [name for name in methods if name not in METHODS]:
+        raise ValueError(f"there is no method {strange[0]!r}; there are {', '.join(METHODS)}")
     limits = sorted(get_constant("proof_of_time", "message_limits"), reverse=True)
     return [Cell(m, limit) for m in methods for limit in ([None] if m == "zero_shot" else limits)]
 

@@ -1,0 +1,124 @@
+"""Run a study's notebook live: it asks a model for what its recordings lack, and they are packed at the end.
+
+A model that cannot be asked, and a notebook that asks none, are refused before anything runs. With another model than
+the kit's own everything is written to a folder of its own (`FOLDER`); with other settings alone the recordings go where
+the notebook's stand, tables and figures do not.
+"""
+
+import argparse
+import ast
+import difflib
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import nbformat
+from notebook import check_notebook, describe_failure, list_outputs, move
+from papermill import execute_notebook
+from papermill.exceptions import PapermillExecutionError
+
+from helpers.commands.main import parse_minutes
+from helpers.models.judges import find_problem
+
+FOLDER = Path("data/studies")
+"""Where studies of models other than the kit's own write, by notebook and model; ignored by git."""
+
+WORK = Path(".make")
+MODELS = ("model", "judge", "planner")
+"""Parameters that name a model."""
+
+
+def read_parameters(source):
+    """Return {name: default} of a notebook's cell of parameters."""
+    cells = nbformat.read(source, as_version=4)["cells"]
+    code = "\n".join(cell["source"] for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+    return {
+        line.target.id: ast.literal_eval(line.value) for line in ast.parse(code).body if isinstance(line, ast.AnnAssign)
+    }
+
+
+def read_settings(pairs, defaults):
+    """Return {name: value} of what was set by `-p name value`, a text where the default is one.
+
+    Raises ValueError for a name that the notebook does not have, and for `live`, which a study always is.
+    """
+    settings = {}
+    for name, text in pairs:
+        if name not in defaults or name == "live":
+            names = [each for each in defaults if each != "live"]
+            near = difflib.get_close_matches(name, names, 1) or [f"one of {', '.join(names)}"]
+            raise ValueError(f"the notebook has no parameter {name!r} to set; did you mean {near[0]}?")
+        settings[name] = text
+        if not isinstance(defaults[name], str):
+            with suppress(ValueError, SyntaxError):
+                settings[name] = ast.literal_eval(text)
+    return settings
+
+
+def check_models(values):
+    """Raise ValueError for a model, of a study's parameters, that cannot be asked."""
+    connection = {"api_base": values.get("api_base") or None, "api_key_env": values.get("api_key_env") or None}
+    for name in MODELS:
+        if values.get(name) and (problem := find_problem({"model": values[name]} | connection)):
+            raise ValueError(f"{name}: {problem}; nothing was asked")
+
+
+def choose_folder(name, settings, defaults):
+    """Return (the folder that a study writes to, whether its tables and figures are the kit's own); says so if not."""
+    changed = {key: value for key, value in settings.items() if key != "minutes" and value != defaults[key]}
+    if models := [str(changed[key]) for key in MODELS if key in changed]:
+        folder = FOLDER / name / "+".join(model.replace("/", "-") for model in models)
+        print(f"{name}: {' and '.join(models)}, not the kit's own; recordings, tables and figures go to {folder}")
+        return folder, False
+    folder = WORK / "study.out" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    Path("data/runs").mkdir(parents=True, exist_ok=True)
+    (folder / "data").mkdir(parents=True)
+    (folder / "data/runs").symlink_to(Path("data/runs").resolve())  # what is asked is kept where the notebook's own is
+    if changed:
+        told = f"with {', '.join(changed)} as set here, tables and figures go to {folder}, recordings to data/runs"
+        print(f"{name}: {told}")
+    return folder, not changed
+
+
+def run_study(name, settings, folder, is_own):
+    """Run a study's notebook, its writes sent to a folder; what `is_own` is put in place when every cell passed."""
+    source, partial = Path("notebooks", f"{name}.ipynb"), WORK / "study.ipynb"
+    os.environ["DAYBEFORE_OUT"] = str(folder.resolve())
+    try:
+        execute_notebook(source, partial, settings, cwd="notebooks", log_output=True, progress_bar=False)
+    except PapermillExecutionError as error:
+        sys.exit(f"{describe_failure(source, partial, error)}; what was recorded is kept")
+    for path in list_outputs(folder) if is_own else ():
+        if not path.is_relative_to("data/runs"):
+            move(folder / path, path)
+
+
+def main():
+    """Read the command line and run the study; a wrong setting ends in one sentence."""
+    parser = argparse.ArgumentParser(prog="make study", description=__doc__.splitlines()[0])
+    parser.add_argument("name", help="file name in notebooks/ without .ipynb")
+    parser.add_argument("--minutes", default="60", help="ask for so many minutes at most (default 60)")
+    parser.add_argument("-p", dest="pairs", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    given = parser.parse_args()
+    source = Path("notebooks", f"{given.name}.ipynb")
+    check_notebook(source)
+    try:
+        defaults = read_parameters(source)
+        if "live" not in defaults:
+            raise ValueError(f"{given.name} asks no model; `make figures` runs it")
+        settings = read_settings(given.pairs, defaults)
+        minutes = parse_minutes("MINUTES", str(settings.get("minutes", given.minutes)))
+        check_models(defaults | settings)
+    except ValueError as problem:
+        sys.exit(f"make study: {problem}")
+    WORK.mkdir(exist_ok=True)
+    folder, is_own = choose_folder(given.name, settings, defaults)
+    settings |= {"live": True} | ({"minutes": minutes} if "minutes" in defaults else {})
+    run_study(given.name, settings, folder, is_own)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`make study`: what cannot be asked is refused, and another model's study leaves the kit's own results as they are."""
+
+import json
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+PARAMETERS = 'n: int = 5\nmodel: str = "local/qwen"\nlive: bool = False\nminutes: float = None'
+
+
+@pytest.fixture
+def study(monkeypatch, tmp_path):
+    """The module .ci/study.py in a small kit, its notebook replaced by one that writes a recording and a figure."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / ".ci")
+    sys.modules.pop("study", None)
+    import study
+
+    for name, code in {"26_own": PARAMETERS, "21_none": "n: int = 1"}.items():
+        cell = nbformat.v4.new_code_cell(code, id="0", metadata={"tags": ["parameters"]})
+        (tmp_path / "notebooks").mkdir(exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"notebooks/{name}.ipynb")
+
+    def write(source, partial, settings, **options):
+        for path in ("data/runs/26_own/requests.jsonl.gz", "figures/own.png"):
+            path = Path(study.os.environ["DAYBEFORE_OUT"], path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(settings))
+
+    monkeypatch.setattr(study, "execute_notebook", write)
+    monkeypatch.setenv("DAYBEFORE_OUT", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.chdir(tmp_path)
+    return study
+
+
+def run(study, monkeypatch, *arguments):
+    """Call the command; returns the files that stand in the kit's own places."""
+    monkeypatch.setattr(sys, "argv", ["study", *arguments])
+    study.main()
+    return [
+        str(path) for path in (Path("data/runs/26_own/requests.jsonl.gz"), Path("figures/own.png")) if path.exists()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["21_none"], "21_none asks no model"),
+        (["26_own", "--minutes", "x"], "MINUTES must be a positive number such as 20, not 'x'"),
+        (["26_own", "--minutes=-5"], "MINUTES must be a positive number such as 20, not '-5'"),
+        (["26_own", "-p", "model", "nope/x"], "model: no provider is known for the model 'nope/x'"),
+        (["26_own", "-p", "model", "local/gpt"], "no local model 'gpt'; there are qwen, smollm2; nothing was asked"),
+        (["26_own", "-p", "modle", "local/qwen"], "no parameter 'modle' to set; did you mean model?"),
+    ],
+)
+def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, arguments, told):
+    with pytest.raises(SystemExit, match=told.replace("?", "[?]")):
+        run(study, monkeypatch, *arguments)
+    assert not Path("data").exists() and not Path("figures").exists()
+
+
+def test_another_models_study_leaves_the_kits_own_results(study, monkeypatch, capsys):
+    assert run(study, monkeypatch, "26_own", "-p", "model", "openai/gpt-4o-mini", "-p", "n", "3") == []
+    own = Path("data/studies/26_own/openai-gpt-4o-mini")
+    assert str(own) in capsys.readouterr().out
+    settings = json.loads((own / "figures/own.png").read_text())
+    assert settings == {"model": "openai/gpt-4o-mini", "n": 3, "live": True, "minutes": 60}
+    assert (own / "data/runs/26_own/requests.jsonl.gz").exists()
+
+
+def test_other_settings_keep_what_is_recorded_and_leave_the_figures(study, monkeypatch, capsys):
+    assert run(study, monkeypatch, "26_own", "-p", "n", "3") == ["data/runs/26_own/requests.jsonl.gz"]
+    assert "with n as set here, tables and figures go to .make/study.out/26_own" in capsys.readouterr().out
+    assert len(run(study, monkeypatch, "26_own", "-p", "minutes", "2")) == 2
+    assert capsys.readouterr().out == ""

@@ -1,12 +1,9 @@
-"""Public files as long questions: weeks end on Sundays, nothing is known before its day, markets keep to their span."""
-
-import json
+"""Public files as long questions: weeks end on Sundays, nothing is known before its day."""
 
 import pandas as pd
 import pytest
 
 from helpers.boards import series
-from helpers.formats.forecastbench import build_markets
 from helpers.questions import horizons
 
 
@@ -34,19 +31,6 @@ def test_charts_are_counts_alone():
     row = series.gather_charts(charts).iloc[0]
     assert row[["occurred_at", "entries", "artists", "longest"]].tolist() == ["2024-01-07", 2.0, 1.0, 5.0]
     assert set(series.gather_charts(charts)) == {"occurred_at", "entity", "entries", "artists", "longest"}
-
-
-def test_markets_are_resolved_and_keep_to_their_span():
-    def path(name, end, value, opened="2025-01-01"):
-        rows = [(opened, 0.4, 0), ("2025-01-20", 0.6, 0), (end, value, 1)]
-        return [("s", name, "poly", *row, end) for row in rows]
-
-    columns = "question_set id source snapshot_date value resolved resolution_date".split()
-    rows = path("1", "2025-03-01", 1) + path("2", "2025-01-20", 0) + path("3", "2025-03-01", 0.5)
-    rows += path("4", "2025-12-01", 0)
-    events, answers, prices = build_markets(pd.DataFrame(rows, columns=columns))
-    assert events["event_id"].tolist() == ["s-poly-1"] and json.loads(answers["value"].iloc[0]) == "A"
-    assert prices["price"].tolist() == [0.4, 0.6], "the outcome is no price"
 
 
 def test_rows_are_given_only_to_series_of_public_files(monkeypatch):

@@ -20,6 +20,7 @@ from helpers.worldreasoner.markets import (
     measure_skill,
     price_forecasts,
     score_alignment,
+    tell_markets,
 )
 from helpers.worldreasoner.matching import match_events
 
@@ -200,6 +201,18 @@ def test_skill_is_beside_the_price_in_pairs_and_by_stage():
     assert table.loc[("half", "Early"), "brier"] == pytest.approx(0.25) and table.loc[("half", "Late"), "n"] == n
     assert table.loc[("half", "all"), "high"] < 0.1 and table.loc[("oracle", "all"), "low"] > 0
     assert set(table.index.get_level_values("stage")) == {"all", "Early", "Late"}
+
+
+def test_predictions_are_told_as_forecasts_of_yes():
+    said = pd.DataFrame(
+        {"agent_id": "a", "event_id": ["q", "p", "o"], "horizon": "Mid", "as_of": "2026-01-11T08:00+08:00"}
+    )
+    said = said.assign(value=['"A"', '"B"', None], distribution=['{"A": 0.7, "B": 0.3}', None, None])
+    events = pd.DataFrame({"event_id": list("qpo"), "opens_at": "2026-01-01T00:00", "resolves_at": "2026-02-01T00:00"})
+    table = tell_markets(said, events, pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']}))
+    assert table["p"].tolist() == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
+    assert table["says_yes"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
+    assert table["outcome"].tolist() == [1, 1, 0] and set(table["day"]) == {20464.0}, "00:00 UTC"
 
 
 @pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to their folder")

@@ -72,9 +72,9 @@ def name_arm(arm):
     return agent, OPEN if "days_after" in arm else arm.get("horizon", "Mid")
 
 
-def list_arms():
-    """Return the arms of window L that ask each question once: {arm_id: arm}."""
-    return {name: arm for name, arm in load_arms().items() if arm["window"] == "L" and arm.get("trials", 1) == 1}
+def list_arms(window="L"):
+    """Return the arms of a window that ask each question once: {arm_id: arm}."""
+    return {name: arm for name, arm in load_arms().items() if arm["window"] == window and arm.get("trials", 1) == 1}
 
 
 def list_absent():
@@ -82,15 +82,15 @@ def list_absent():
     return [" at ".join(name_arm(arm)) for name, arm in list_arms().items() if not list_recorded(name)]
 
 
-def replay_horizons(events, *tables):
-    """Return what window L's recorded arms of one trial said, replayed: tables of the ledger, by default predictions.
+def replay_horizons(events, *tables, window="L", opener=Shelf, about_world=None):
+    """Return what a window's recorded arms of one trial said, replayed: tables of the ledger, by default predictions.
 
-    Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of window L. Without a recorded
-    arm the tables are empty.
+    Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of the window, `opener` gives
+    its world, of which `about_world` says more (`arms.replay_arms`). Without a recorded arm the tables are empty.
     """
-    arms = {name: arm for name, arm in list_arms().items() if list_recorded(name)}
+    arms = {name: arm for name, arm in list_arms(window).items() if list_recorded(name)}
     ledger = locate_output(LEDGER)
-    runs = replay_arms(list(arms), Shelf, ledger, events={"L": events}) if arms else {}
+    runs = replay_arms(list(arms), opener, ledger, events={window: events}, about_world=about_world) if arms else {}
     names = pd.DataFrame([(run, *name_arm(arms[arm])) for arm, run in runs.items()], columns=ARM_COLUMNS)
     found = []
     for table in tables or ("predictions",):

@@ -13,6 +13,7 @@ from helpers.estimates.intervals import divide, summarize_clustered
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
 from helpers.questions.moments import name_horizon
+from helpers.store import dump_json, parse_json
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")
@@ -213,6 +214,26 @@ def price_forecasts(forecasts, prices):
     ordered = ordered.sort_values("day", kind="stable")
     table = pd.merge_asof(ordered, known, on="day", by="question_id", allow_exact_matches=False)
     return table.sort_values("row", ignore_index=True).drop(columns="row")
+
+
+def tell_markets(predictions, events, answers):
+    """Return predictions of yes/no questions at horizons as forecasts that `measure_skill` takes.
+
+    `predictions` has agent_id, event_id, as_of, horizon, value and distribution (JSON by letter, Yes is A). Columns
+    agent_id, question_id, as_of, stage, day, p (of Yes, blank without a distribution), says_yes, outcome, opens_at,
+    resolves_at.
+    """
+    about = events.set_index("event_id")
+    values = answers.set_index("event_id")["value"]
+    table = predictions.rename(columns={"event_id": "question_id", "horizon": "stage"}).reset_index(drop=True)
+    told = [(parse_json(cell) or {}).get("A") for cell in table["distribution"]]
+    says = [np.nan if pd.isna(cell) else parse_json(cell) == "A" for cell in table["value"]]
+    day = (pd.to_datetime(table["as_of"], utc=True) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    table = table.assign(p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float), day=day)
+    table["outcome"] = table["question_id"].map(values).eq(dump_json("A")).astype(int)
+    for name in ("opens_at", "resolves_at"):
+        table[name] = table["question_id"].map(about[name].str[:10])
+    return table["agent_id question_id as_of stage day p says_yes outcome opens_at resolves_at".split()]
 
 
 def measure_skill(forecasts, prices, clusters=None):

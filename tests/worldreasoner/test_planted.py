@@ -5,8 +5,14 @@ import pandas as pd
 import pytest
 
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
-from helpers.worldreasoner.matching import flag_foreknown, match_events, pick_key_events, score_recall
-from helpers.worldreasoner.planted import CHAIN, draw_memory, draw_question, forecast_events
+from helpers.worldreasoner.matching import (
+    flag_foreknown,
+    match_events,
+    measure_foresight,
+    pick_key_events,
+    score_recall,
+)
+from helpers.worldreasoner.planted import CHAIN, COPIERS, draw_memory, draw_question, forecast_events
 from helpers.worldreasoner.scores import filter_pairs
 
 HORIZONS = ("Early", "Mid", "Late")
@@ -63,6 +69,33 @@ def test_the_agent_that_copies_later_evidence_is_caught_and_the_honest_one_is_no
     assert share.loc["copies", "mean"] > 0.9
     assert share.loc["honest", "mean"] < 0.05 and share.loc["honest", "size"] > 20
     assert (flags["day"] >= flags["as_of"]).all()
+
+
+def test_who_changes_words_or_days_is_not_flagged_but_has_more_of_what_lay_ahead_than_guesses(world):
+    questions, nodes, _ = world
+    rng = np.random.default_rng(3)
+    said = pd.concat(
+        forecast_events(question, nodes[nodes["question_id"] == question["question_id"]], "Early", agent, rng)
+        for question in questions
+        for agent in ("honest", *COPIERS)
+    )
+    pairs = match_events(nodes, said)
+    flags = flag_foreknown(pairs[pairs["is_kept"]], nodes, said)
+    same = flags["is_foreknown"].groupby(flags["run_id"]).mean().rename(lambda run: run.removesuffix(" Early"))
+    assert (
+        same["copies"] > 0.9 > 0.7 > same["copies, 15% of words dropped"] > same["copies, 30% of words dropped"] > 0.1
+    )
+    assert same["copies, a day later"] == same["copies, dropped and later"] == same["honest"] == 0
+    came = measure_foresight(pairs, said).groupby("run_id")[["n_came", "n_ahead"]].sum()
+    share = came["n_came"] / came["n_ahead"]
+    assert share.drop("honest Early").min() > share["honest Early"] + 0.1
+
+
+def test_foresight_counts_what_is_matched_one_to_one_and_lay_ahead():
+    said = pd.DataFrame({"run_id": "r", "question_id": "q", "node_id": list("abc"), "day": [5.0, 9.0, np.nan]})
+    pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "forecast_id": list("ab"), "is_kept": [True, False]})
+    found = measure_foresight(pairs, said.assign(as_of=5.0))
+    assert found[["n_ahead", "n_came", "share"]].values.tolist() == [[2, 1, 0.5]], "undated events lie nowhere"
 
 
 def test_contaminated_pairs_are_found():

@@ -268,7 +268,7 @@ def flag_foreknown(pairs, hindsight, forecasts):
     """Return the pairs whose hindsight event lay ahead of the forecast, with is_foreknown: said to the word and day.
 
     `forecasts` has run_id, question_id and as_of (a day). Who could not know the event guesses its day and its words;
-    who copies later evidence has both.
+    who copies later evidence has both, unless it changes a word or a day (`measure_foresight` then tells more).
 
     >>> pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "hindsight_id": ["h"], "similarity": 1.0, "gap": 0.0})
     >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "day": [9.0]})
@@ -281,6 +281,26 @@ def flag_foreknown(pairs, hindsight, forecasts):
     table = pairs.merge(as_of, on=["run_id", "question_id"]).merge(days, on=["question_id", "hindsight_id"])
     table = table[table["day"] >= table["as_of"]].reset_index(drop=True)
     return table.assign(is_foreknown=(table["similarity"] > 1 - EVEN) & (table["gap"] < 1))
+
+
+def measure_foresight(pairs, forecasts):
+    """Return, by run and question, how many of the events that lay ahead of the forecast came: n_ahead, n_came, share.
+
+    `forecasts` has run_id, question_id, node_id, day and as_of; `pairs` are its matches, of which those chosen one to
+    one count. To be held against the share of who can only guess: whoever reads later evidence has more, in any words.
+
+    >>> said = pd.DataFrame({"run_id": "r", "question_id": "q", "node_id": ["f", "g", "old"], "day": [9.0, 8, 1]})
+    >>> pairs = pd.DataFrame({"run_id": ["r"], "question_id": "q", "forecast_id": "f", "is_kept": True})
+    >>> measure_foresight(pairs, said.assign(as_of=5.0))[["n_ahead", "n_came", "share"]].values.tolist()
+    [[2.0, 1.0, 0.5]]
+    """
+    keys = ["run_id", "question_id"]
+    came = pairs.loc[pairs["is_kept"].astype(bool), [*keys, "forecast_id"]].assign(came=True)
+    ahead = forecasts[forecasts["day"] >= forecasts["as_of"]]
+    ahead = ahead.merge(came, how="left", left_on=[*keys, "node_id"], right_on=[*keys, "forecast_id"])
+    table = ahead["came"].notna().groupby([ahead[key] for key in keys]).agg(["size", "sum"])
+    table = table.set_axis(["n_ahead", "n_came"], axis=1).reset_index()
+    return table.assign(share=table["n_came"] / table["n_ahead"])
 
 
 # --- key events ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,14 @@ CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 OTHERS = ("moth counts", "print jobs")
 """Series that nothing pushes and that push nothing."""
 FIRST, N_DAYS = pd.Timestamp("2026-01-01"), 120
+COPIERS = {
+    "copies": (0.0, 0),
+    "copies, 15% of words dropped": (0.15, 0),
+    "copies, 30% of words dropped": (0.30, 0),
+    "copies, a day later": (0.0, 1),
+    "copies, dropped and later": (0.15, 1),
+}
+"""Agents that name what comes after: share of the words dropped, days by which they are off."""
 N_BURN = 80
 """Days before a question opens."""
 SHOCK, NOISE, PULL = 8.0, 1.0, 0.9
@@ -75,7 +83,8 @@ def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     """Return the events an agent's graph names: run_id, question_id, node_id, text, day; as of the horizon's day.
 
     `nodes` are the question's (`graphs.tabulate_nodes`). An honest agent names what had happened, in words of its own
-    (it drops some), and guesses what may come; the one that copies names what came after as well, word by word.
+    (it drops some), and guesses what may come; the one that copies names what came after as well, word by word, or as
+    its row of `COPIERS` says.
     """
     as_of = place_forecast(question["opens_at"], question["resolves_at"], horizon)
     as_of = (as_of - pd.Timestamp(0)) / pd.Timedelta(days=1)
@@ -84,16 +93,18 @@ def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     rows = [(_drop_words(text, rng), day) for text, day in zip(seen["text"], seen["day"], strict=True)]
     for _ in range(n_guesses):
         rows.append((f"{rng.choice(CHAIN)} {rng.choice(['rises', 'falls'])}: record", float(rng.integers(as_of, end))))
-    if agent == "copies":
+    if agent in COPIERS:
+        drop, shift = COPIERS[agent]
         later = nodes[(nodes["day"] >= as_of) & ~nodes["is_outcome"]]
-        rows += list(zip(later["text"], later["day"], strict=True))
+        texts = [_drop_words(text, rng, drop) if drop else text for text in later["text"]]
+        rows += list(zip(texts, later["day"] + shift, strict=True))
     table = pd.DataFrame(rows, columns=["text", "day"])
     about = {"run_id": f"{agent} {horizon}", "question_id": question["question_id"], "as_of": as_of}
     return table.assign(node_id=[f"f{at}" for at in range(len(table))], **about)
 
 
-def _drop_words(text, rng):
-    return " ".join(word for word in text.split() if rng.random() > 0.15)
+def _drop_words(text, rng, share=0.15):
+    return " ".join(word for word in text.split() if rng.random() > share)
 
 
 def draw_memory(rng, n_questions=120):

@@ -64,11 +64,23 @@ def rate_questions(questions, said, least=None, span=SPAN):
     """
     rows, asked, least = [], {}, least or {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
+        check_said(event["event_id"], event["kind"], said)
         checks = rate_question(event, said[event["event_id"]], least.get(event["event_id"], -np.inf), asked, span)
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(list_reasons(scores, checks))})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["event_id", *DIMENSIONS, "composite", "reasons"])
+
+
+def check_said(event_id, kind, said):
+    """Check a question's prediction at its opening. Raises ValueError that names the question and what it lacks."""
+    if event_id not in said:
+        raise ValueError(f"{event_id} has no prediction in `said`; give each question one made at its opening")
+    told = np.array(list(said[event_id]["distribution"].values()), dtype=float)
+    told = np.append(told, said[event_id]["value"]) if kind == "number" else told
+    if not np.isfinite(told).all() or (kind != "number" and ((told < 0).any() or not told.sum() > 0)):
+        wanted = "finite numbers" if kind == "number" else "weights of 0 or more, not all of them 0"
+        raise ValueError(f"{event_id}: its prediction in `said` is {told.tolist()}; give {wanted}")
 
 
 def rate_question(event, said, least, asked, span=SPAN):
@@ -80,6 +92,7 @@ def rate_question(event, said, least, asked, span=SPAN):
     first, last = pd.Timestamp(event["opens_at"]), pd.Timestamp(event["resolves_at"])
     days = (last - first) / pd.Timedelta(days=1)
     question = event["prompt"].split("\n")[0]
+    criteria = event["resolution_criteria"] if is_text(event["resolution_criteria"]) else ""
     return {
         "clarity": {
             "it names no date": bool(find_dates(question)),
@@ -98,8 +111,8 @@ def rate_question(event, said, least, asked, span=SPAN):
             >= event["opens_at"][:10],
         },
         "verifiability": {
-            "it does not say what settles it": is_text(event["resolution_criteria"]),
-            "what settles it names no date": bool(find_dates(event["resolution_criteria"] or "")),
+            "it does not say what settles it": bool(criteria),
+            "what settles it names no date": bool(find_dates(criteria)),
             "it does not say where it comes from": is_text(event["provenance"]),
         },
         "interest": {"its outcome looked nearly certain": measure_openness(event["kind"], said)},
@@ -142,6 +155,7 @@ def measure_openness(kind, said):
 def is_new(event, variables, first, last, asked):
     """Say whether no earlier question asked the same over mostly the same days; remembers this one."""
     key = (event["source_id"], variables.get("ask"), variables.get("variable"), str(variables.get("entity")))
+    key += () if variables else (event["prompt"].split("\n")[0],)  # of a market only its words say what is asked
     overlaps = [
         (min(last, end) - max(first, start)) / (last - first)
         for start, end, options in asked.get(key, [])
@@ -153,7 +167,7 @@ def is_new(event, variables, first, last, asked):
 
 def list_reasons(scores, checks):
     """Return why a question is left out, [] for one that is kept: each limit it misses, with the checks that failed."""
-    missed = [name for name in (*LIMITS, *CLOSED) if scores[name] < LIMITS.get(name, 1e-9)]
+    missed = [name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)]
     told = []
     for name in missed:
         failed = [what for what, share in checks.get(name, {}).items() if share < 1]

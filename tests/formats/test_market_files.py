@@ -134,6 +134,51 @@ def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp
         assert events.empty and out["reason"].iloc[0].startswith(reason)
 
 
+def ask_inside(**changes):
+    return METACULUS | {"question": METACULUS["question"] | changes}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (POLY | {"closedTime": "2025-12-31T00:00:00Z"}, "it was settled before it opened"),
+        (POLY | {"outcomePrices": '["1", "1"]'}, "its last prices are [1.0, 1.0], of which one winner has 1"),
+        (POLY | {"outcomePrices": '["2", "-1"]'}, "its last prices are [2.0, -1.0], of which one winner has 1"),
+        (POLY | {"outcomePrices": None}, "a.json, question 12: field outcomePrices is null, not a list of numbers"),
+        (POLY | {"startDate": None}, "a.json, question 12: field startDate is null, not a text"),
+        (MANIFOLD | {"resolutionTime": 1760000000000}, "it was settled before it opened"),
+        (MANIFOLD | {"createdTime": 1767225600}, "a.json, question m1: field createdTime is 1767225600.0, no moment"),
+        (MANIFOLD | {"closeTime": 8640000000000000}, "a.json, question m1: field closeTime is 8640000000000000.0, no "),
+        ({k: v for k, v in MANIFOLD.items() if k != "closeTime"}, "a.json, question m1: field closeTime is null, not"),
+        (ask_inside(actual_close_time="2025-01-01T00:00:00Z"), "it was settled before it opened"),
+        (ask_inside(open_time=None), "a.json, question 7, question: field open_time is null, not a text"),
+        ({"id": 3, "title": "Notes", "notebook": {}}, "it is a group, a conditional pair or a notebook"),
+    ],
+)
+def test_one_row_that_cannot_be_read_leaves_the_others(tmp_path, row, reason):
+    events, _, _, out = read_markets(write(tmp_path, [KALSHI, row]))
+    assert events["event_id"].tolist() == ["kalshi-RAIN-26-T1"] and out["reason"].tolist()[0].startswith(reason)
+
+
+def test_events_of_several_questions_are_opened_and_their_questions_told_apart(tmp_path):
+    both = [KALSHI | {"ticker": name, "title": "Who wins?", "yes_sub_title": name} for name in ("Ann", "Bob")]
+    for given in ({"events": [{"event_ticker": "RAIN-26", "markets": both}]}, {"event": {"markets": both}}):
+        events = read_markets(write(tmp_path, given))[0]
+        assert [prompt.split("\n")[0] for prompt in events["prompt"]] == ["Who wins? (Ann)", "Who wins? (Bob)"]
+    said = KALSHI | {"yes_sub_title": "hail"}
+    assert read_markets(write(tmp_path, said))[0]["prompt"].iloc[0].startswith("Will it hail?\n"), "it is said already"
+    gamma = [{"id": "77", "ticker": "rain", "markets": [POLY | {"conditionId": name} for name in "ab"]}]
+    assert read_markets(write(tmp_path, gamma))[0]["cluster_id"].tolist() == ["polymarket-event-77"] * 2
+
+
+def test_a_step_without_a_forecast_has_no_price_and_a_byte_order_mark_is_no_text(tmp_path):
+    history = METACULUS["question"]["aggregations"]["recency_weighted"]["history"]
+    given = METACULUS | {"question": add_history([*history, {"start_time": 1767484800, "centers": None}])}
+    path = write(tmp_path, given)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_markets(path)[2]["price"].tolist() == [0.5, 0.25]
+
+
 @pytest.mark.parametrize(
     ("given", "match"),
     [
@@ -144,12 +189,16 @@ def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp
         ([POLY | {"outcomePrices": '["nan", "0"]'}], "field outcomePrices is 'nan', not a number"),
         ([POLY | {"endDate": "NaT"}], "question 12: field endDate is 'NaT', not a moment"),
         ([MANIFOLD | {"closeTime": float("nan")}], "question m1: field closeTime is nan, not a number"),
-        ([METACULUS | {"question": add_history([{"start_time": 1, "centers": []}])}], "history 1: field centers is "),
-        ([METACULUS | {"question": add_history([{"start_time": 1, "centers": [None]}])}], "not a list of numbers"),
+        (
+            [METACULUS | {"question": add_history([{"start_time": 1767312000, "centers": []}])}],
+            "history 1: field centers is ",
+        ),
+        (
+            [METACULUS | {"question": add_history([{"start_time": 1767312000, "centers": [None]}])}],
+            "not a list of numbers",
+        ),
         ([METACULUS | {"question": add_history("none")}], "recency_weighted: field history is no list of objects"),
-        ([{**MANIFOLD, "createdTime": None}], "question m1: field createdTime is null, not a number"),
         ([MANIFOLD | {"isResolved": "yes"}], "field isResolved is .*not true or false"),
-        ([{"id": 7, "title": "x", "question": {}}], "question 7, question: field type is null, not a text"),
         ([{"a": 1}], r"a\.json, question 1: none of the fields"),
         ([KALSHI, KALSHI], "kalshi-RAIN-26-T1 is there twice"),
         ("text", "there is no question"),
@@ -177,9 +226,10 @@ def test_prices_of_each_market(tmp_path):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({"history": [{"t": 1, "p": 1.5}]}, "a price of 1.5 is none between 0 and 1"),
+        ({"history": [{"t": 1767312000, "p": 1.5}]}, "a price of 1.5 is none between 0 and 1"),
         ({"history": [{"t": "x", "p": 0.5}]}, r"a\.json, history 1: field t is 'x', not a number"),
-        ({"candlesticks": [{"end_period_ts": 1}]}, "candlesticks 1: field price is null, not an object"),
+        ({"history": [{"t": 1767225600000, "p": 0.5}]}, "field t is 1767225600000.0, no moment of the years 2000 to"),
+        ({"candlesticks": [{"end_period_ts": 1767312000}]}, "candlesticks 1: field price is null, not an object"),
         ({"prices": []}, "no history, no candlesticks"),
     ],
 )

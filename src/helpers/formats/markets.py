@@ -1,14 +1,16 @@
 """Questions of four prediction markets, from JSON as their public APIs give it, as events, answers and price rows.
 
-- Polymarket: questions of the Gamma API (/markets: a list, or one; outcomes and prices are JSON in text), prices of the
-  CLOB API (/prices-history of the first outcome's token: history of t, p).
+- Polymarket: questions of the Gamma API (/markets: a list, or one; /events with their markets; outcomes and prices are
+  JSON in text), prices of the CLOB API (/prices-history of the first outcome's token: history of t, p).
 - Manifold: /v0/markets or /v0/market (outcomeType BINARY; moments in milliseconds), /v0/bets (createdTime, probAfter).
 - Metaculus: /api/posts (results, or one; what is asked under `question`); its community's forecasts are in the same
   file (aggregations.recency_weighted.history: start_time, centers).
-- Kalshi: /markets (markets, or market), candlesticks (end_period_ts, price.close_dollars).
+- Kalshi: /markets (markets, or market) or /events with nested markets, candlesticks (end_period_ts,
+  price.close_dollars).
 
 Read are questions of yes and no, and those of two or more named outcomes; what else there is (numbers, groups, several
-answers) is left out and named with the reason, as is a question that ended without an answer. The start day is left to
+answers) is left out and named with the reason, as is a question that ended without an answer, that lacks a field, or
+has a moment out of bounds. The start day is left to
 who asks: as_of is the opening. Prices are of the first option (Yes), in the order of their moments.
 """
 
@@ -28,6 +30,10 @@ SURE = 0.999
 CENTS = 100
 MARKS = {"conditionId": "polymarket", "outcomeType": "manifold", "ticker": "kalshi", "question": "metaculus"}
 """A field that only one market's questions have (of Metaculus an object, of the others a text)."""
+
+
+FIRST_YEAR, LAST_YEAR = 2000, 2100
+"""Years of the moments that are read: seconds taken for milliseconds, and the other way round, lie beyond."""
 
 
 class Unread(ValueError):
@@ -111,8 +117,14 @@ class Fields:
         if value in (None, "") and default is not ...:
             return default
         if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool) or value == "":
-            raise ValueError(f"{self.name}: field {field} is {json.dumps(value)[:60]}, not {what}")
+            raise self.refuse(field, what)
         return value
+
+    def refuse(self, field, what):
+        """Return the error that a field is not what it should be; Unread where it is blank: its row is left out."""
+        value = self.given.get(field)
+        kind = Unread if value in (None, "") else ValueError
+        return kind(f"{self.name}: field {field} is {json.dumps(value)[:60]}, not {what}")
 
     def text(self, field, default=...):
         """Return a text, its spaces single."""
@@ -137,14 +149,22 @@ class Fields:
         return found
 
     def moment(self, field, unit=None):
-        """Return a moment: ISO text, or with `unit` a number of seconds (s) or milliseconds (ms) since 1970."""
+        """Return a moment: ISO text, or with `unit` a number of seconds (s) or milliseconds (ms) since 1970.
+
+        Raises Unread for one out of bounds.
+        """
         value = self.number(field) if unit else self.text(field)
         try:
             at = pd.Timestamp(value, unit=unit)
-        except (ValueError, OverflowError, pd.errors.OutOfBoundsDatetime):
+            is_near = FIRST_YEAR <= at.year <= LAST_YEAR
+        except (OverflowError, NotImplementedError, pd.errors.OutOfBoundsDatetime):
+            at, is_near = None, False
+        except ValueError:
             at = pd.NaT
         if at is pd.NaT:
             raise ValueError(f"{self.name}: field {field} is {value!r}, not a moment")
+        if not is_near:
+            raise Unread(f"{self.name}: field {field} is {value!r}, no moment of the years {FIRST_YEAR} to {LAST_YEAR}")
         return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
 
     def listed(self, field, kind=str, what="a list of texts"):
@@ -155,7 +175,7 @@ class Fields:
         except ValueError:
             value = None
         if not isinstance(value, list) or not value or not all(isinstance(one, kind) for one in value):
-            raise ValueError(f"{self.name}: field {field} is {json.dumps(self.given.get(field))[:60]}, not {what}")
+            raise self.refuse(field, what)
         return value
 
     def names(self, field):
@@ -175,7 +195,7 @@ class Fields:
 def load(path):
     """Return what a file of JSON holds. Raises ValueError that names it."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8-sig"))
     except RecursionError:
         raise ValueError(f"{Path(path).name} is nested too deep") from None
     except ValueError as error:
@@ -192,13 +212,23 @@ def list_rows(whose, given, field):
 
 def unwrap(path, given):
     """Return the questions of a file as a list of objects: a list, one of them, or what an API puts around them."""
-    for field in ("markets", "results"):
-        given = given[field] if isinstance(given, dict) and isinstance(given.get(field), list) else given
-    given = given["market"] if isinstance(given, dict) and isinstance(given.get("market"), dict) else given
+    for field, kind in (("results", list), ("events", list), ("event", dict), ("market", dict)):
+        is_around = isinstance(given, dict) and isinstance(given.get(field), kind)
+        given = given[field] if is_around and not {"conditionId", "markets"} & set(given) else given
     rows = [given] if isinstance(given, dict) else given
+    if isinstance(rows, list):
+        rows = [one for row in rows for one in list_inner(row)]
     if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
         raise ValueError(f"{path.name}: there is no question, nor a list of questions")
     return rows
+
+
+def list_inner(row):
+    """Return the questions inside an event of several, each with its event; of any other row that row alone."""
+    if not isinstance(row, dict) or not isinstance(row.get("markets"), list):
+        return [row]
+    about = {"events": [row]} if "id" in row else {}
+    return [about | one if isinstance(one, dict) else one for one in row["markets"]]
 
 
 def name_venue(path, at, given):
@@ -206,7 +236,7 @@ def name_venue(path, at, given):
     for field, venue in MARKS.items():
         if field in given and (venue != "metaculus" or isinstance(given[field], dict)):
             return venue
-    if "group_of_questions" in given or "conditional" in given:
+    if not {"group_of_questions", "conditional", "notebook"}.isdisjoint(given):
         return "metaculus"
     raise ValueError(f"{path.name}, question {at + 1}: none of the fields {', '.join(MARKS)}; whose question is it?")
 
@@ -238,10 +268,13 @@ def read_polymarket(given):
     last = given.numbers("outcomePrices")
     if len(last) != len(names):
         raise ValueError(f"{given.name}: field outcomePrices has {len(last)} prices for {len(names)} outcomes")
-    if max(last) < SURE:
+    won = [price >= SURE for price in last]
+    if not all(0 <= price <= 1 for price in last) or sum(won) > 1:
+        raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
+    if not any(won):
         raise Unread("it was closed without a winner")
     if given.text("closedTime", ""):
-        event["resolves_at"] = stamp_moment(min(given.moment("closedTime"), ends))
+        end_event(event, given.moment("closedTime"), ends)
     return event, build_answer(event, names[last.index(max(last))]), []
 
 
@@ -257,14 +290,14 @@ def read_manifold(given):
     end = given.text("resolution").lower()
     if end not in ENDS:
         raise Unread(f"it was resolved as {end.upper()}")
-    event["resolves_at"] = stamp_moment(min(given.moment("resolutionTime", "ms"), ends))
+    end_event(event, given.moment("resolutionTime", "ms"), ends)
     return event, build_answer(event, ENDS[end]), []
 
 
 def read_metaculus(given):
     """Return (event, answer, prices) of a question of Metaculus; the prices are those of its community."""
-    if "question" not in given.given:
-        raise Unread("it is a group or a conditional pair, and only single questions are read")
+    if not given.given.get("question"):
+        raise Unread("it is a group, a conditional pair or a notebook, and only single questions are read")
     inner = given.inner("question")
     kind = inner.text("type")
     if kind not in ("binary", "multiple_choice"):
@@ -279,9 +312,10 @@ def read_metaculus(given):
         end = ENDS.get(end.lower(), end) if kind == "binary" else end
         if end not in names:
             raise Unread(f"it was resolved as {end}")
-        event["resolves_at"] = stamp_moment(min(inner.moment("actual_close_time"), span[1]))
+        end_event(event, inner.moment("actual_close_time"), span[1])
         answer = build_answer(event, end)
-    rows = [(one.moment("start_time", "s"), one.numbers("centers")[0]) for one in list_history(inner)]
+    steps = [one for one in list_history(inner) if one.given.get("centers") is not None]  # null: nobody forecast
+    rows = [(one.moment("start_time", "s"), one.numbers("centers")[0]) for one in steps]
     return event, answer, tabulate(event["event_id"], rows, given.name).to_dict("records")
 
 
@@ -299,7 +333,9 @@ def read_kalshi(given):
     if given.text("market_type", "binary") != "binary":
         raise Unread(f"it is {given.text('market_type')}, and only binary is read")
     span = (given.moment("open_time"), given.moment("close_time"))
-    named = Fields(given.name, given.given | {"question": given.text("title")})
+    title, option = given.text("title"), given.text("yes_sub_title", "")
+    title += f" ({option})" if option.lower() not in title.lower() else ""  # questions of one event share their title
+    named = Fields(given.name, given.given | {"question": title})
     event = build_event(named, "kalshi", given.text("ticker"), ["Yes", "No"], span, "rules_primary")
     event["cluster_id"] = f"kalshi-{given.text('event_ticker', given.text('ticker'))}"
     end = given.text("result", "")
@@ -336,6 +372,13 @@ def build_event(given, venue, market_id, names, span, rules):
         "provenance": venue,
         "is_synthetic": False,
     }
+
+
+def end_event(event, at, planned):
+    """Write when an event was settled, at the latest as planned. Raises Unread where that is not after the opening."""
+    event["resolves_at"] = stamp_moment(min(at, planned))
+    if pd.Timestamp(event["resolves_at"]) <= pd.Timestamp(event["opens_at"]):
+        raise Unread("it was settled before it opened")
 
 
 def build_answer(event, name):

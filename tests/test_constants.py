@@ -44,7 +44,8 @@ OWN_CONSTANTS = {
     "N_CALLS N_DATES N_EVENTS N_FOUND N_HITS N_LOCAL N_LOOK_UPS N_SHOWN N_STEPS N_TOP N_WIDE N_WORDS",
     "what a reply may hold, against endless ones": "MAX_BOXES MAX_LINE MAX_LINE_WORDS MAX_NAME MAX_TEXT "
     "MAX_VALUE MAX_WORDS",
-    "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_UNPACKED N_LISTED",
+    "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_TITLE "
+    "MAX_UNPACKED N_LISTED",
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S N_CONNECTIONS TIMEOUT_S",
     "what is kept in memory": "N_PARTS",
     "a unit of language": "SCALES",

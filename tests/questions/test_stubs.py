@@ -33,6 +33,17 @@ def test_stories_are_what_several_days_tell_of_and_resolve_by_what_comes_later(l
     assert set(events["kind"]) == {"single", "number"}
 
 
+def test_an_articles_day_is_that_from_which_it_was_public_whatever_its_id(lines):
+    own = [Article("my-notes-42", 1707000000, "News", (FERRY,)), tell("2024-02-10", FERRY)]
+    assert stubs.list_lines(own)["day"].tolist() == ["2024-02-04", "2024-02-10"]
+
+
+def test_lines_of_stop_words_alone_tell_no_story():
+    days = pd.date_range("2024-01-05", "2024-01-29", freq="2D").strftime("%Y-%m-%d")
+    lines = stubs.list_lines([tell(day, "it was as it is") for day in days])
+    assert stubs.find_stories(lines, "2024-02-01T00:00:00+08:00") == ([], None)
+
+
 def test_a_stub_holds_none_of_the_feeds_words(lines):
     events, _, stories = stubs.make_stubs(lines, "2024-02-01")
     text = (events.to_csv() + stories.to_csv()).lower()

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.store import check_table, dump_json
+from helpers.world.news import tell_day
 from helpers.world.render import format_period
 
 BACK_DAYS, AHEAD_DAYS = 28, 60
@@ -27,7 +28,7 @@ N_WORDS, N_RIVALS = 5, 5
 def list_lines(articles):
     """Return articles (`world.news.Article`) as a row a line: line_id, published (epoch seconds), day, text."""
     rows = [
-        (f"{article.path}#{n}", article.published, article.path[:10], text)
+        (f"{article.path}#{n}", article.published, tell_day(article.published), text)
         for article in articles
         for n, text in enumerate(article.paragraphs)
     ]
@@ -38,14 +39,18 @@ def find_stories(lines, opens_at):
     """Return (stories, model): what lines public before a moment tell of on several days, the largest first.
 
     A story is a dict of line_ids, n_lines, n_days, first, last, words, centre (a unit vector) and bar, the likeness to
-    the centre that all of its own lines reach. `model` turns lines into vectors. ([], None) with too few lines.
+    the centre that all of its own lines reach. `model` turns lines into vectors. ([], None) with too few lines, and
+    where no word that counts stands in two.
     """
     end = int(pd.Timestamp(opens_at).timestamp())
     recent = lines[(lines["published"] < end) & (lines["published"] >= end - BACK_DAYS * 86400)]
     if len(recent) < 2 * MIN_LINES:
         return [], None
     model = TfidfVectorizer(sublinear_tf=True, stop_words="english", min_df=2)
-    vectors = model.fit_transform(recent["text"])
+    try:
+        vectors = model.fit_transform(recent["text"])
+    except ValueError:  # no word is left: all are stop words, or stand once
+        return [], None
     apart = 1 - np.clip((vectors @ vectors.T).toarray(), 0, 1)
     grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - LIKENESS)
     stories = []

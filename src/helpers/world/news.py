@@ -22,6 +22,7 @@ from typing import NamedTuple
 import pandas as pd
 import yaml
 
+from helpers.calendar import ZONE
 from helpers.columns import MOMENT_FORM, NAME
 from helpers.downloads import hash_file
 from helpers.store import hash_text
@@ -35,6 +36,8 @@ MAX_UNPACKED = 100_000_000
 """Bytes of an archive, unpacked; that of the current events has 4.7 million."""
 MAX_TEXT = 200_000
 """Characters of an article."""
+MAX_TITLE = 1000
+"""Characters of its title."""
 MAX_SECONDS = 60
 """Time for reading an archive; it takes half a second."""
 N_LISTED = 1000
@@ -101,6 +104,19 @@ def end_day(day):
     '2016-10-11T20:00:00+08:00'
     """
     return int((pd.Timestamp(day, tz="UTC") + DAYS_END).timestamp())
+
+
+def tell_day(published):
+    """Return the day (ISO) of an article by when it became public: one that counts from its day's end has that day.
+
+    >>> tell_day(end_day("2016-10-10"))
+    '2016-10-10'
+    >>> tell_day(int(pd.Timestamp("2016-10-10T23:30:00+08:00").timestamp()))
+    '2016-10-10'
+    """
+    day = pd.Timestamp(published, unit="s", tz="UTC") - DAYS_END
+    at = day if day == day.normalize() else pd.Timestamp(published, unit="s", tz=ZONE)
+    return str(at.date())
 
 
 def read_feed(path):
@@ -272,10 +288,15 @@ def check_article(row, seen):
             return f"{field} is missing, or no text"
     if len(row["text"]) > MAX_TEXT:
         return f"text has more than {MAX_TEXT} characters; cut it into articles"
+    if len(row["title"]) > MAX_TITLE:
+        return f"title has more than {MAX_TITLE} characters; shorten it"
     if not isinstance(row.get("address") or "", str):
         return "address is no text"
+    for field in ("id", "title", "text", "address"):
+        if re.search("[\ud800-\udfff]", str(row.get(field))):
+            return f"{field} holds half a character, which UTF-8 cannot write; write it whole"
     try:
-        read_published(row.get("published") or "2000-01-01")
+        read_published("2000-01-01" if row.get("published") in (None, "") else row["published"])
     except (ValueError, TypeError):
         return (
             f"published {str(row['published'])[:40]!r} is neither a day (2016-10-10) nor a moment with its offset "

@@ -67,6 +67,15 @@ def test_lagged_tests_tell_cause_from_effect_and_from_nothing():
     assert n_found <= 3, "of 20 families with five false pairs each one in twenty may slip through"
 
 
+@pytest.mark.parametrize("side", ["x", "y"])
+@pytest.mark.parametrize("flat", [0.0, np.nan])
+def test_a_series_that_does_not_vary_or_is_not_there_says_nothing(side, flat):
+    series = {"x": np.random.default_rng(3).normal(size=80).cumsum()}
+    series["y"] = series["x"] ** 2
+    table = judge_lags(make_values(**series | {side: np.full(80, flat)}), [("x", "y")])
+    assert table[["p", "strength", "is_causal"]].values.tolist() == [[1.0, 0.0, False]]
+
+
 def test_the_lagged_test_is_statsmodels_test():
     x, y = np.random.default_rng(3).normal(size=(2, 80)).cumsum(axis=1)
     table = judge_lags(make_values(x=x, y=y), [("x", "y")])

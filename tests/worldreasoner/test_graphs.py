@@ -174,6 +174,18 @@ def test_dates_are_moments_in_days():
     assert date_nodes(graph).tolist()[:2] == [1.5, 2.0] and np.isnan(date_nodes(graph)["n2"])
 
 
+def test_days_of_any_year_count_and_what_is_no_date_is_named():
+    graph = make_graph(n_nodes=3, chain=2)
+    for node, day in zip(graph["nodes"], ("0001-01-01", "1648-10-24", "9999-12-31"), strict=False):
+        node["occurred_at"] = day
+    assert check_graph(graph)["n_nodes"] == len(graph["nodes"])
+    assert date_nodes(graph).tolist()[:3] == [-719162.0, -117311.0, 2932896.0]
+    for said in ("soon", "today", "2026-13-01"):
+        graph["nodes"][1]["occurred_at"] = said
+        with pytest.raises(ValueError, match=f"node 'n1' is dated '{said}', which is no date"):
+            check_form(graph)
+
+
 def test_of_several_impacts_the_largest_counts():
     graph = make_graph()
     graph["impacts"] += [{"node_id": "n0", "direction": "Negative", "magnitude": 0.9, "confidence": 0.5}]

@@ -55,6 +55,8 @@ def test_a_submission_becomes_a_graph_whose_outcome_is_a_node():
     [
         ({"events": [RISE, FALL | {"date": "2026-02-30"}]}, "events", "its date is no day"),
         ({"events": [RISE, FALL | {"date": "2026-03-11"}]}, "events", "it is after the outcome"),
+        ({"events": [RISE, FALL | {"date": "1648-10-24"}]}, "events", "its date is too early"),
+        ({"events": [RISE, FALL | {"date": "0001-01-01"}]}, "events", "its date is too early"),
         ({"events": [RISE, FALL, RISE]}, "events", "it is there already"),
         ({"events": [RISE, FALL | {"direction": "Neutral"}]}, "impacts", "it is Neutral and above 0.3"),
         ({"edges": [EDGE | {"effect": 9}]}, "edges", "it does not join two events"),
@@ -66,6 +68,13 @@ def test_a_submission_becomes_a_graph_whose_outcome_is_a_node():
 def test_what_may_not_stand_is_left_out_with_its_reason(change, part, reason):
     graph, left = read_graph(write(**change), EVENT)
     assert [(row[0], row[2]) for row in left if row[0] == part] == [(part, reason)] and graph is not None
+
+
+def test_whole_numbers_may_have_a_point_and_a_submission_with_nan_is_none():
+    graph, left = read_graph(write(edges=[EDGE | {"cause": 1.0, "effect": 2.0}]), EVENT)
+    assert len(graph["edges"]) == 1 and left == []
+    for change in ({"edges": [EDGE | {"strength": float("nan")}]}, {"probability": float("nan")}):
+        assert read_graph(write(**change), EVENT) == (None, [("submission", "", "one of its numbers is NaN")])
 
 
 def test_edges_of_an_event_that_was_left_out_fall_with_it_and_numbers_stay():

@@ -5,6 +5,7 @@ answer and its probability. Here its form is checked; what of a graph may stand 
 (`helpers.worldreasoner.submissions`).
 """
 
+import json
 from functools import partial
 
 from jsonschema import Draft202012Validator
@@ -87,7 +88,7 @@ def forecast_with_graph(ask, client, event, world):
             outcome["prediction"]["reason"] = problem
         return outcome
     pages = [page for step in outcome["trace"] for page in step.get("page_ids") or []]
-    named = dict.fromkeys(pages[number - 1] for number in submission["sources"] if 0 < number <= len(pages))
+    named = dict.fromkeys(pages[int(number) - 1] for number in submission["sources"] if 0 < number <= len(pages))
     graph = dump_json([submission["events"], submission["edges"]])
     outcome["reply"] = dump_json(submission | {"sources": list(named)})
     outcome["prediction"] |= {"rationale": submission["rationale"], "graph_id": hash_text(graph, 16)}
@@ -169,6 +170,10 @@ def read_submission(content):
     if problems:
         place = problems[0].json_path[2:]
         return None, f"{place}: {problems[0].message}" if place else problems[0].message
+    try:
+        json.dumps(submission, allow_nan=False)
+    except ValueError:
+        return None, "one of its numbers is NaN"
     return submission, ""
 
 

@@ -69,7 +69,8 @@ def judge_lags(values, pairs, n_lags=N_LAGS):
 
     For each of `pairs`, named beforehand: an F test that the cause's last `n_lags` daily changes add to the effect's
     own (Granger 1969), on differences. `strength` is the root of the share of variance they explain of what is left,
-    with the sign of their sum. Holm over all pairs. Raises ValueError for a pair of one series.
+    with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
+    all pairs. Raises ValueError for a pair of one series.
 
     >>> rng = np.random.default_rng(0)
     >>> x, noise = rng.normal(size=(2, 200))
@@ -81,17 +82,25 @@ def judge_lags(values, pairs, n_lags=N_LAGS):
     for cause, effect in pairs:
         if cause == effect:
             raise ValueError(f"{cause} cannot be tested as its own cause; name pairs of different series")
-        steps = values[[cause, effect]].diff().dropna().to_numpy()
-        lags = [lagmat(steps[:, side], n_lags)[n_lags:] for side in (0, 1)]
-        own = np.column_stack([np.ones(len(lags[1])), lags[1]])
-        left, whole, params = _fit_twice(own, lags[0], steps[n_lags:, 1])
-        n_free = len(own) - own.shape[1] - n_lags
-        p = stats.f.sf((left - whole) / n_lags / (whole / n_free), n_lags, n_free)
-        strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params.sum())
-        rows.append((cause, effect, float(p), float(strength)))
+        rows.append((cause, effect, *_judge_pair(values[[cause, effect]].diff().dropna().to_numpy(), n_lags)))
     table = pd.DataFrame(rows, columns=["cause", "effect", "p", "strength"])
     table.insert(3, "p_holm", correct_holm(table["p"]))
     return table.assign(is_causal=table["p_holm"] < ALPHA)
+
+
+def _judge_pair(steps, n_lags):
+    """(p, strength) of the changes of a cause and an effect (two columns)."""
+    n_free = len(steps) - n_lags - 1 - 2 * n_lags
+    if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
+        return 1.0, 0.0
+    lags = [lagmat(steps[:, side], n_lags)[n_lags:] for side in (0, 1)]
+    own = np.column_stack([np.ones(len(lags[1])), lags[1]])
+    left, whole, params = _fit_twice(own, lags[0], steps[n_lags:, 1])
+    if not left > 0:
+        return 1.0, 0.0
+    ratio = (left - whole) / n_lags / (whole / n_free) if whole > 0 else np.inf
+    strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params.sum())
+    return float(stats.f.sf(ratio, n_lags, n_free)), float(strength)
 
 
 def _fit_twice(own, more, outcome):

@@ -7,11 +7,13 @@ thresholds; what it lacks is said in the next round, until it passes or the roun
 Functions that ask take `consult` (`models.judges.open_judge` yields one). Articles are dictionaries of id, day, text.
 """
 
+import math
 from typing import NamedTuple
 
 import networkx as nx
 import pandas as pd
 
+from helpers.calendar import ZONE
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
@@ -60,9 +62,12 @@ class Draft(NamedTuple):
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):
     """Return the Draft of a question (question_id, question, answer, day) from the articles of its hindsight.
 
-    A reply that is not recorded, or failed, ends the work: the draft is what there is by then, and says so.
+    A reply that is not recorded, or failed, ends the work: the draft is what there is by then, and says so. Raises
+    ValueError for a question or an article without a day.
     """
-    day = pd.Timestamp(question["day"])
+    day = read_day(question["day"], f"question {question['question_id']}")
+    for article in articles:
+        read_day(article["day"], f"article {article['id']}")
     end = {"node_id": OUTCOME, "title": f"{question['question']} {question['answer']}", "type": "Outcome"}
     end |= {"occurred_at": str(day.date()), "source_ids": [], "description": ""}
     graph = {"question_id": question["question_id"], "outcome_id": OUTCOME, "nodes": [end], "edges": [], "impacts": []}
@@ -85,6 +90,21 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
             break
     table = pd.DataFrame(left, columns=["round", "part", "what", "reason"])
     return Draft(graph, check, table, number, n_asked)
+
+
+def read_day(given, whose):
+    """Return a day or moment as a Timestamp without a zone: of a moment with its offset that in the kit's zone.
+
+    >>> str(read_day("2026-02-28T22:00:00Z", "question q"))
+    '2026-03-01 06:00:00'
+    """
+    try:
+        day = pd.Timestamp(given)
+    except (ValueError, TypeError):
+        day = pd.NaT
+    if day is pd.NaT:
+        raise ValueError(f"{whose}: {given!r} is no day; give it one such as 2016-10-10")
+    return day if day.tzinfo is None else day.tz_convert(ZONE).tz_localize(None)
 
 
 def describe(item):
@@ -133,21 +153,30 @@ def ask_events(question, graph, articles, check):
 
 def take_event(graph, item, articles, day):
     """Add an event to a graph, or return why not: after the end, no article of its day, or there already."""
-    if pd.Timestamp(item["day"]) >= day:
+    if read_day(item["day"], item["title"]) >= day:
         return "it is not before the answer"
-    chosen = sorted({articles[at]["id"] for at in item["articles"] if at < len(articles)})
-    days = {articles[at]["day"] for at in item["articles"] if at < len(articles)}
+    named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
+    chosen, days = sorted({article["id"] for article in named}), {article["day"] for article in named}
     if item["day"] not in days:
         return "none of its articles is of its day"
-    words = set(split_words(item["title"]))
     for node in graph["nodes"]:
-        if node["occurred_at"] == item["day"] and words == set(split_words(node["title"])):
+        if node["occurred_at"] == item["day"] and read_alike(item["title"], node["title"]):
             return f"it is there already: {node['node_id']}"
     about = {"title": item["title"], "description": item["description"], "type": item["type"], "source_ids": chosen}
     graph["nodes"].append(
         about | {"node_id": f"e{len(graph['nodes'])}", "occurred_at": item["day"], "review": "Pending"}
     )
     return ""
+
+
+def read_alike(one, other):
+    """Say whether two titles have the same words, in any order; where neither has one that counts, the same letters.
+
+    >>> read_alike("Rates cut", "cut: rates"), read_alike("洪水", "雨"), read_alike("洪水", "洪水")
+    (True, False, True)
+    """
+    words = [set(split_words(title)) for title in (one, other)]
+    return words[0] == words[1] if any(words) else one == other
 
 
 # --- edges -----------------------------------------------------------------------------------------------------------
@@ -172,15 +201,15 @@ def take_edge(graph, item, articles, day):
     ids = [node["node_id"] for node in graph["nodes"]]
     if not {item["cause"], item["effect"]} <= set(range(len(ids))) or item["cause"] == item["effect"]:
         return "it does not join two events"
-    cause, effect = ids[item["cause"]], ids[item["effect"]]
+    cause, effect = ids[int(item["cause"])], ids[int(item["effect"])]  # 1.0 is a whole number in JSON's schemas
     days = date_nodes(graph)
     if cause == OUTCOME or days[cause] > days[effect]:
         return "the cause is after its effect"
     if any((edge["cause"], edge["effect"]) == (cause, effect) for edge in graph["edges"]):
         return "it is there already"
-    if abs(item["strength"]) < MIN_STRENGTH:
+    if not abs(item["strength"]) >= MIN_STRENGTH:
         return f"its strength is below {MIN_STRENGTH}"
-    if item["confidence"] < MIN_CONFIDENCE:
+    if not item["confidence"] >= MIN_CONFIDENCE:
         return f"its confidence is below {MIN_CONFIDENCE}"
     if nx.has_path(join_edges(graph), effect, cause):
         return "it would close a circle"
@@ -208,9 +237,11 @@ def take_impact(graph, item, articles, day):
     nodes = graph["nodes"]
     if not 0 < item["event"] < len(nodes):
         return "it is of no event"
-    node = nodes[item["event"]]["node_id"]
+    node = nodes[int(item["event"])]["node_id"]
     if any(impact["node_id"] == node for impact in graph["impacts"]):
         return "the event has one already"
+    if math.isnan(item["magnitude"] + item["confidence"]):
+        return "its magnitude or its confidence is no number"
     if item["direction"] == "Neutral" and item["magnitude"] > NEUTRAL:
         return f"it is Neutral and above {NEUTRAL}"
     about = {name: item[name] for name in ("direction", "magnitude", "confidence")}

@@ -5,6 +5,8 @@ it where paths are counted.
 """
 
 import json
+import math
+from functools import lru_cache
 from pathlib import Path
 
 import jsonschema
@@ -22,6 +24,7 @@ MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
 
 CHECKED = "question_id n_nodes n_articles n_edges n_removed depth reasons is_valid".split()
 """What `check_graph` says of a graph."""
+EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
 REVIEWS = ("Pending", "Approved", "Rejected", "Revised")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
@@ -77,7 +80,7 @@ SCHEMA = _describe(
 
 def check_form(graph):
     """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the schema's form, names a
-    node twice, or names one that is not there.
+    node twice, or one that is not there, or dates one by what is no date.
 
     >>> check_form({"question_id": "q", "outcome_id": "o", "nodes": [], "edges": [], "impacts": []})
     Traceback (most recent call last):
@@ -96,6 +99,7 @@ def check_form(graph):
     for what, node in named:
         if node not in ids:
             raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
+    date_nodes(graph)
     return graph
 
 
@@ -198,13 +202,34 @@ def count_relations(graphs):
 
 
 def date_nodes(graph):
-    """Return the moment of each node as a number of days since 1970, NaN where undated."""
-    at = pd.to_datetime(
-        pd.Series({node["node_id"]: node["occurred_at"] for node in graph["nodes"]}, dtype=object),
-        utc=True,
-        format="mixed",
-    )
-    return ((at - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).astype(float)
+    """Return the moment of each node as a number of days since 1970, NaN where undated.
+
+    Raises ValueError that names the node for what is no date.
+    """
+    days = {}
+    for node in graph["nodes"]:
+        try:
+            days[node["node_id"]] = count_days(node["occurred_at"])
+        except ValueError:
+            raise ValueError(
+                f"graph of {graph['question_id']}: node {node['node_id']!r} is dated {node['occurred_at']!r}, which is "
+                "no date; write 2016-10-10, or null where it is not known"
+            ) from None
+    return pd.Series(days, dtype=float)
+
+
+@lru_cache(maxsize=10_000)
+def count_days(text):
+    """Return a date or moment (UTC without an offset) as days since 1970, of any year; NaN of None and "".
+
+    >>> count_days("1970-01-02T12:00:00Z"), count_days("1648-10-24"), count_days(None)
+    (1.5, -117311.0, nan)
+    """
+    if text and not any(letter.isdigit() for letter in text):
+        raise ValueError(f"{text} is no date")  # not the words today and now
+    at = pd.Timestamp(text or pd.NaT)
+    at = at.tz_localize("UTC") if at.tzinfo is None else at
+    return (at - EPOCH) / pd.Timedelta(days=1) if at is not pd.NaT else math.nan
 
 
 def tabulate_nodes(graphs):

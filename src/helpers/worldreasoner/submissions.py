@@ -28,6 +28,8 @@ from helpers.worldreasoner.scores import (
     take_clusters,
 )
 
+FIRST_YEAR = 1678
+"""First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
 READINGS = (*METRICS[:3], "recall_graphs", *METRICS[3:])
@@ -92,6 +94,8 @@ def check_event(item, graph, day):
     date = pd.to_datetime(item["date"], format="%Y-%m-%d", errors="coerce")
     if pd.isna(date):
         return "its date is no day"
+    if date.year < FIRST_YEAR:
+        return "its date is too early"
     if date > day:
         return "it is after the outcome"
     is_there = any((node["title"], node["occurred_at"]) == (item["title"], item["date"]) for node in graph["nodes"])

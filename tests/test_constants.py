@@ -49,7 +49,7 @@ OWN_CONSTANTS = {
     "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S N_CONNECTIONS TIMEOUT_S",
     "what is kept in memory": "N_PARTS",
     "a unit of language": "SCALES",
-    "where arithmetic ends": "EVEN FIRST_YEAR MAD_OF_ONE MOST NONE SAME SIGNS",
+    "where arithmetic ends": "EVEN FIRST_YEAR MAD_OF_ONE MOST NONE ROUNDED SAME SIGNS",
     "against a fault of Python's": "N_PARSES",
     "how much of a paper, or of a plan, is quoted": "N_CELLS N_QUOTED N_SIDES N_TITLE",
     "the kit's own instances of Proof of Time": "BAND MAX_PASSES MIN_PAPERS N_ABSTRACT N_WEEK PER_SOURCE",

@@ -81,6 +81,39 @@ def check_name(what, name):
     return name
 
 
+def check_shares(what, numbers):
+    """Return numbers as an array of floats. Raises ValueError for one that is blank or no probability, and names it.
+
+    >>> check_shares("p", [0.2, 1]).tolist()
+    [0.2, 1.0]
+    >>> check_shares("p", 1.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: p: 1.5 is no probability; it must lie between 0 and 1
+    """
+    found = np.asarray(numbers, dtype=float)
+    wrong = ~((found >= 0) & (found <= 1))
+    if wrong.any():
+        raise ValueError(f"{what}: {found[wrong].flat[0]:g} is no probability; it must lie between 0 and 1")
+    return found
+
+
+def read_flags(what, cells):
+    """Return flags as an array of bool. Raises ValueError for a blank one, and says which row's.
+
+    >>> read_flags("is_outcome", [1, 0]).tolist()
+    [True, False]
+    >>> read_flags("is_outcome", [True, None])
+    Traceback (most recent call last):
+        ...
+    ValueError: is_outcome is blank in row 2; say True or False
+    """
+    blank = np.asarray(pd.isna(cells))
+    if blank.any():
+        raise ValueError(f"{what} is blank in row {int(blank.argmax()) + 1}; say True or False")
+    return np.asarray(cells).astype(bool)
+
+
 def list_words(*words):
     """Return the rule that a cell is one of some words or numbers: (test, what is allowed), as the other rules do."""
     return lambda cells: cells.isin(words), "one of " + ", ".join(map(str, words))

@@ -59,6 +59,11 @@ def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_
     assert make_pairs(opens, "2025-05-30", "last")["is_kept"].tolist() == [False, False, True, True]
 
 
+def test_a_question_opens_on_the_day_of_the_kits_zone():
+    opens = ["2025-01-01T00:00:00+08:00", "2024-12-31T16:00:00Z", "2024-12-31T15:59:59Z", "2025-01-01"]
+    assert make_pairs(opens, "2025-01-01")["is_kept"].tolist() == [True, True, False, True]
+
+
 def test_a_model_without_a_cutoff_is_kept_and_says_so():
     table = make_pairs(["2020-01-01"], None)
     assert table[["is_kept", "is_filtered"]].values.tolist() == [[True, False]]

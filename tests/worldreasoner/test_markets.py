@@ -42,6 +42,22 @@ def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
     assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
 
 
+def test_a_blank_price_is_none_and_a_blank_day_is_told():
+    blank = [0.6, np.nan, 0.7]
+    assert find_lead_changes([1, 2, 3], blank) == []
+    assert find_turning_points([0.0, *range(12)], [np.nan, *([0.2, 0.21] * 3), *([0.8, 0.81] * 3)]) == [6.0]
+    prices = make_prices((1, 0.4), (2, np.nan))
+    asked = pd.DataFrame({"question_id": ["q"], "day": [3.0]})
+    assert price_forecasts(asked, prices)["price"].tolist() == [0.4]
+    with pytest.raises(ValueError, match="a price of question q has no day"):
+        price_forecasts(asked, make_prices((np.nan, 0.4)))
+    with pytest.raises(ValueError, match="a forecast of question q has no day"):
+        price_forecasts(asked.assign(day=np.nan), prices)
+    whole = asked.assign(agent_id="a", p=1.5, outcome=1, opens_at="1970-01-01", resolves_at="1970-02-01")
+    with pytest.raises(ValueError, match=r"p: 1\.5 is no probability"):
+        measure_skill(whole, prices)
+
+
 @pytest.mark.parametrize(
     ("prices", "move", "usable"),
     [

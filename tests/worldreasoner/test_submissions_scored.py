@@ -14,6 +14,7 @@ from helpers.worldreasoner.scores import (
     mix_correct,
     name_type,
     read_probability,
+    roll_accuracy,
     score_forecast,
     score_log,
     score_sources,
@@ -27,6 +28,30 @@ YES_NO, THREE = {"A": "Yes", "B": "No"}, {"A": "x", "B": "y", "C": "z"}
 
 def score_binary(value, answer, probability, options=YES_NO):
     return score_forecast("single", value, answer, probability=probability, options=options)
+
+
+@pytest.mark.parametrize(
+    ("said", "match"),
+    [
+        ({"probability": -0.1}, "probability: -0.1 is no probability"),
+        ({"distribution": {"A": 1.0, "B": 1.0}}, "a distribution adds up to 2; it must be 1 or less"),
+    ],
+)
+def test_what_is_no_probability_has_no_score(said, match):
+    with pytest.raises(ValueError, match=match):
+        score_forecast("single", "A", "A", options=THREE, **said)
+
+
+def test_blank_flags_are_told():
+    evidence = pd.DataFrame({"run_id": "r", "event_id": "q", "page_id": ["a"], "is_cited": np.nan, "is_accessed": True})
+    with pytest.raises(ValueError, match="is_cited is blank in row 1"):
+        score_sources(evidence, {"q": {"a"}})
+    with pytest.raises(ValueError, match="accuracy is blank in row 2"):
+        split_correct(pd.DataFrame({"accuracy": [1, None], "recall": 0.5}), ["recall"])
+    answers = pd.DataFrame({"model": "m", "opens_at": pd.date_range("2026-01-01", periods=2), "is_right": [1, None]})
+    with pytest.raises(ValueError, match="is_right is blank in row 2"):
+        roll_accuracy(answers, 1)
+    assert list(roll_accuracy(answers.iloc[:0], 1)) == ["model", "opens_at", "share", "low", "high", "n"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, DateFormatter
 
+from helpers.columns import check_shares
 from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import divide, summarize_clustered
 from helpers.papers import get_constant
@@ -67,7 +68,16 @@ def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
 
 
 def _order_prices(prices):
-    return prices[["question_id", "day", "price"]].astype({"day": float}).sort_values("day", kind="stable")
+    """Prices by day, without blank ones."""
+    known = prices[["question_id", "day", "price"]].dropna(subset="price")
+    return _check_days(known, "a price").sort_values("day", kind="stable")
+
+
+def _check_days(table, what):
+    if table["day"].isna().any():
+        name = table.loc[table["day"].isna(), "question_id"].iloc[0]
+        raise ValueError(f"{what} of question {name} has no day; give it one, or leave it out")
+    return table.astype({"day": float})
 
 
 def compare_direction(nodes, prices):
@@ -83,7 +93,7 @@ def compare_direction(nodes, prices):
     [[True, 0.756]]
     """
     pushes, rows = measure_pressure(nodes), []
-    own = dict(list(prices.sort_values("day", kind="stable").groupby("question_id")))
+    own = dict(list(_order_prices(prices).groupby("question_id")))
     for question, part in pushes.groupby("question_id", sort=True):
         if question not in own:
             continue
@@ -138,6 +148,7 @@ def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
 
     Segments have a mean each and `n_least` prices or more; a further one must earn log(n) times the noise's variance
     (BIC), the noise being that of the price's steps (median distance). Of two within `gap_hours` the earlier stays.
+    Blank prices are left out.
     Empty with too few prices, or where none moves. Needs the package ruptures.
 
     >>> find_turning_points(np.arange(12.0), [0.2, 0.21] * 3 + [0.8, 0.81] * 3)
@@ -145,7 +156,7 @@ def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
     """
     import ruptures  # here: there is no release for every Python that the kit runs on
 
-    values = np.asarray(prices, dtype=float)
+    days, values = _drop_blanks(days, prices)
     if len(values) < 2 * n_least or np.ptp(values) <= SAME:
         return []
     steps = np.diff(values)
@@ -159,13 +170,21 @@ def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
     return found
 
 
+def _drop_blanks(days, prices):
+    days, prices = (np.asarray(part, dtype=float) for part in (days, prices))
+    return days[~np.isnan(prices)], prices[~np.isnan(prices)]
+
+
 def find_lead_changes(days, prices, cut=CUT):
     """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes" or "No").
+
+    Blank prices are left out.
 
     >>> find_lead_changes([1.0, 2.0, 3.0], [0.4, 0.5, 0.45])
     [(2.0, 'Yes'), (3.0, 'No')]
     """
-    above = np.asarray(prices) >= cut
+    days, values = _drop_blanks(days, prices)
+    above = values >= cut
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
 
 
@@ -203,14 +222,15 @@ def score_alignment(moves, pairs, said, submissions, turns=None, days=MOVE_DAYS)
 def price_forecasts(forecasts, prices):
     """Return forecasts with the market's price as it stood: the last one before the forecast's moment, blank without.
 
-    `forecasts` has question_id and day; columns price and price_day are added.
+    `forecasts` has question_id and day; columns price and price_day are added. Blank prices are left out. Raises
+    ValueError for a forecast or a price without a day.
 
     >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0], "price": [0.4, 0.9]})
     >>> price_forecasts(pd.DataFrame({"question_id": ["q"], "day": [2.0]}), prices)["price"].tolist()
     [0.4]
     """
     known = _order_prices(prices).assign(price_day=lambda table: table["day"])
-    ordered = forecasts.assign(row=np.arange(len(forecasts)), day=forecasts["day"].astype(float))
+    ordered = _check_days(forecasts.assign(row=np.arange(len(forecasts))), "a forecast")
     ordered = ordered.sort_values("day", kind="stable")
     table = pd.merge_asof(ordered, known, on="day", by="question_id", allow_exact_matches=False)
     return table.sort_values("row", ignore_index=True).drop(columns="row")
@@ -243,9 +263,11 @@ def measure_skill(forecasts, prices, clusters=None):
     matters is the price: `difference` is the market's Brier score minus the agent's, in pairs (above 0: the agent is
     better), with its 95% interval by cluster (a question by default); `skill` 1 minus their quotient. Columns agent_id,
     stage (all first), brier, market, difference, low, high, n, n_clusters, skill. Forecasts without an earlier price
-    are left out.
+    are left out. Raises ValueError for a `p` or a price outside 0 to 1.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
+    for name in ("price", "p"):
+        check_shares(name, table[name])
     ends = zip(table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True)
     table = table.assign(stage=[name_horizon(opens, closes, [day])[0] for opens, closes, day in ends])
     table = table.assign(brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from helpers.columns import read_flags
 from helpers.papers import get_constant
 
 WEIGHT_BM25 = get_constant("worldreasoner", "match_bm25_weight")
@@ -107,6 +108,8 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     meaning (embeddings); similarity is then the cosine, all pairs go on, and the threshold should be
     `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap (days), is_kept:
     chosen one to one, the most similar first, then by smaller gap and id. The others serve the existential bound.
+    Raises ValueError for an event without a run or a question, without a text, or of which it is not said whether it is
+    the outcome.
 
     >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "text": ["rates cut"], "day": 9.0, "is_outcome": 0})
     >>> said = seen.assign(run_id="r", node_id="f", text="rates are cut", day=2.0)
@@ -115,6 +118,9 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     """
     if rules.scale not in ("largest", "self"):
         raise ValueError(f"BM25 is scaled by the largest or by the self score, not by {rules.scale!r}")
+    texts = ["text"] if features is None else []
+    check_events(hindsight, "hindsight", ["question_id", *texts])
+    check_events(forecasts, "a forecast", ["question_id", "run_id", *texts])
     forecasts, hindsight = (
         part.reset_index(drop=True).sort_values(keys, kind="stable")
         for part, keys in ((forecasts, ["question_id", "run_id"]), (hindsight, ["question_id"]))
@@ -124,6 +130,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         features = counts[: len(hindsight)], counts[len(hindsight) :]
     else:
         features = features[0][hindsight.index.to_numpy()], features[1][forecasts.index.to_numpy()]
+    is_outcome = read_flags("is_outcome", hindsight["is_outcome"])
     runs, run_names = pd.factorize(forecasts["run_id"])
     own = hindsight.groupby("question_id").indices  # places, not labels
     found = []
@@ -132,7 +139,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
             continue
         other, groups = own[question], pd.factorize(runs[at])[0]
         like = compare_texts(features[0][other], features[1][at], groups, rules)
-        like[:, hindsight["is_outcome"].to_numpy(dtype=bool)[other]] = NONE
+        like[:, is_outcome[other]] = NONE
         gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
         passed = (like >= rules.threshold - EVEN) & _pass_dates(gap, rules)
         first, second = np.nonzero(passed)
@@ -145,6 +152,14 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         forecast_id=forecasts["node_id"].to_numpy()[rows[0]],
     )
     return choose_pairs(table)
+
+
+def check_events(events, whose, columns):
+    """Check that events have what they are matched by. Raises ValueError that names the event and the column."""
+    for column in columns:
+        if events[column].isna().any():
+            name = events.loc[events[column].isna(), "node_id"].iloc[0]
+            raise ValueError(f"event {name} of {whose} has no {column}; give it one, or leave the event out")
 
 
 def _pass_dates(gap, rules):
@@ -316,7 +331,7 @@ def pick_key_events(hindsight, n=N_KEYS, min_impact=0.0):
     >>> pick_key_events(table.assign(question_id="q", is_outcome=False), n=1)["node_id"].tolist()
     ['c']
     """
-    known = hindsight[(hindsight["impact"] >= min_impact) & ~hindsight["is_outcome"].astype(bool)]
+    known = hindsight[(hindsight["impact"] >= min_impact) & ~read_flags("is_outcome", hindsight["is_outcome"])]
     known = known.assign(rank=-known["impact"].round(12))
     order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable", na_position="last")
     return order.groupby("question_id", sort=False).head(n).drop(columns="rank").reset_index(drop=True)
@@ -329,14 +344,14 @@ def score_recall(keys, pairs, submissions):
     submitted, recall is blank: `average_recall` takes it as 0 and leaves it out.
     """
     n_key = keys.groupby("question_id").size().rename("n_key")
-    table = submissions.merge(n_key, left_on="question_id", right_index=True)
+    table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)
     hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
-    by = ["run_id", "question_id"]
+    by, has_graph = ["run_id", "question_id"], read_flags("has_graph", table["has_graph"])
     for name, rows in (("recall", hit[hit["is_kept"].astype(bool)]), ("bound", hit)):
         found = rows.groupby(by)["hindsight_id"].nunique().rename(name)
         table = table.merge(found, how="left", left_on=by, right_index=True)
-        table[name] = (table[name].fillna(0) / table["n_key"]).where(table["has_graph"].astype(bool))
-    return table.reset_index(drop=True)
+        table[name] = (table[name].fillna(0) / table["n_key"]).where(has_graph)
+    return table
 
 
 def average_recall(table):

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers.calendar import ZONE
+from helpers.columns import check_shares, read_flags
 from helpers.estimates.intervals import summarize_clustered
 from helpers.estimates.pairs import measure_seen
 from helpers.outcomes import scores
@@ -26,6 +28,8 @@ BINARY = ({"Yes", "No"},)
 CATEGORICAL = ("binary", "multiple choice")
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
 N_ROLLING = get_constant("worldreasoner", "rolling_questions")
+ROUNDED = 0.01
+"""So far above 1 the rounded parts of a distribution may add up."""
 METRICS = ("accuracy", "brier", "log", "log_wide", "brier_full")
 LIMITS = {"log": (None, 0), "log_wide": (None, 0), "brier_full": (0, 2)}
 """The least and the most that a score can be, where that is not 0 and 1."""
@@ -50,8 +54,7 @@ def read_probability(answer, confidence):
     >>> read_probability("Yes", 0.8), read_probability("No", 0.75), read_probability("Yes", 0.3)
     ((0.8, False), (0.25, False), (0.3, True))
     """
-    if not 0 <= confidence <= 1:
-        raise ValueError(f"a confidence lies between 0 and 1, this one is {confidence}")
+    check_shares("confidence", confidence)
     p = confidence if answer == "Yes" else 1 - confidence
     return p, (p >= CUT) != (answer == "Yes")
 
@@ -81,7 +84,8 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 
     `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
     is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
-    over options. Blank where a score is not defined. Raises ValueError for a kind without a type.
+    over options. Blank where a score is not defined. Raises ValueError for a kind without a type, a probability outside
+    0 to 1, and a distribution that adds up to more than 1.
 
     >>> yes_no = {"A": "Yes", "B": "No"}
     >>> row = score_forecast("single", "A", "B", probability=0.3, options=yes_no)
@@ -108,6 +112,8 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 def _score_choice(name, value, answer, probability, distribution, options):
     found = {}
     if distribution:
+        if sum(distribution.values()) > 1 + ROUNDED:
+            raise ValueError(f"a distribution adds up to {sum(distribution.values()):g}; it must be 1 or less")
         found["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
         value = max(sorted(distribution), key=distribution.get)
         probability = distribution[value]
@@ -119,6 +125,7 @@ def _score_choice(name, value, answer, probability, distribution, options):
     found["accuracy"] = float(right)
     if scores.is_missing(probability):
         return found
+    check_shares("probability", probability)
     logs = {"log": score_log(probability, right), "log_wide": score_log(probability, right, CLIP_WIDE)}
     return found | {"brier": score_brier(probability, right)} | logs
 
@@ -194,7 +201,7 @@ def score_sources(evidence, references):
     for (run, event), part in evidence.groupby(["run_id", "event_id"], sort=True):
         row = {"run_id": run, "event_id": event}
         for name in ("cited", "accessed"):
-            chosen = part.loc[part[f"is_{name}"].astype(bool), "page_id"]
+            chosen = part.loc[read_flags(f"is_{name}", part[f"is_{name}"]), "page_id"]
             row |= {f"srcp_{name}": measure_precision(chosen, references[event]), f"n_{name}": chosen.nunique()}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -205,6 +212,8 @@ def score_sources(evidence, references):
 
 def split_correct(table, columns=("recall", "srcp_cited")):
     """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), and whether they make the whole.
+
+    Raises ValueError where an accuracy is blank.
 
     Columns metric, right, wrong, gap, all, off, n, share (right).
     `table` has accuracy (0 or 1) beside `columns`. `off` is how far the mean of all lies from share * right +
@@ -217,12 +226,17 @@ def split_correct(table, columns=("recall", "srcp_cited")):
     rows = []
     for name in columns:
         known = table[table[name].notna()]
-        right = known["accuracy"] == 1
+        right = _find_right(known)
         means = [known.loc[rows, name].mean() for rows in (right, ~right)]
         share, whole = right.mean(), known[name].mean()
         off = whole - mix_correct(share, *(0.0 if np.isnan(mean) else mean for mean in means))
         rows.append((name, *means, means[0] - means[1], whole, off, len(known), share))
     return pd.DataFrame(rows, columns="metric right wrong gap all off n share".split())
+
+
+def _find_right(table):
+    read_flags("accuracy", table["accuracy"])  # a blank one is neither right nor wrong
+    return table["accuracy"] == 1
 
 
 def bound_gap(table, name):
@@ -232,7 +246,7 @@ def bound_gap(table, name):
     `seen` is the smallest gap that could have been seen (`pairs.measure_seen`).
     """
     known = table[table[name].notna()].reset_index(drop=True)
-    right = known.index[known["accuracy"] == 1]
+    right = known.index[_find_right(known)]
     strata = [(1, right), (-1, known.index.difference(right))]
     found = summarize_clustered(known[[name]], known["cluster"], strata)
     found["seen"] = measure_seen(found["se"], found["n_clusters"])
@@ -270,8 +284,8 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
     """Return every pair of model and question, and whether it is kept: the question opens on or after the cutoff.
 
     `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
-    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Raises
-    ValueError for a question that has no start.
+    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Days are
+    those of the kit's zone. Raises ValueError for a question that has no start.
 
     >>> questions = pd.DataFrame({"question_id": ["a", "b"], "opens_at": ["2025-01-01", "2024-12-31"]})
     >>> filter_pairs(questions, pd.DataFrame({"model": ["m", "n"], "cutoff": ["2025-01", None]}))["is_kept"].tolist()
@@ -282,7 +296,7 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
         raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
     known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
     pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
-    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_localize(None)
+    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE).dt.tz_localize(None)
     has_cutoff = pairs["cutoff"].notna()
     return pairs[["model", "question_id"]].assign(is_kept=~(opens < pairs["cutoff"]), is_filtered=has_cutoff)
 
@@ -306,19 +320,21 @@ def roll_accuracy(answers, n=N_ROLLING):
 
     `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
     high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
+    Raises ValueError where is_right is blank.
 
     >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
     >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
     [['2026-01-02', '0.6666666666666666', '3']]
     """
-    parts = []
-    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
+    parts, rows = [], answers.assign(is_right=read_flags("is_right", answers["is_right"]))
+    for model, part in rows.sort_values("opens_at", kind="stable").groupby("model", sort=False):
         hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
         low, high = proportion_confint(hits, n, method="wilson")
         table = {"opens_at": part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)], "share": hits / n}
         parts.append(pd.DataFrame(table).assign(low=low, high=high, n=n))
         parts[-1].insert(0, "model", model)
-    return pd.concat(parts, ignore_index=True)
+    columns = ["model", "opens_at", "share", "low", "high", "n"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):

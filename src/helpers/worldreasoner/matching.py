@@ -302,7 +302,8 @@ def measure_foresight(pairs, forecasts):
     """Return, by run and question, how many of the events that lay ahead of the forecast came: n_ahead, n_came, share.
 
     `forecasts` has run_id, question_id, node_id, day and as_of; `pairs` are its matches, of which those chosen one to
-    one count. To be held against the share of who can only guess: whoever reads later evidence has more, in any words.
+    one count. To be held against the share of who can only guess: whoever reads later evidence has more at the
+    same moment of a question, in any words.
 
     >>> said = pd.DataFrame({"run_id": "r", "question_id": "q", "node_id": ["f", "g", "old"], "day": [9.0, 8, 1]})
     >>> pairs = pd.DataFrame({"run_id": ["r"], "question_id": "q", "forecast_id": "f", "is_kept": True})

@@ -82,7 +82,7 @@ view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk
 	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
 
 explore: $(VENV)/.ready ## write questions with hindsight, prices and forecasts as a page that opens from disk (WINDOW=A; ARGS="--origin synthetic")
-	@$(BIN)/python -m daybefore explore $(WINDOW:%=--window %) $(ARGS)
+	@$(BIN)/python -m daybefore explore $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
 	@$(SHOW) daybefore compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)

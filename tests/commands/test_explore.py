@@ -68,7 +68,8 @@ def test_long_questions_are_shown_with_the_graphs_that_models_submitted(monkeypa
 def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_read():
     event = dict.fromkeys(("kind", "domain", "source_id", "resolution_criteria"), "x")
     event |= {"event_id": "q", "prompt": "Will it rise?", "options": '{"A": "Yes", "B": "No"}'}
-    event |= {"as_of": "2026-01-05T00:00:00+08:00", "resolves_at": "2026-03-10T00:00:00+08:00"}
+    event |= {"opens_at": "2026-01-04T00:00:00+08:00", "as_of": "2026-01-05T00:00:00+08:00"}
+    event |= {"resolves_at": "2026-03-10T00:00:00+08:00"}
     days = {"q_0": "2026-02-01", "q_outcome": "2026-03-10"}
     nodes = [
         {"node_id": name, "title": "rates cut", "occurred_at": day, "source_ids": []} for name, day in days.items()
@@ -83,6 +84,7 @@ def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_re
     plain = asked | {"run_id": "s", "reply": {"reply": "Final answer: A"}, "pages": []}
     tests = pd.DataFrame({"cause": ["oil"], "is_causal": [True]})
     told = explore.tell_replay(event, "Yes", graph, tests, [asked, plain])
+    assert (told["opens_at"], told["facts"]["asked on"]) == (event["opens_at"], event["as_of"])
     with_graph, without = told["forecasts"]
     assert [event["matches"] for event in with_graph["said"]] == ["q_0"] and "said" not in without
     assert (with_graph["pages"], without["pages"]) == ([{"page_id": "p1", "is_cited": True}], [])
@@ -112,6 +114,13 @@ def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
         explore.main(["--origin", "synthetic", "--question", "nothing"])
     with pytest.raises(SystemExit, match="--limit must be a positive whole number"):
         explore.main(["--origin", "replay", "--limit", "0"])
+    with pytest.raises(SystemExit, match="there is no window 'Z'"):
+        explore.main(["--window", "Z"])
+    with pytest.raises(SystemExit, match="--prices are of the one question of --markets"):
+        explore.main(["--prices", "p.json"])
+    (tmp_path / "none.json").write_text("[]")
+    with pytest.raises(SystemExit, match="none.json holds no question"):
+        explore.main(["--markets", str(tmp_path / "none.json")])
     monkeypatch.setattr(explore, "locate_public", lambda name: (_ for _ in ()).throw(FileNotFoundError(f"no {name}")))
     with pytest.raises(SystemExit, match="no worldreasoner/questions"):
         explore.main(["--origin", "authors"])
@@ -122,6 +131,26 @@ def test_the_page_holds_no_markup_of_a_question(planted, authors, tmp_path):
     size = explore.write_page(tmp_path, [*planted, *authors])
     assert size == sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
     assert HOSTILE not in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here (apt-get install chromium)")
+def test_a_short_question_of_no_yes_in_a_browser(planted, tmp_path):
+    ends = {"opens_at": "2026-04-30T00:00:00+08:00", "resolves_at": "2026-05-02T11:00:00+08:00"}
+    nodes = [planted[0]["nodes"][-1] | {"day": 20573.5, "is_outcome": False}]
+    one = planted[0] | ends | {"answer": "2.5", "prices": [], "nodes": nodes, "edges": [], "layout": {}, "turns": []}
+    one["pressure"] = [{"day": 20573.5, "push": 0.5, "pressure": 0.5, "node_id": nodes[0]["node_id"]}]
+    explore.write_page(tmp_path, [one])
+    with open_browser(tmp_path / "chromium") as tab:
+        tab.open((tmp_path / "index.html").as_uri() + f"#question={one['question_id']}", width=400)
+        tab.wait("document.documentElement.dataset.ready")
+        assert tab.run("document.querySelector('#total').textContent") == "1 question"
+        days = "[...document.querySelectorAll('.grid')].map(line => line.parentNode.textContent)"
+        assert tab.run(days) == ["2026-04-30", "2026-05-01", "2026-05-02"]
+        assert tab.run("document.querySelector('#life h2').textContent") == "Events and their push"
+        assert "push up (green) or down (red)" in tab.run("document.querySelector('#life svg + p').textContent")
+        style = "getComputedStyle(document.querySelector('#life > :last-child {}'))"
+        assert tab.run(f"{style.format('th')}.overflowWrap") == "normal"
+        assert tab.run(f"{style.format('tbody td')}.whiteSpace") == "nowrap"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here (apt-get install chromium)")

@@ -178,3 +178,8 @@ def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorde
     assert (facts["n_events"], facts["n_ok"], facts["model_sha256"]) == (2, 2, MODELS["smollm2"]["sha256"])
     assert all(row["content"].startswith(r"Final answer: \boxed{") for row in rows.values())
     assert recorder.asked == [] and facts["server"].startswith("xllamacpp==")
+
+
+def test_minutes_that_are_none_are_refused():
+    with pytest.raises(SystemExit, match="--minutes must be a positive number such as 20, not '-1'"):
+        record.main(["--minutes", "-1"])

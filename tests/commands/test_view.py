@@ -336,3 +336,8 @@ def test_12312_questions_are_usable_within_two_seconds(live, tmp_path, tab):
         "(() => { const started = performance.now(); table.draw(); return performance.now() - started })()"
     )
     assert seconds < 1000
+
+
+def test_an_unknown_window_is_named():
+    with pytest.raises(SystemExit, match="there is no window 'Z'; there are A, C1, C2, L"):
+        viewer.main(["--window", "Z"])

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from contextlib import closing
+from pathlib import Path
 from tempfile import TemporaryFile
 
 import pandas as pd
@@ -16,11 +17,13 @@ from helpers.agents.ledger import LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, count_replies, describe_recorded, read_prices
 from helpers.agents.runs import describe_run
+from helpers.calendar import ZONE
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import locate_output
-from helpers.world.news import describe_articles, read_feeds
+from helpers.world.archive import SHOWN_DAYS
+from helpers.world.news import N_LISTED, describe_articles, read_feeds
 
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
@@ -164,15 +167,35 @@ def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples
         print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
 
 
-def announce_articles(paths):
+def announce_articles(paths, days=()):
     """Print how many articles a run may search; return what they add to its agents' condition, None without any.
 
-    Raises what `news.read_feed` does.
+    Of start `days` (ISO dates) it tells how many of those that are out cannot be searched on the first and the last.
+    Raises what `news.read_feed` does, and ValueError for a folder that is named twice or holds no .jsonl file.
     """
-    for feed in read_feeds(paths).values():
+    for path in map(Path, paths):
+        if path.is_dir() and not any(path.glob("*.jsonl")):
+            raise ValueError(f"{path} holds no .jsonl file, the ending in small letters")
+        if [Path(other).resolve() for other in paths].count(path.resolve()) > 1:
+            raise ValueError(f"--articles {path} is named twice")
+    for path, feed in zip(paths, read_feeds(paths).values(), strict=True):
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
+        for day in dict.fromkeys([*days[:1], *days[-1:]]) if Path(path).is_dir() else ():
+            if told := describe_hidden(feed, day):
+                tell(f"{feed.name}: {told}")
     return describe_articles(paths) if paths else None
+
+
+def describe_hidden(feed, day):
+    """Return how many articles that are out on a start day cannot be searched then, and why; "" when all can."""
+    clock = pd.Timestamp(f"{day}T00:00:00", tz=ZONE).timestamp()
+    out = [article.published for article in feed.articles if article.published <= clock]
+    near = [moment for moment in out if moment >= clock - SHOWN_DAYS * 86400]
+    n_old, n_more = len(out) - len(near), max(0, len(near) - N_LISTED)
+    parts = [f"{n_old} are older than {SHOWN_DAYS} days"] * (n_old > 0)
+    parts += [f"{n_more} stand beyond the newest {N_LISTED:,}"] * (n_more > 0)
+    return f"on {day} of {len(out):,} published articles {' and '.join(parts)}; these are not searched" if parts else ""
 
 
 def tell_unbound(names):

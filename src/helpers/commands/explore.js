@@ -6,7 +6,10 @@ const list = document.querySelector("#list"), life = document.querySelector("#li
 const date = day => day === null || day === undefined ? "undated" : new Date(day * 864e5).toISOString().slice(0, 10);
 const signs = {Positive: "up", Negative: "down"};
 const side = node => node.impact ? signs[node.impact.direction] || "even" : "none";
-const WIDTH = 900, LEFT = 44, RIGHT = 44, BASE = 24;
+const LEFT = 44, RIGHT = 44, BASE = 24, narrow = matchMedia("(max-width: 640px)");
+let WIDTH = 900, N_TICKS = 5;  // fewer on a narrow page, so that words stay readable
+const count = n => `${n} question${n === 1 ? "" : "s"}`;
+const readDay = text => Date.parse((text || "").slice(0, 10)) / 864e5;  // the day that a moment in text names, NaN of none
 
 /* ------------------------------------------------------------------------------------------------------- drawing */
 function draw(tag, attributes = {}, ...children) {
@@ -17,19 +20,22 @@ function draw(tag, attributes = {}, ...children) {
 }
 const write = (x, y, text, more = {}) => draw("text", {x, y, ...more}, text);
 const hint = text => draw("title", {}, text);
-function place(days) {  // the days of what is drawn -> a scale
-  const ends = [Math.min(...days), Math.max(...days)], span = ends[1] - ends[0] || 1;
-  return {ends, x: day => LEFT + (WIDTH - LEFT - RIGHT) * (day - ends[0]) / span};
+function place(told, days) {  // from the opening to the end of a question, and all days of what is drawn -> a scale of whole days
+  const all = [...days, readDay(told.opens_at), readDay(told.resolves_at)].filter(Number.isFinite), first = Math.floor(Math.min(...all));
+  const ends = [first, Math.max(Math.ceil(Math.max(...all)), first + 1)];
+  return {ends, x: at => LEFT + (WIDTH - LEFT - RIGHT) * (at - ends[0]) / (ends[1] - ends[0])};
 }
 function drawDays(scale, height) {
-  const ticks = Array.from({length: 5}, (_, at) => scale.ends[0] + (scale.ends[1] - scale.ends[0]) * at / 4);
-  return ticks.map(day => draw("g", {}, draw("line", {x1: scale.x(day), x2: scale.x(day), y1: 8, y2: height - BASE, class: "grid"}),
-    write(scale.x(day), height - 6, date(day), {"text-anchor": "middle"})));
+  const [first, last] = scale.ends;
+  const ticks = new Set(Array.from({length: N_TICKS}, (_, at) => Math.round(first + (last - first) * at / (N_TICKS - 1))));
+  return [...ticks].map(at => draw("g", {}, draw("line", {x1: scale.x(at), x2: scale.x(at), y1: 8, y2: height - BASE, class: "grid"}),
+    write(scale.x(at), height - 6, date(at), {"text-anchor": "middle"})));
 }
+const isYesNo = told => ["Yes", "No"].includes(told.answer) || told.facts.options === "Yes, No";
 function drawPressure(told) {
   const days = [...told.pressure.map(row => row.day), ...told.prices.map(([day]) => day)];
   if (!days.length) return [make("p", {class: "hint"}, "No event has an impact, and there is no price.")];
-  const height = 260, scale = place(days), most = Math.max(0.5, ...told.pressure.map(row => Math.abs(row.pressure)));
+  const height = 260, scale = place(told, days), most = Math.max(0.5, ...told.pressure.map(row => Math.abs(row.pressure)));
   const middle = (height - BASE + 8) / 2, half = middle - 14, y = value => middle - half * value / most;
   const price = value => height - BASE - (height - BASE - 8) * value;
   let steps = `M ${LEFT} ${y(0)}`;
@@ -46,13 +52,13 @@ function drawPressure(told) {
     draw("line", {x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0), class: "zero"}),
     line ? draw("path", {d: line, class: "price"}) : null, draw("path", {d: `${steps} H ${WIDTH - RIGHT}`, class: "steps"}), ...dots,
     write(4, 14, number(most, 1)), write(4, middle, "0"), ...(line ? [write(WIDTH - RIGHT + 6, 14, "1"), write(WIDTH - RIGHT + 6, height - BASE, "0")] : [])),
-  make("p", {class: "hint"}, `Dots: an event's push towards Yes (green) or No (red), large ones are key events; steps: their sum (left scale). `
+  make("p", {class: "hint"}, `Dots: an event's push ${isYesNo(told) ? "towards Yes (green) or No (red)" : "up (green) or down (red)"}, large ones are key events; steps: their sum (left scale). `
     + (line ? "Blue: the price (right scale); dashed: its turning points." : "There is no price."))];
 }
 function drawGraph(told) {
   const names = Object.keys(told.layout);
   if (!names.length) return [make("p", {class: "hint"}, "No edge passes the published thresholds, so there is no graph to draw.")];
-  const lanes = 1 + Math.max(...names.map(name => told.layout[name][1])), height = BASE + 20 + 34 * lanes, scale = place(names.map(name => told.layout[name][0]));
+  const lanes = 1 + Math.max(...names.map(name => told.layout[name][1])), height = BASE + 20 + 34 * lanes, scale = place(told, names.map(name => told.layout[name][0]));
   const at = name => [scale.x(told.layout[name][0]), 22 + 34 * told.layout[name][1]];
   const title = name => told.nodes.find(node => node.node_id === name).title;
   const isPlaced = edge => edge.cause in told.layout && edge.effect in told.layout;  // an undated event has no place
@@ -74,7 +80,8 @@ function drawGraph(told) {
 }
 
 /* ------------------------------------------------------------------------------------------------------- tables */
-const row = cells => make("tr", {}, ...cells.map(cell => make("td", {}, cell ?? "")));
+const row = cells => make("tr", {}, ...cells.map(cell => make("td", typeof cell === "string" && cell.length <= SHORT ? {class: cell.includes(" ") ? "short" : "short one"} : {}, cell ?? "")));
+const SHORT = 24;  // letters of a cell whose words are never broken
 const table = (heads, rows) => make("div", {class: "wide"}, make("table", {class: "plain"},
   make("thead", {}, make("tr", {}, ...heads.map(head => make("th", {scope: "col"}, head)))), make("tbody", {}, ...rows)));
 function tellEvents(told) {
@@ -97,7 +104,7 @@ function tellEdges(told) {
 function tellForecasts(told) {
   if (!told.forecasts.length) return [make("h2", {}, "Forecasts"), make("p", {class: "hint"}, "No forecast of this question is at hand.")];
   const title = name => told.nodes.find(node => node.node_id === name)?.title;
-  const rows = told.forecasts.map(one => row([make("div", {}, one.agent, one.said ? fold("graph", `${one.said.length} events, ${one.said.filter(event => event.matches).length} match`,
+  const rows = told.forecasts.map(one => row([make("div", {class: one.agent.length <= SHORT ? "short" : ""}, one.agent, one.said ? fold("graph", `${one.said.length} events, ${one.said.filter(event => event.matches).length} match`,
     table(["day", "event", "matches"], one.said.map(event => row([date(event.day), event.text, title(event.matches) || ""])))) : null),
   typeof one.as_of === "number" ? date(one.as_of) : moment(one.as_of), one.value === undefined ? "" : show(one.value), number(one.probability),
   one.outcome || "", number(one.score), one.rationale || one.reason || "",
@@ -113,7 +120,7 @@ function tellQuestion(told) {
       ...Object.entries(told.facts), ["graph, checked", `${lacks} (${check.n_nodes} events, ${check.n_edges} edges, ${check.n_articles} sources, depth ${check.depth})`],
       ["lead changes", told.leads.map(([day, name]) => `${date(day)} to ${name}`).join(", ")]]),
     ...(told.explanation ? [fold("explanation", "in hindsight", make("pre", {tabindex: "0"}, told.explanation))] : []),
-    make("h2", {}, "Events against the price"), ...drawPressure(told), make("h2", {}, "Causal graph"), ...drawGraph(told),
+    make("h2", {}, told.prices.length ? "Events against the price" : "Events and their push"), ...drawPressure(told), make("h2", {}, "Causal graph"), ...drawGraph(told),
     ...tellEdges(told), ...tellForecasts(told), ...tellEvents(told));
 }
 
@@ -121,7 +128,7 @@ function tellQuestion(told) {
 function listQuestions() {
   const cell = (title, value, options = {}) => ({title, type: "string", searchable: false, render: (_, type, one) => type === "display" ? make("span", {}, String(value(one) ?? "")) : value(one),
     ...options});
-  const count = (title, name) => cell(title, one => one[name] || "", {className: "dt-right", type: "num", width: "8%"});
+  const sum = (title, name) => cell(title, one => one[name] || "", {className: "dt-right", type: "num", width: "8%"});
   const titles = ["question", "origin", "answer", "events", "edges", "prices", "forecasts"];
   const found = new DataTable("#questions", {
     createdRow: line => [...line.cells].slice(1).forEach((td, at) => { td.dataset.name = titles[at + 1]; }), data: questions, order: [], pageLength: 25, autoWidth: false, layout: {topStart: null, topEnd: null, bottomStart: null, bottomEnd: "paging"},
@@ -129,15 +136,16 @@ function listQuestions() {
     columns: [{title: "question", width: "38%", type: "string", searchable: false, render: (_, type, one) => type === "display" ? make("div", {},
       make("a", {href: hash({question: one.question_id})}, one.title), make("span", {class: "id"}, one.question_id)) : `${one.title} ${one.question_id}`},
     cell("origin", one => one.origin, {width: "10%"}), cell("answer", one => one.answer, {width: "12%"}),
-    count("events", "n_nodes"), count("edges", "n_edges"), count("prices", "n_prices"), count("forecasts", "n_forecasts")]});
+    sum("events", "n_nodes"), sum("edges", "n_edges"), sum("prices", "n_prices"), sum("forecasts", "n_forecasts")]});
   found.search.fixed("filters", (_, one) => (!filters.origin.value || one.origin === filters.origin.value)
     && `${one.title} ${one.question_id} ${one.answer}`.toLowerCase().includes(filters.text.value.trim().toLowerCase()));
   found.on("draw", () => {
-    document.querySelector("#count").textContent = `${found.rows({search: "applied"}).count()} of ${questions.length} questions`;
+    document.querySelector("#count").textContent = `${found.rows({search: "applied"}).count()} of ${count(questions.length)}`;
   });
   return found;
 }
 async function route() {
+  [WIDTH, N_TICKS] = narrow.matches ? [400, 3] : [900, 5];
   const name = new URLSearchParams(location.hash.slice(1)).get("question"), isLife = name !== null;
   list.hidden = isLife;
   life.hidden = !isLife;
@@ -154,11 +162,12 @@ async function route() {
 const present = Object.keys(origins).filter(name => questions.some(one => one.origin === name));
 document.querySelector("#origins").append(...present.map(name => make("p", {class: "hint"}, make("b", {}, `${name}: `), origins[name])));
 filters.origin.append(make("option", {value: ""}, "all"), ...present.map(name => make("option", {value: name}, name)));
-document.querySelector("#total").textContent = `${questions.length} questions`;
+document.querySelector("#total").textContent = count(questions.length);
 const listed = listQuestions();
 listed.draw();
 document.querySelector("#filters").oninput = () => listed.draw();
 document.querySelector("#filters").onsubmit = event => event.preventDefault();
 document.querySelector("#filters").onreset = () => setTimeout(() => listed.draw());
 window.onhashchange = route;
+narrow.onchange = route;
 route().then(() => { document.documentElement.dataset.ready = Math.round(performance.now()); });

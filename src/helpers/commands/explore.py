@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.boards.files import locate_public
 from helpers.calendar import write_windows
-from helpers.commands.lives import list_questions, read_lives, spread_lives, write_value
+from helpers.commands.lives import check_window, list_questions, read_lives, spread_lives, write_value
 from helpers.commands.main import build_parser, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
 from helpers.formats.markets import read_markets, read_prices
@@ -43,6 +43,7 @@ def main(arguments=None):
         help="only these; may be given several times",
     )
     parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
+    parser.add_argument("--agent", action="append", help="only this agent's forecasts of the replay's questions")
     parser.add_argument("--limit", default=str(N_REPLAY), help=f"so many of the replay's (default {N_REPLAY})")
     parser.add_argument(
         "--markets", help="a file of questions as Polymarket, Manifold, Metaculus or Kalshi give them (JSON)"
@@ -59,9 +60,13 @@ def main(arguments=None):
 
 def explore(given):
     """Do what the command line says; with `given.json` return the questions."""
+    check_window(given.window)
+    if given.prices and not given.markets:
+        raise ValueError("--prices are of the one question of --markets; name its file")
     dossiers = list_markets(given.markets, given.prices) if given.markets else []
     if given.origin or not given.markets:
-        dossiers += list_dossiers(given.origin or tuple(ORIGINS), given.window, parse_positive("--limit", given.limit))
+        limit = parse_positive("--limit", given.limit)
+        dossiers += list_dossiers(given.origin or tuple(ORIGINS), given.window, limit, given.agent)
     dossiers = hide_secrets(dossiers, list_keys())
     if given.question:
         dossiers = [one for one in dossiers if one["question_id"] == given.question]
@@ -74,16 +79,16 @@ def explore(given):
         return None
     folder = Path(given.folder) if given.folder else locate_output(f"{FOLDER}/index.html").parent
     size = write_page(folder, dossiers)
-    print(f"{len(dossiers)} questions, {size / 1e6:.1f} MB; open in a browser:")
+    print(f"{len(dossiers)} question{'s' * (len(dossiers) != 1)}, {size / 1e6:.1f} MB; open in a browser:")
     print((folder / "index.html").resolve().as_uri())
     return None
 
 
-def list_dossiers(origins, window="A", limit=N_REPLAY):
+def list_dossiers(origins, window="A", limit=N_REPLAY, agents=None):
     """Return the dossiers of questions by origin; the authors' are left out where their files are not at hand."""
     dossiers = tell_planted() if "synthetic" in origins else []
     if "replay" in origins:
-        dossiers += list_replay(window, limit)
+        dossiers += list_replay(window, limit, agents)
     if "authors" in origins:
         try:
             cards, prices, turns = (locate_public(f"worldreasoner/{name}") for name in PUBLIC)
@@ -101,6 +106,8 @@ def list_markets(path, prices_path=None):
     events, answers, prices, out = read_markets(path)
     for row in out.to_dict("records"):
         print(f"left out: {row['id']}, {row['reason']}", file=sys.stderr)
+    if events.empty:
+        raise ValueError(f"{Path(path).name} holds no question that can be shown")
     if prices_path:
         if len(events) != 1:
             raise ValueError(f"{prices_path} has prices of one question, but {path} holds {len(events)}")
@@ -108,9 +115,14 @@ def list_markets(path, prices_path=None):
     return tell_markets(events, answers, prices)
 
 
-def list_replay(window, limit):
-    """Return the dossiers of a window's questions that have a graph by rule with an event; those most runs answered."""
-    lives = read_lives([window])
+def list_replay(window, limit, agents=None):
+    """Return the dossiers of a window's questions that have a graph by rule with an event; those most runs answered.
+
+    With `agents` only their forecasts are read. Raises ValueError for one without a run on the window.
+    """
+    lives = read_lives([window], agents)
+    if strange := sorted(set(agents or ()) - set(lives.runs["agent_id"])):
+        raise ValueError(f"no run of agent {strange[0]!r} on window {window}")
     questions = list_questions(lives)
     answers = lives.answers.set_index("event_id")["value"]
     events = lives.events[lives.events["event_id"].isin(answers.dropna().index)].set_index("event_id", drop=False)
@@ -133,9 +145,10 @@ def list_replay(window, limit):
 def tell_replay(event, answer, graph, tests, questions):
     """Return the dossier of one event of the replay; `questions` as of `lives.spread_lives`."""
     about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
-    about |= {"answer": answer, "opens_at": event["as_of"], "resolves_at": event["resolves_at"]}
+    about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
     about["explanation"] = explain_graph(graph, tests)
     facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
+    facts = {"asked on": event["as_of"]} | facts
     about["facts"] = facts | {"series that may be causes": ", ".join(tests["cause"]) or "none of its domain"}
     forecasts = [tell_forecast(one, event) for one in questions]
     said = [

@@ -17,7 +17,7 @@ import pandas as pd
 from helpers.agents.evidence import list_evidence
 from helpers.agents.ledger import KEPT, LEDGER, read_runs
 from helpers.boards.past import read_window
-from helpers.calendar import PUBLIC_WINDOWS
+from helpers.calendar import PUBLIC_WINDOWS, WINDOWS
 from helpers.outcomes.scores import HEADLINE, score_predictions
 from helpers.store import ROOT, TABLES, list_columns, locate_input, read_table
 from helpers.world.crawl import open_world
@@ -26,7 +26,7 @@ from helpers.world.kept import read_kept, read_text
 
 KEY = ["run_id", "event_id", "sample"]
 EVENT_COLUMNS = (
-    "event_id window prompt kind options k unit level domain subdomain source_id entity_id as_of resolves_at "
+    "event_id window prompt kind options k unit level domain subdomain source_id entity_id opens_at as_of resolves_at "
     "resolution_criteria volatility metadata"
 ).split()
 ANSWER_COLUMNS = "value status acquired_at page_id method spread".split()
@@ -111,6 +111,12 @@ def split_owners(evidence):
     """Return an evidence table with the key of its prediction in columns."""
     parts = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(len(KEY)))
     return evidence.assign(**dict(zip(KEY, [parts[n] for n in parts], strict=True))).astype({"sample": int})
+
+
+def check_window(window):
+    """Raise ValueError for a window that is neither the kit's nor in a table of events."""
+    if window not in WINDOWS | PUBLIC_WINDOWS and window not in list_folders("events"):
+        raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS | PUBLIC_WINDOWS)}")
 
 
 def read_lives(windows=None, agents=None):

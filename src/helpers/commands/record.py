@@ -14,7 +14,7 @@ from tqdm import tqdm
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
 from helpers.boards.past import list_articles, open_window, read_window
-from helpers.commands.main import build_parser
+from helpers.commands.main import build_parser, parse_minutes
 from helpers.limits import end_after
 from helpers.models.failures import LlmError
 from helpers.models.llm import complete, open_door, open_recording
@@ -152,12 +152,12 @@ def main(arguments=None):
     """Read the command line and record; a wrong setting ends in one sentence that says what to do."""
     parser = build_parser("record", __doc__)
     parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
-    parser.add_argument("--minutes", type=float, help="stop after so many minutes (default: when all is recorded)")
+    parser.add_argument("--minutes", help="stop after so many minutes (default: when all is recorded)")
     parser.add_argument("--renew", action="store_true", help="ask only what recorded events lack since a page changed")
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
     given = parser.parse_args(arguments)
-    end = end_after(given.minutes or None)
     try:
+        end = end_after(given.minutes and parse_minutes("--minutes", given.minutes))
         arms = load_arms()
         for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
             if arm_id not in arms:

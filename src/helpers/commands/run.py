@@ -182,12 +182,12 @@ def run(
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near).
     """
-    list_days(window)  # raises ValueError for an unknown window
+    days = list_days(window)  # raises ValueError for an unknown window
     path = locate_ledger()
     is_named, names = names, names or [name_default(window)]
     entries, agents = gather_agents(names, window)
     press = [*list_articles(window), *press]
-    condition = name_condition(horizon, announce_articles(press))
+    condition = name_condition(horizon, announce_articles(press, days))
     compared, others, prompted = split_agents(agents, condition)
     whole, events = draw_events(window, limit, seed, horizon)
     local = window in WINDOWS and window != "L" and not set(events["source_id"]) <= set(load_sources())

@@ -20,6 +20,7 @@ from helpers.agents.registry import load_entries
 from helpers.calendar import write_windows
 from helpers.commands.lives import (
     KEY,
+    check_window,
     list_pages,
     list_questions,
     open_rows,
@@ -72,6 +73,8 @@ def main(arguments=None):
 def view(given):
     """Do what the command line says; with `given.json` return the list, or with an event its life."""
     secrets = list_keys()
+    for window in given.window or ():
+        check_window(window)
     lives = read_lives(given.window, given.agent)
     questions = select_questions(lives, list_questions(lives), given)
     if given.event:

@@ -12,7 +12,6 @@ from helpers.world.archive import build_server
 from helpers.world.crawl import Crawler
 from helpers.world.gateway import Gateway
 from helpers.world.news import Feed, read_feed, write_article
-from helpers.world.search import Hit
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
@@ -60,35 +59,17 @@ def test_retrievals_are_flagged_and_summed_by_host():
     assert flags["low"].isna().all(), "one host cannot tell an interval"
 
 
-class Shelf:
-    """A world whose search finds the same pages for any question."""
-
-    def __init__(self, *texts):
-        at = "2016-10-08T12:00:00+08:00"
-        self.hits = [Hit(f"n{n}", f"http://press.replay/{n}", "T", at, text) for n, text in enumerate(texts)]
-
-    def search(self, query, as_of, n):
-        return self.hits[:n]
-
-
-def test_answers_and_siblings_in_what_a_search_finds_are_listed_by_ids_alone():
-    options = '{"A": "Oslo", "B": "Rome"}'
-    event = {"event_id": "e1", "cluster_id": "c", "as_of": AS_OF, "resolves_at": "2016-10-12T00:00:00+08:00"}
-    event |= {"prompt": "Which harbour wins the ferry prize?", "kind": "single", "options": options}
-    yes = event | {"event_id": "e2", "prompt": "Rain?", "options": '{"A": "Yes", "B": "No"}'}
-    events = pd.DataFrame([event, event | {"event_id": "e3"}, yes])
-    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "value": ['"A"', '"A"', '"B"']})
-    shelf = Shelf("Harbour ferry prize: Oslo wins, and later Rome.", "Nothing.", "Beyond what is asked for.")
-    table, found = news.audit_window(events, answers, shelf, 2)
-    table = table.set_index("event_id")
-    assert table["n_answers"].to_dict() == {"e1": 1, "e2": 0, "e3": 1} and table["is_told"].tolist() == [
-        True,
-        False,
-        True,
-    ]
-    assert table["sibling"].to_dict() == {"e1": 1, "e2": 1, "e3": 1} and table["n_news"].eq(2).all()
-    assert found[["event_id", "page_id", "days_before"]].values.tolist() == [["e1", "n0", 2], ["e3", "n0", 2]]
-    assert "Oslo" not in table.to_csv() + found.to_csv()
+def test_what_is_read_in_both_strata_is_weighed_by_their_lines():
+    lines = pd.DataFrame({"page": [f"p{n}" for n in range(100)], "line": 0, "hint": ["later"] * 10 + [""] * 90})
+    flagged = lines[:10].assign(label=["yes"] * 4 + ["no"] * 6)
+    rest = lines[10:40].drop(columns="hint").assign(label=["open"] * 3 + ["no"] * 27)
+    strata = news.weigh_labels(lines, flagged), news.weigh_labels(lines, rest, is_flagged=False)
+    pooled = news.pool_readings(lines, *strata).set_index("reading")
+    assert pooled["share"].round(4).to_dict() == {"surely later": 0.04, "perhaps later": 0.13}
+    assert pooled["found"].round(4).to_dict() == {"surely later": 1.0, "perhaps later": 0.3077}
+    assert (pooled["low"] < pooled["share"]).all() and pooled.loc["surely later", "high"] > 0.1
+    with pytest.raises(ValueError, match="in which the rule finds something"):
+        news.weigh_labels(lines, flagged.drop(columns="hint"), is_flagged=False)
 
 
 @pytest.mark.skipif(
@@ -97,4 +78,7 @@ def test_answers_and_siblings_in_what_a_search_finds_are_listed_by_ids_alone():
 def test_the_labels_hold_on_the_public_feed():
     lines, labels = news.list_lines(read_feed(locate_public("news/current_events.tar.gz"))), pd.read_csv(news.LABELS)
     assert news.weigh_labels(lines, labels)["n"].tolist() == [60, 60]
+    unflagged = pd.read_csv(news.UNFLAGGED)
+    assert news.weigh_labels(lines, unflagged, is_flagged=False)["n"].tolist() == [100, 100]
+    assert set(unflagged["label_by"]) == {"language model"}
     assert set(labels["label"]) == {"yes", "open", "no"} and set(labels["label_by"]) == {"language model"}

@@ -67,6 +67,8 @@ def test_a_probe_of_the_order_is_right_where_the_file_has_the_right_one_first(ta
     events, answers = tables
     scores = score_predictions(fill_predictions(past_scores.take_given(events)), answers, events)
     assert len(scores) == 40 and set(scores["score"]) == {1.0}
+    table = past_scores.tabulate_forms(scores, events, answers)
+    assert table["form"].tolist() == ["one of several"], "one form alone has no mean over all forms"
 
 
 def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
@@ -115,57 +117,10 @@ def test_rewordings_are_counted_once_a_row():
     assert (changed["event"], changed["answer"], changed["options"], changed["rows in all"]) == (2, 1, 0, 4)
 
 
-# --- the news --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("truth", "verdict"), [(0.6, "more"), (-0.6, "less"), (0.0, "cannot tell")])
-def test_what_news_adds_is_found_with_each_verdict(truth, verdict):
-    rng, names = np.random.default_rng(5), past_scores.NEWS_AGENTS
-    ids = [f"e{n}" for n in range(60)]
-    base = rng.random(60) * 0.3 + 0.3
-    matrix = pd.DataFrame({names["none"]: base, names["search"]: base + truth + rng.normal(0, 0.3, 60)}, ids)
-    matrix[names["another"]] = base + rng.normal(0, 0.3, 60)
-    touch, clusters = pd.Series(["most names", "no name", "some names"] * 20, ids), pd.Series(ids, ids)
-    table = past_scores.compare_news(matrix, clusters, touch).set_index(["comparison", "events"])
-    assert table.loc[("search - none", "all"), "verdict"] == verdict
-    assert table.loc[("another - none", "all"), "verdict"] == "cannot tell"
-    assert table["n"].tolist() == [60, 20, 20, 20, 60, 60] and (table["p_holm"] >= table["p"]).all()
-    alone = past_scores.compare_news(matrix.drop(columns=names["search"]), clusters, touch)
-    assert alone["comparison"].tolist() == ["another - none"]
-    assert past_scores.compare_news(matrix[[names["none"]]], clusters, touch).empty
-
-
-def make_passages(event, *texts):
-    rows = [
-        {"event_id": event["event_id"], "place": place, "page_id": f"n{place}", "url": f"http://news.replay/{place}"}
-        | {"published_at": "2026-01-02T20:00:00+08:00", "text": text}
-        for place, text in enumerate(texts, 1)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_touched_and_told_questions_are_found():
-    asked = "Who wins the Quillonia regatta of Bessamy?"
-    rows = [make_past_row(0, event=asked, options=NAMES, answer="B"), make_past_row(1, event="Will Bessamy vote?")]
-    events, answers = build(*rows)
-    first, second = events.to_dict("records")
-    texts = ["The regatta of Quillonia is won by Bessamy Torv.", "It rained."], ["It rained.", "Bessamy voted: yes."]
-    passages = pd.concat([make_passages(first, *texts[0]), make_passages(second, *texts[1])], ignore_index=True)
-    touch = past_scores.label_touch(events, passages)
-    assert touch.tolist() == ["most names", "most names"]
-    assert past_scores.label_touch(events, passages[passages["text"] == "It rained."]).tolist() == ["no name"] * 2
-    audit = past_scores.audit_news(events, answers, passages).set_index("event_id")
-    assert audit["is_told"].tolist() == [True, False] and audit["is_tellable"].tolist() == [True, False]
-    assert audit["told_by"].tolist() == ["n1", ""] and audit["n_passages"].tolist() == [2, 2]
-    late = passages.assign(published_at="2026-01-19T20:00:00+08:00")
-    assert past_scores.audit_news(events, answers, late)["later"].tolist() == [2, 2], "the auditor sees a later page"
-
-
 def test_what_is_kept_of_the_events_holds_no_word_of_them(tables):
     events, answers = tables
     touch = pd.Series("no name", index=events["event_id"])
-    audit = pd.DataFrame({"event_id": events["event_id"], "is_told": False, "told_by": "", "n_passages": 3})
-    facts = past_scores.list_facts(events, answers, touch, audit)
+    facts = past_scores.list_facts(events, answers, touch, list(events["event_id"][:2]))
     words = set(re.findall(r"\w{3,}", " ".join(events["prompt"])))
     assert len(words) > 40 and not words & set(re.findall(r"\w{3,}", facts.to_csv()))
-    assert len(facts) == 60 and facts["order"].str.startswith("[").all()
+    assert len(facts) == 60 and facts["is_settled"].sum() == 2 and facts["order"].str.startswith("[").all()

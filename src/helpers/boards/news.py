@@ -1,4 +1,4 @@
-"""What the public news brings and what it may give away: coverage, hindsight, real retrievals, window P's questions.
+"""What the public news brings and what it may give away: coverage, hindsight, real retrievals.
 
 No table here holds a text: pages, lines and questions stand as addresses, numbers and ids.
 """
@@ -11,10 +11,13 @@ import pandas as pd
 from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.plots import COLOURS, draw_intervals, name_rows
 from helpers.store import ROOT, parse_json
-from helpers.world.leaks import audit_pages, find_answers, find_hindsight, list_siblings, tell_answer
+from helpers.world.leaks import audit_pages, find_hindsight
 
 LABELS = ROOT / "data/labels/news_hindsight.csv"
 """Lines in which the rule finds hindsight, read by a language model: does it tell of a later day? Ids, no text."""
+
+UNFLAGGED = ROOT / "data/labels/news_unflagged.csv"
+"""Lines in which the rule finds nothing, drawn by a hash and read in the same way. Ids, no text."""
 
 DATED = ("earlier", "unsure", "later", "undated")
 """What a publication date is against a moment, the best first."""
@@ -53,20 +56,40 @@ def summarize_hindsight(lines):
     return pd.DataFrame(rows, columns=["year", "n", "hits", "share", "low", "high"])
 
 
-def weigh_labels(lines, labels):
-    """Return the shares of labelled hits that surely tell of a later day ("yes"), and that may ("yes" or "open").
+def weigh_labels(lines, labels, is_flagged=True):
+    """Return the shares of labelled lines that surely tell of a later day ("yes"), and that may ("yes" or "open").
 
-    Columns reading, n, share, low, high. Raises ValueError for a label of a line in which the rule finds nothing.
+    Columns reading, n, share, low, high. Raises ValueError for a label of a line in which the rule finds nothing, or
+    with `is_flagged` false of one in which it finds something.
     """
-    known = labels.merge(lines[lines["hint"].ne("")], on=["page", "line", "hint"])
+    known = labels.merge(lines[lines["hint"].ne("") == is_flagged], on=list({"page", "line", "hint"} & set(labels)))
     if len(known) < len(labels):
-        raise ValueError(
-            f"{LABELS.name}: {len(labels) - len(known)} labels are of lines in which the rule finds nothing"
-        )
+        finds = "nothing" if is_flagged else "something"
+        raise ValueError(f"{len(labels) - len(known)} labels are of lines in which the rule finds {finds}")
     readings = {"surely later": ("yes",), "perhaps later": ("yes", "open")}
     return pd.DataFrame(
         [{"reading": name} | measure_share(labels["label"].isin(words)) for name, words in readings.items()]
     )
+
+
+def pool_readings(lines, flagged, unflagged):
+    """Return the share of all lines that tell of a later day, from both strata of lines read (`weigh_labels`).
+
+    Columns reading, share, low, high, found: the strata's shares weighted by their lines; the ends by the distances of
+    the strata's own ends, squared and added (Zou and Donner 2008); `found` is the part that the rule finds, blank
+    where there is none.
+    """
+    weight, rows = lines["hint"].ne("").mean(), []
+    for (_, one), (_, two) in zip(flagged.iterrows(), unflagged.iterrows(), strict=True):
+        parts = [(weight, one), (1 - weight, two)]
+        share = sum(w * row["share"] for w, row in parts)
+        low, high = (
+            share + sign * sum((w * (row[end] - row["share"])) ** 2 for w, row in parts) ** 0.5
+            for sign, end in ((-1, "low"), (1, "high"))
+        )
+        found = weight * one["share"] / share if share else float("nan")
+        rows.append({"reading": one["reading"], "share": share, "low": low, "high": high, "found": found})
+    return pd.DataFrame(rows)
 
 
 def list_visible(world, address, moments):
@@ -105,35 +128,6 @@ def summarize_flags(rows):
     found = summarize_clustered(shown, rows["host"])
     found = found.assign(n=shown.sum().astype(int)).rename(columns={"mean": "share", "n_clusters": "n_hosts"})
     return found[["n", "share", "low", "high", "n_hosts"]].rename_axis("flag").reset_index()
-
-
-def audit_window(events, answers, world, n_hits):
-    """Return (a row an event, a row an answer found) of what searches with the questions find as of their moments.
-
-    Of an event: event_id, cluster_id, as_of, n_pages, n_news, is_told (a text can tell its answer), n_answers and the
-    flags that the auditor, which does not see the answer, gives its pages. Of an answer found: event_id, cluster_id,
-    as_of, page_id, page_day, days_before.
-    """
-    texts = dict(zip(answers["event_id"], answers["value"], strict=True))
-    texts = {event["event_id"]: tell_answer(event, texts[event["event_id"]]) for event in events.to_dict("records")}
-    rows, found = [], []
-    for event in events.sort_values(["as_of", "event_id"]).to_dict("records"):
-        hits = world.search(event["prompt"], event["as_of"], n_hits)
-        pages = pd.DataFrame([vars(hit) for hit in hits], columns=["page_id", "url", "published_at", "text"])
-        told = find_answers(pages, event["prompt"], texts[event["event_id"]])["page_id"].unique()
-        flags = audit_pages(event["as_of"], pages, list_siblings(event, events, texts, by=["cluster_id"]))
-        about = {name: event[name] for name in ("event_id", "cluster_id", "as_of")}
-        counts = flags.groupby("flag")["page_id"].nunique().to_dict()
-        is_told, n_news = bool(texts[event["event_id"]]), int(pages["page_id"].str.startswith("n").sum())
-        rows.append(
-            about | {"n_pages": len(pages), "n_news": n_news, "is_told": is_told, "n_answers": len(told)} | counts
-        )
-        days = pages.set_index("page_id")["published_at"].str[:10]
-        found += [about | {"page_id": page_id, "page_day": days[page_id]} for page_id in told]
-    table = pd.DataFrame(rows).fillna(0)
-    found = pd.DataFrame(found, columns=["event_id", "cluster_id", "as_of", "page_id", "page_day"])
-    before = pd.to_datetime(found["as_of"].str[:10]) - pd.to_datetime(found["page_day"])
-    return table, found.assign(days_before=before.dt.days)
 
 
 def draw_news(visible, hindsight, flags, axes):

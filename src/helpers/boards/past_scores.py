@@ -1,19 +1,22 @@
-"""What window P shows: what the order of options tells, scores above chance by form, what the news says beforehand."""
+"""What window P shows: what the order of options tells, and scores above chance by form."""
 
-import re
 from math import comb
 
 import pandas as pd
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from helpers.agents.past import read_form
 from helpers.estimates.intervals import correct_holm, summarize_clustered
-from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.estimates.pairs import judge_pair
 from helpers.formats.futurex import cluster_questions
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import draw_points
+from helpers.plots import COLOURS, draw_points, measure_reach
 from helpers.store import dump_json, parse_json
-from helpers.world.leaks import FLAGS, audit_pages, find_answers, list_siblings, tell_answer
+
+ALL_OPTIONS = "all options"
+"""The probe that ticks every option where several are right (`past_habits.tick_all`)."""
+
+MARKERS = "osD^vP"
+"""How agents are told apart beside their colours."""
 
 FORMS = {
     ("single", "yes_no"): "yes or no",
@@ -22,9 +25,6 @@ FORMS = {
     ("multi", "multiple_choice"): "several right",
 }
 """Kind and the set's own question type -> what a form is called here."""
-
-MOST_NAMES = 0.5
-"""A passage is about a question when it holds more than this share of its names."""
 
 
 def label_forms(events):
@@ -72,9 +72,18 @@ def list_guesses(events, answers):
     )
 
 
+def take_form(matrix, forms, form):
+    """Return a matrix's rows of a form; for "all" every row, and the agents that have scores in two forms or more."""
+    own = forms.reindex(matrix.index)
+    if form == "all":
+        return matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1]
+    return matrix[own == form]
+
+
 def tabulate_forms(scores, events, answers):
     """Return each agent's mean score by form, and above chance: a row an agent and form ("all" the first).
 
+    Under "all" stands who predicted more forms than one; a probe of a single form would say the same again.
     Columns: form, agent_id, mean, low, high, chance, above, above_low, above_high, p, p_holm, n, n_clusters; intervals
     95% by cluster, p that of no gain on the exact mean of guessing at the same events, p_holm over the whole table,
     by which the verdict is.
@@ -84,7 +93,7 @@ def tabulate_forms(scores, events, answers):
     guesses, clusters = list_guesses(events, answers), events.set_index("event_id")["cluster_id"]
     forms, parts = label_forms(events), []
     for form in ["all", *[form for form in FORMS.values() if (forms == form).any()]]:
-        part = matrix if form == "all" else matrix[forms.reindex(matrix.index) == form]
+        part = take_form(matrix, forms, form)
         found = summarize_clustered(part, clusters)
         above = summarize_clustered(part.sub(guesses.reindex(part.index), axis=0), clusters)
         table = found[["mean", "low", "high"]].assign(chance=found["mean"] - above["mean"], above=above["mean"])
@@ -94,6 +103,17 @@ def tabulate_forms(scores, events, answers):
     table = pd.concat(parts, ignore_index=True).query("n > 0")
     table = table.rename(columns={"above": "difference"}).assign(p_holm=correct_holm(table["p"]))
     return name_verdicts(table, "above", "below").rename(columns={"difference": "above"}).reset_index(drop=True)
+
+
+def name_verdicts(table, above, below):
+    """Return a table of differences with the column verdict by p_holm: `above`, `below` or "cannot tell".
+
+    >>> table = pd.DataFrame({"difference": [0.1, -0.1, 0.1], "p_holm": [0.01, 0.01, 0.2]})
+    >>> name_verdicts(table, "more", "less")["verdict"].tolist()
+    ['more', 'less', 'cannot tell']
+    """
+    words = {"a is better": above, "b is better": below, "cannot tell": "cannot tell"}
+    return table.assign(verdict=[words[judge_pair(row, "p_holm")] for row in table.to_dict("records")])
 
 
 def vary_clusters(scores, events, answers, rows, cuts):
@@ -145,111 +165,6 @@ def measure_order(events, answers):
     return pd.DataFrame(parts)
 
 
-# --- the news --------------------------------------------------------------------------------------------------------
-
-
-def list_names(question):
-    """Return the names in a question: its words with a capital, of three letters or more, but for common words.
-
-    >>> sorted(list_names("Will James Talarico win the Texas primary?"))
-    ['James', 'Talarico', 'Texas']
-    """
-    words = re.findall(r"[^\W\d_]{3,}", question)
-    return {word for word in words if word[0].isupper() and word.casefold() not in {*ENGLISH_STOP_WORDS, "did", "does"}}
-
-
-def measure_touch(question, texts):
-    """Return the largest share of a question's names that one of some passages holds; 0 where it names nothing.
-
-    >>> passages = ["Hungary votes.", "It rained."]
-    >>> measure_touch("Who wins in Hungary?", passages), measure_touch("Will Orban win in Hungary?", passages)
-    (1.0, 0.5)
-    """
-    names = list_names(question.partition("\n")[0])
-    held = [len(names & set(re.findall(r"[^\W\d_]{3,}", text))) for text in texts]
-    return max(held, default=0) / len(names) if names else 0.0
-
-
-def label_touch(events, passages):
-    """Return by event_id how far its passages touch its question: "most names", "some names" or "no name"."""
-    texts = passages.groupby("event_id")["text"].agg(list)
-    shares = [measure_touch(row.prompt, texts.get(row.event_id, [])) for row in events.itertuples()]
-    labels = ["most names" if share > MOST_NAMES else "some names" if share else "no name" for share in shares]
-    return pd.Series(labels, index=events["event_id"])
-
-
-def search_news(events, world, n):
-    """Return the passages that a search for each event's question finds as of its start: a row a passage, best first.
-
-    Columns: event_id, place (from 1), page_id, url, published_at, text. The texts are for this process only.
-    """
-    rows = [
-        (event["event_id"], place, hit.page_id, hit.url, hit.published_at, hit.text)
-        for event in events.sort_values("as_of").to_dict("records")
-        for place, hit in enumerate(world.search(event["prompt"], event["as_of"], n), 1)
-    ]
-    return pd.DataFrame(rows, columns="event_id place page_id url published_at text".split())
-
-
-def audit_news(events, answers, passages):
-    """Return what the auditor finds in each event's passages, and whether one states the answer: a row an event.
-
-    Columns: event_id, n_passages, a count of passages for each flag found, is_tellable (the answer is no plain yes or
-    no), is_told, told_by (page_ids).
-    """
-    values = answers.set_index("event_id")["value"]
-    texts = {event["event_id"]: tell_answer(event, values[event["event_id"]]) for event in events.to_dict("records")}
-    rows = []
-    for event in events.to_dict("records"):
-        pages = passages[passages["event_id"] == event["event_id"]]
-        siblings = list_siblings(event, events, texts, by=("cluster_id",))
-        flags = audit_pages(event["as_of"], pages, siblings).groupby("flag")["page_id"].nunique().to_dict()
-        told = find_answers(pages, event["prompt"], texts[event["event_id"]])
-        facts = {"is_tellable": bool(texts[event["event_id"]]), "is_told": len(told) > 0}
-        told_by = ", ".join(sorted(set(told["page_id"])))
-        rows.append({"event_id": event["event_id"], "n_passages": len(pages)} | flags | facts | {"told_by": told_by})
-    table = pd.DataFrame(rows)
-    counts = [column for column in table if column == "n_passages" or column in FLAGS]
-    return table.fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
-
-
-NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
-"""One model with the news that a search finds, without, and with what a search for another question finds."""
-
-
-def compare_news(matrix, clusters, touch):
-    """Return what news adds, by event in pairs: a row a comparison, the negative controls among them.
-
-    `matrix` has scores by event (rows) and agent (columns, `NEWS_AGENTS`), `touch` each event's label (`label_touch`).
-    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), seen, verdict.
-    Comparisons of agents that are not there are left out; the table may be empty.
-    """
-    lines = [("search", "none", "all")] + [
-        ("search", "none", label) for label in ("most names", "some names", "no name")
-    ]
-    lines += [("another", "none", "all"), ("search", "another", "all")]
-    parts = []
-    for first, second, label in lines:
-        pair = [NEWS_AGENTS[first], NEWS_AGENTS[second]]
-        part = matrix.reindex(columns=pair)[touch.reindex(matrix.index).eq(label) | (label == "all")]
-        if len(part.dropna()):
-            row = compare_pairs(part, clusters).iloc[0].drop(["agent_a", "agent_b", "p_holm"])
-            parts.append({"comparison": f"{first} - {second}", "events": label} | row.to_dict())
-    table = pd.DataFrame(parts, columns="comparison events n n_clusters difference low high p seen".split())
-    return name_verdicts(table.assign(p_holm=correct_holm(table["p"])), "more", "less")
-
-
-def name_verdicts(table, above, below):
-    """Return a table of differences with the column verdict by p_holm: `above`, `below` or "cannot tell".
-
-    >>> table = pd.DataFrame({"difference": [0.1, -0.1, 0.1], "p_holm": [0.01, 0.01, 0.2]})
-    >>> name_verdicts(table, "more", "less")["verdict"].tolist()
-    ['more', 'less', 'cannot tell']
-    """
-    words = {"a is better": above, "b is better": below, "cannot tell": "cannot tell"}
-    return table.assign(verdict=[words[judge_pair(row, "p_holm")] for row in table.to_dict("records")])
-
-
 # --- the set, and the figure -----------------------------------------------------------------------------------------
 
 
@@ -270,7 +185,7 @@ def describe_forms(events, answers):
     return found.reindex([form for form in FORMS.values() if form in found.index]).reset_index()
 
 
-def list_facts(events, answers, touch, audit):
+def list_facts(events, answers, touch, settled):
     """Return what may be told of each event: its id, form, counts, dates, cluster, letters, findings; no word of it."""
     kept = events[["event_id", "kind", "level", "opens_at", "as_of", "resolves_at", "cluster_id"]].copy()
     kept["form"] = events["event_id"].map(label_forms(events)).to_numpy()
@@ -278,7 +193,7 @@ def list_facts(events, answers, touch, audit):
     kept["order"] = [dump_json(parse_json(cell)["order"]) for cell in events["metadata"]]
     kept["answer"] = events["event_id"].map(answers.set_index("event_id")["value"]).to_numpy()
     kept["touch"] = events["event_id"].map(touch).to_numpy()
-    return kept.merge(audit.drop(columns="told_by"), on="event_id", how="left")
+    return kept.assign(is_settled=kept["event_id"].isin(settled))
 
 
 def count_rewordings(rows, later):
@@ -294,22 +209,33 @@ def count_rewordings(rows, later):
 
 
 def list_effects(order, added):
-    """Return what the file's order tells (`measure_order`) and news adds (`compare_news`) as lines of one table."""
+    """Return what the file's order tells (`measure_order`) and news adds (`compare_news`) as lines of one table.
+
+    Of the news: the effect, by touch and by form, and both controls on all questions.
+    """
     first = order.assign(line="first in the file: " + order["form"]).rename(columns={"gain": "difference"})
-    news = added.assign(line="news, " + added["comparison"] + ": " + added["events"])
+    news = added[added["comparison"].eq("search - none") | added["events"].eq("all")]
+    news = news.assign(line="news, " + news["comparison"] + ": " + news["events"])
     numbers = "n n_clusters difference low high p p_holm".split()
     return pd.concat([first, news], ignore_index=True)[["line", *numbers]].astype(dict.fromkeys(numbers, float))
 
 
-def draw_past(table, effects, axes):
-    """Draw scores above guessing by form (left, forms of ten clusters or more) and `list_effects` (right)."""
+def draw_past(table, effects, bins, axes):
+    """Draw scores above guessing by form (forms of ten clusters or more), `list_effects`, and how often Yes was right.
+
+    Ticking every option (`ALL_OPTIONS`) is a stroke. `bins` as of `past_habits.weigh_yes`: by the probability of Yes.
+    """
     left = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
+    probe, left = (left[left["agent_id"].eq(ALL_OPTIONS) == is_probe] for is_probe in (True, False))
     ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
     draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
+    places = [list(dict.fromkeys(left["form"])).index(form) for form in probe["form"]]
+    ends = [[place + side for place in places] for side in (-0.45, 0.45)]
+    axes[0].vlines(probe["above"], *ends, color="0.2", lw=2, zorder=1, label="every option ticked")
     axes[0].set(
         title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing, 95% by cluster"
     )
-    axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=3, fontsize=8)
+    axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)
     lines = effects.assign(
         line=effects["line"] + ", n = " + effects["n"].astype(int).astype(str), is_few=effects["p"].isna()
     )
@@ -317,3 +243,29 @@ def draw_past(table, effects, axes):
     is_order = lines["line"].str.startswith("first in the file").all()
     title = "What the order of options tells" + ("" if is_order else ", and the news adds")
     axes[1].set(title=title, xlabel="share or score less what is expected, 95% by cluster")
+    draw_bins(bins, axes[2])
+
+
+def draw_bins(bins, ax):
+    """Draw how often Yes was right by the probability it was given: a point an agent and bin, hollow for few clusters.
+
+    Agents stand a little apart, so that equal points are seen.
+    """
+    ax.plot([0, 1], [0, 1], color="0.6", lw=1, zorder=1)
+    for place, (agent, part) in enumerate(bins.groupby("agent_id", sort=True)):
+        look = {"color": COLOURS[place % len(COLOURS)], "fmt": MARKERS[place % len(MARKERS)], "elinewidth": 1.2}
+        is_thin = part["low"].isna()
+        for chosen, face in ((part[~is_thin], {"label": agent, "ms": 7}), (part[is_thin], {"mfc": "white", "ms": 4})):
+            reach = measure_reach(chosen, "share", "low", "high")
+            ax.errorbar(
+                chosen["said"] + 0.012 * (place - 2),
+                chosen["share"],
+                None if chosen["low"].isna().any() else reach,
+                **look,
+                **face,
+            )
+    n = int(bins.groupby("agent_id")["n"].sum().max())
+    ends = {"xlim": (-0.05, 1.08), "ylim": (-0.03, 1.05)}
+    ax.set(xlabel="probability given to Yes", ylabel="share in which Yes was right", **ends)
+    ax.set_title(f"Yes or no: {n} probabilities each, 95% by cluster")
+    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)

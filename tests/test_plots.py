@@ -78,6 +78,14 @@ def test_what_a_series_lacks_is_said_in_words_at_the_right_edge(ax):
     assert not list_crosses(ax)
 
 
+def test_a_label_that_a_series_does_not_have_stays_empty_where_the_table_is_not_whole(ax):
+    lacks = TABLE.iloc[1:].assign(who="c", score=np.nan)
+    table = pd.concat([TABLE.assign(who="a"), TABLE.iloc[:1].assign(who="b"), lacks])
+    look = {"label": "name", "value": "score", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, is_whole=False)
+    assert np.allclose(list_crosses(ax), [[[0, 1.18]]]), "a blank value is marked, a row that is not there is not"
+
+
 def test_a_level_has_a_band_where_it_has_an_interval(ax):
     plots.draw_level(ax, 0.5, 0.25, 0.75, colour="0.3", label="a")
     plots.draw_level(ax, 0.2, colour="0.3", style=":", label="b")

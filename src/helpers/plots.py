@@ -99,13 +99,16 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     return ax
 
 
-def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS, absent=None):
+def draw_points(
+    table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS, absent=None, is_whole=True
+):
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
     Intervals by event (low_by_event, high_by_event), where the table has them, are light bars under the others.
     Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or the words `absent` at
-    the right one. A line marks zero, and where there are several series every second label stands on grey. Raises
-    ValueError when the table is empty or a label has a series twice.
+    the right one; where the table is not `is_whole`, a label of which a series has no row at all stays empty. A line
+    marks zero, and where there are several series every second label stands on grey. Raises ValueError when the table
+    is empty or a label has a series twice.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -127,7 +130,7 @@ def draw_points(table, ax, *, label, value, low, high, series=None, is_thin=None
                 reach = measure_reach(chosen, value, low, high)
                 draw_by_event(chosen, ax, places[chosen[label]], 4, colours[at % len(colours)])
                 ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
-        lacking = places.drop(kept[label])
+        lacking = (places if is_whole else places[part[label]]).drop(kept[label])
         for place in lacking if absent else ():
             words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
             words["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}

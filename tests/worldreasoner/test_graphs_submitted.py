@@ -25,6 +25,7 @@ from helpers.worldreasoner.submissions import (
     recall_events,
     score_conditions,
     split_conditions,
+    split_recall,
     summarize_conditions,
 )
 
@@ -195,6 +196,22 @@ def test_recall_stands_by_matcher_and_condition(monkeypatch):
     assert set(found["condition"]) == {"Causal Simulation"} and len(found) == 2 * len(MATCHERS)
     means = found["mean"]["recall"]
     assert means["no date gate"] == 1 and means["printed rule, authors' reading"] == 0, "a month off"
+
+
+def test_recall_is_split_at_the_moment_of_asking(monkeypatch):
+    events = read_table("events", "L")
+    event, keys = events.iloc[0], ["run_id", "agent_id", "horizon", "event_id", "reply", "as_of"]
+    day, spans = pd.Timestamp(event["as_of"][:10]), pd.to_timedelta([-20, 0, 20], "D")
+    before, same, after = (str((day + span).date()) for span in spans)
+    told = write(events=[RISE | {"date": before}, FALL | {"date": before}], edges=[])
+    rows = pd.DataFrame([("r", "qwen_graph", "Mid", event["event_id"], told, event["as_of"])], columns=keys)
+    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: [rows] * 3)
+    reference = make_reference((RISE["title"], before), (FALL["title"], same), (FALL["title"], after))
+    reference |= {"question_id": event["event_id"]}
+    found = split_recall(events, "local/qwen", [reference], {"printed": MATCHERS["printed rule, authors' reading"]})
+    found = found.set_index("part")[["n_key", "n_matched", "n_with", "recall", "n_questions"]]
+    assert found.loc["before"].tolist() == [1, 1, 1, 1.0, 1] and found.loc["after"].tolist() == [2, 0, 0, 0.0, 1]
+    assert split_recall(events, "local/qwen", []).empty
 
 
 def test_recorded_arms_are_scored_with_their_graphs_and_their_pages(monkeypatch):

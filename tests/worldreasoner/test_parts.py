@@ -1,11 +1,12 @@
 """What questions are made of, and rolling accuracy: parts that add up, edges of the bands, windows in order."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import papers
 from helpers.worldreasoner.quality import SPANS, bound_days, count_parts, describe_events
-from helpers.worldreasoner.scores import measure_gap, roll_accuracy
+from helpers.worldreasoner.scores import measure_gap, roll_accuracy, share_openings, swing_orders
 
 
 def make_questions():
@@ -49,6 +50,18 @@ def test_rolling_windows_follow_the_opening_and_not_the_rows():
     assert roll_accuracy(pd.concat([answers, answers.assign(model="few").head(1)]), 2)["model"].unique().tolist() == [
         "m"
     ]
+
+
+def test_an_opening_is_one_point_and_a_swing_hangs_on_the_order_within_a_day():
+    days = pd.to_datetime(["2026-01-02"] * 3 + ["2026-01-01"] * 2)
+    answers = pd.DataFrame({"model": "m", "opens_at": days, "is_right": [1, 0, 1, 0, 0]})
+    found = share_openings(answers)
+    assert found["opens_at"].dt.day.tolist() == [1, 2] and found["n"].tolist() == [2, 3]
+    assert found["share"].tolist() == [0.0, pytest.approx(2 / 3)] and (found["high"] > found["share"]).all()
+    swings = swing_orders(answers, 40, np.random.default_rng(0), 2)
+    assert set(swings) == {0.5, 1.0}, "0 0 then 1 0 1 or 1 1 0 or 0 1 1; the days stay in their order"
+    apart = answers.assign(opens_at=days[0] + pd.to_timedelta(range(5), "D"))
+    assert set(swing_orders(apart, 9, np.random.default_rng(0), 2)) == {0.5}
 
 
 def test_the_gap_behind_gpts_printed_fall_is_that_of_its_counts():

@@ -210,16 +210,17 @@ def judge_test(estimate, p):
     return "cannot tell" if not p < 0.05 else "holds" if estimate > 0 else "fails"
 
 
-def correct_holm(p):
+def correct_holm(p, n_planned=0):
     """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
 
-    As statsmodels' `multipletests` does, which collects the memory's garbage at each call: a tenth of a second.
+    As statsmodels' `multipletests` does, which collects the memory's garbage at each call: a tenth of a second. Where
+    more tests were planned than could be made, `n_planned` of them count, those not made as if theirs were the largest.
 
-    >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist()
-    [0.02, nan, 0.04]
+    >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist(), correct_holm(pd.Series([0.01, 0.04]), 8).tolist()
+    ([0.02, nan, 0.04], [0.08, 0.28])
     """
     tested = p.astype(float).dropna().sort_values()
-    raw = tested.to_numpy() * np.arange(len(tested), 0, -1)
+    raw = tested.to_numpy() * (max(len(tested), n_planned) - np.arange(len(tested)))
     return pd.Series(np.minimum(np.maximum.accumulate(raw), 1.0), tested.index).reindex(p.index)
 
 

@@ -8,13 +8,13 @@ import pandas as pd
 
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.estimates.intervals import correct_holm, find_clusters
+from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
 from helpers.estimates.pairs import compare_pairs
 from helpers.papers import get_constant
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
-from helpers.worldreasoner.scores import METRICS, score_table, summarize_outcomes, take_clusters
+from helpers.worldreasoner.scores import CATEGORICAL, METRICS, score_table, summarize_outcomes, take_clusters
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
@@ -137,31 +137,72 @@ def summarize_kept(scores, pairs):
 def compare_horizons(scores, metric="accuracy", first="Early", last="Near"):
     """Return by agent what the last horizon has over the first, on the questions asked at both (`pairs.compare_pairs`).
 
-    Columns agent_id, n, n_clusters, difference, low, high, p, p_holm (over the agents), seen (the smallest difference
-    that could have been seen). An agent whose forecasts are the same at both has difference 0 and no p.
+    Columns agent_id, n, n_clusters, difference, low, high, p, p_flip, p_holm (of p, over the agents), seen (the
+    smallest difference that could have been seen). An agent whose forecasts are the same at both has difference 0.
     """
     asked = scores.groupby("agent_id", sort=False)["horizon"].agg(set)
     pairs = [((name, last), (name, first)) for name, own in asked.items() if {first, last} <= own]
     table = compare_runs(scores, pairs, metric)
     table.insert(0, "agent_id", table["run_a"].str.removesuffix(f" at {last}"))
-    return table.drop(columns=["run_a", "run_b"])
+    return table.assign(p_holm=correct_holm(table["p"])).drop(columns=["run_a", "run_b"])
 
 
 def compare_runs(scores, pairs, metric="accuracy"):
     """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
 
-    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p, p_holm (over these pairs), seen. Pairs of
-    which a run was not asked are left out; an empty table when none is left.
+    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (the exact
+    sign-flip test over clusters, `intervals.flip_signs`), p_holm, seen. Clusters are few and of unequal sizes, so that
+    the larger of the two p counts, corrected over all `pairs`: those of which a run was not asked are left out of the
+    table, and count. An empty table when none is left.
     """
     wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
     asked = [(first, second) for first, second in pairs if first in wide and second in wide]
-    columns = "run_a run_b n n_clusters difference low high p p_holm seen".split()
+    columns = "run_a run_b n n_clusters difference low high p p_flip p_holm seen".split()
     if not asked:
         return pd.DataFrame(columns=columns)
     wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
     named = [(f"{first[0]} at {first[1]}", [f"{second[0]} at {second[1]}"]) for first, second in asked]
-    table = compare_pairs(wide, take_clusters(scores), named)
-    return table.rename(columns={"agent_a": "run_a", "agent_b": "run_b"})[columns]
+    clusters = take_clusters(scores)
+    table = compare_pairs(wide, clusters, named).rename(columns={"agent_a": "run_a", "agent_b": "run_b"})
+    table["p_flip"] = [
+        flip_signs(wide[a] - wide[b], clusters) for a, b in zip(table["run_a"], table["run_b"], strict=True)
+    ]
+    table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
+    return table[columns]
+
+
+def list_shared(predictions):
+    """Return the questions that every run was asked (run_id, event_id): a sorted list of event_ids.
+
+    >>> list_shared(pd.DataFrame({"run_id": ["r", "r", "s"], "event_id": ["x", "y", "y"]}))
+    ['y']
+    """
+    n_runs = predictions.groupby("event_id")["run_id"].nunique()
+    return sorted(n_runs.index[n_runs == predictions["run_id"].nunique()])
+
+
+STATED, OF_TOKENS = "stated in the reply", "of its tokens"
+"""What a recorded model's probability is: a number that it writes, or the chance of an option's letter."""
+
+
+def measure_confidence(predictions, scores):
+    """Return how sure of its answer each agent was at each horizon, and how often it was right, where it had options.
+
+    A row an agent and horizon: agent_id, horizon, whose (STATED, or OF_TOKENS where it gave a distribution),
+    confidence (the mean probability of what it chose), share (right), gap (confidence minus share), low, high of the
+    gap (95% by cluster; blank below ten), n, n_clusters. `scores` are of `score_horizons`.
+    """
+    told = predictions[["run_id", "event_id", "probability", "distribution"]].dropna(subset="probability")
+    known = scores[scores["type"].isin(CATEGORICAL)].merge(told, on=["run_id", "event_id"])
+    known["gap"] = known["probability"].astype(float) - known["accuracy"].astype(float)
+    keys, rows = ["agent_id", "horizon"], []
+    for key, part in known.groupby(keys):
+        about = {"whose": OF_TOKENS if part["distribution"].notna().any() else STATED}
+        about |= {"confidence": part["probability"].mean(), "share": part["accuracy"].astype(float).mean()}
+        found = summarize_clustered(part.set_index("event_id")[["gap"]], take_clusters(part)).iloc[0]
+        rows.append(dict(zip(keys, key, strict=True)) | about | found.rename({"mean": "gap"}).to_dict())
+    table = pd.DataFrame(rows, columns=[*keys, *"whose confidence share gap low high n n_clusters".split()])
+    return table.astype({"n": int, "n_clusters": int})
 
 
 def measure_lead(scores, reference, metric="brier"):

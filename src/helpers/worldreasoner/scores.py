@@ -337,6 +337,37 @@ def roll_accuracy(answers, n=N_ROLLING):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
+def share_openings(answers):
+    """Return each model's share right by the day its questions opened, each question in one point: Figure 4, apart.
+
+    `answers` as of `roll_accuracy`. Columns model, opens_at, share, low, high (Wilson, as if questions were
+    independent), n.
+    """
+    counted = answers.groupby(["model", "opens_at"], sort=False)["is_right"].agg(["sum", "size"])
+    counted = counted.sort_index(level="opens_at", kind="stable").reset_index()
+    low, high = proportion_confint(counted["sum"], counted["size"], method="wilson")
+    table = counted.assign(share=counted["sum"] / counted["size"], low=low, high=high)
+    return table.rename(columns={"size": "n"})[["model", "opens_at", "share", "low", "high", "n"]]
+
+
+def swing_orders(answers, n_orders, rng, n=N_ROLLING):
+    """Return how far rolling accuracy swings, a value a drawn order of the questions that opened on the same day.
+
+    Of one model. What hangs on the order of a table's rows is no finding.
+
+    >>> answers = pd.DataFrame({"opens_at": pd.Timestamp("2026-01-01"), "is_right": [1, 0, 1]})
+    >>> sorted(set(swing_orders(answers, 20, np.random.default_rng(0), 2).tolist()))  # 1 0 1; 1 1 0 or 0 1 1
+    [0.0, 0.5]
+    """
+    days, hits = answers["opens_at"].to_numpy(), answers["is_right"].astype(float).to_numpy()
+    swings = np.zeros(n_orders)
+    for at in range(n_orders):
+        order = np.lexsort((rng.random(len(days)), days))
+        rolling = np.lib.stride_tricks.sliding_window_view(hits[order], n).mean(axis=1)
+        swings[at] = rolling.max() - rolling.min()
+    return swings
+
+
 def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
     """Return how far rolling accuracy swings, highest minus lowest, where each of `n_asked` is right with one chance.
 

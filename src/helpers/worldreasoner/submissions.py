@@ -115,6 +115,21 @@ def read_submitted(replies, events):
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
+def match_graphs(graphs, references, rules=PRINTED):
+    """Return (keys, pairs, submissions) of submissions: hindsight's key events, what matches them, who submitted.
+
+    `keys` are of `matching.pick_key_events`, `pairs` of `match_events`; `submissions` has run_id, question_id and
+    has_graph, as `score_recall` takes them. `references` are hindsight graphs of some of the questions.
+    """
+    rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
+    rows["has_graph"] = [graph is not None for graph in graphs.values()]
+    hindsight = tabulate_nodes(references)
+    said = tabulate_nodes([graph for graph in graphs.values() if graph])
+    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
+    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
+    return pick_key_events(hindsight), pairs, rows
+
+
 def recall_events(graphs, references, rules=PRINTED):
     """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
 
@@ -123,13 +138,7 @@ def recall_events(graphs, references, rules=PRINTED):
     """
     if not references or not graphs:
         return pd.DataFrame(columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"])
-    rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
-    rows["has_graph"] = [graph is not None for graph in graphs.values()]
-    hindsight = tabulate_nodes(references)
-    said = tabulate_nodes([graph for graph in graphs.values() if graph])
-    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
-    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
-    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
+    table = score_recall(*match_graphs(graphs, references, rules)).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
 
@@ -195,6 +204,41 @@ def recall_conditions(events, model, hindsight, matchers=MATCHERS):
         for name, rules in matchers.items()
     ]
     return summarize_outcomes(pd.concat(parts), ["matcher", "condition"], ["recall", "bound"])
+
+
+def split_recall(events, model, hindsight, matchers=MATCHERS):
+    """Return recall of the key events before an agent's moment of asking, and of those after it: what could be known.
+
+    A row a matcher, condition with a graph and part ("before", "after"; what lies on the day itself is after): columns
+    matcher, condition, part, n_questions (that have such a key event), n_key, n_matched (one to one), n_with
+    (questions with a match), recall (mean over the questions), n_clusters.
+    """
+    predictions, replies, _ = replay_conditions(events, model)[1]
+    graphs = read_submitted(replies[replies["has_graph"]], events)[0]
+    asked = predictions.drop_duplicates(["run_id", "event_id"])[["run_id", "event_id", "condition", "as_of"]]
+    asked = asked.rename(columns={"event_id": "question_id"})
+    asked["moment"] = (pd.to_datetime(asked["as_of"].str[:10]) - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    clusters, parts = find_clusters(events)[0], []
+    for name, rules in matchers.items() if graphs and hindsight else ():
+        keys, pairs, rows = match_graphs(graphs, hindsight, rules)
+        for (condition, is_before), part in split_keys(keys, rows.merge(asked)):
+            own = part.drop_duplicates(["question_id", "node_id"])
+            found = score_recall(own, pairs, rows.merge(part[["run_id", "question_id"]].drop_duplicates()))
+            found = found.assign(n_matched=(found["recall"] * found["n_key"]).fillna(0).round().astype(int))
+            about = {"matcher": name, "condition": condition, "part": "before" if is_before else "after"}
+            counts = {"n_questions": len(found), "n_key": found["n_key"].sum(), "n_matched": found["n_matched"].sum()}
+            about |= counts | {"n_with": (found["n_matched"] > 0).sum(), "recall": found["recall"].fillna(0).mean()}
+            parts.append(about | {"n_clusters": clusters[found["question_id"]].nunique()})
+    return pd.DataFrame(
+        parts, columns="matcher condition part n_questions n_key n_matched n_with recall n_clusters".split()
+    )
+
+
+def split_keys(keys, asked):
+    """Yield ((condition, lies before the moment of asking), key events) for runs that were asked at a moment."""
+    own = keys.merge(asked[["run_id", "question_id", "condition", "moment"]], on="question_id")
+    own = own.assign(is_before=own["day"] < own["moment"]).drop_duplicates(["run_id", "question_id", "node_id"])
+    yield from own.groupby(["condition", "is_before"], sort=False)
 
 
 def split_conditions(scores, metrics=("recall", "srcp_cited", "srcp_accessed")):

@@ -1,5 +1,6 @@
 """Review of event cards: what is stored and refused, the first failing check, the summary by question, the form."""
 
+import json
 import multiprocessing
 import sqlite3
 
@@ -16,7 +17,9 @@ from helpers.worldreasoner.reviews import (
     decide_cards,
     draw_reviews,
     keep_review,
+    name_questions,
     open_review,
+    read_reviewed,
     read_reviews,
     summarize_reviews,
     write_card,
@@ -52,7 +55,12 @@ def test_a_second_thought_counts_and_the_first_is_kept(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "match"),
-    [(("7", "Bad", "r"), "gets a label"), (("7", "Noise", " "), "few words why"), ((" ", APPROVED, ""), "who reviews")],
+    [
+        (("7", "Bad", "r"), "gets a label"),
+        (("7", "Noise", " "), "few words why"),
+        ((" ", APPROVED, ""), "who reviews"),
+        ((None, APPROVED, ""), "who reviews"),
+    ],
 )
 def test_what_is_no_review_is_refused(tmp_path, given, match):
     reviewer, label, reason = given
@@ -129,3 +137,14 @@ def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):
     assert "<b>" not in write_card(make_graph()["nodes"][0]).replace("<b>event</b>", "").replace(
         "<b>day</b>", ""
     ).replace("<b>sources</b>", "")
+
+
+def test_a_file_of_graphs_that_cannot_be_reviewed_is_named(tmp_path):
+    path = tmp_path / "g.json"
+    for text, told in ((None, "No such file"), ("{", "Expecting property"), ("[]", "holds no card"), ("[1]", "form")):
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(ValueError, match=f"g.json.*{told}"):
+            read_reviewed(path)
+    path.write_text(json.dumps([make_graph() | {"outcome_id": None}, make_graph("r")]))
+    assert name_questions(read_reviewed(path)) == {"q": "q", "r": "end"}

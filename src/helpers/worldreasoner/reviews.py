@@ -15,6 +15,7 @@ from helpers.agents.ledger import insert_row, open_ledger
 from helpers.estimates.agreement import measure_kappa
 from helpers.estimates.intervals import summarize_clustered
 from helpers.store import TABLES
+from helpers.worldreasoner.graphs import read_graphs
 
 CHECKS = {
     "real": ("Fabricated", "Unverifiable", "PredictionNotEvent", "TooBroad"),
@@ -48,7 +49,7 @@ def keep_review(path, reviewer, question_id, node_id, label, reason=""):
         raise ValueError(f"the card {node_id!r} cannot be kept: its id holds a bar (|)")
     if label != APPROVED and label not in LABELS:
         raise ValueError(f"a card is {APPROVED} or gets a label, {', '.join(LABELS)}; not {label!r}")
-    if not str(reviewer).strip():
+    if reviewer is None or not str(reviewer).strip():
         raise ValueError("Say who reviews.")
     if label != APPROVED and not reason.strip():
         raise ValueError("Say in a few words why the card is rejected.")
@@ -120,6 +121,29 @@ def compare_reviewers(reviews, rng):
 
 
 # --- the form --------------------------------------------------------------------------------------------------------
+
+
+def read_reviewed(path):
+    """Return the graphs of a file that is to be reviewed (`graphs.read_graphs`). Raises ValueError that names the file.
+
+    That is where it is not there, cannot be read, holds another form, or no card.
+    """
+    try:
+        graphs = read_graphs(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not list_cards(graphs):
+        raise ValueError(f"{path} holds no card to review")
+    return graphs
+
+
+def name_questions(graphs):
+    """Return {question_id: the words of its outcome}; the id itself where a graph has no outcome."""
+    titles = [{node["node_id"]: node["title"] for node in graph["nodes"]} for graph in graphs]
+    named = zip(graphs, titles, strict=True)
+    return {graph["question_id"]: title.get(graph["outcome_id"], graph["question_id"]) for graph, title in named}
 
 
 def list_cards(graphs):

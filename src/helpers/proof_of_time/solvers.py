@@ -52,11 +52,13 @@ TURN_SCHEMA = make_schema(
     action={"type": "string", "enum": [*ACTIONS, "answer"]},
     input={"type": "string"},
 )
-TURN_GRAMMAR = r"""root ::= "{\"thought\": \"" text{1,300} "\", \"action\": " turn "}"
-turn ::= work | "\"answer\", \"input\": \"\""
+_TURN = r"""root ::= "{\"thought\": \"" text{1,300} "\", \"action\": " turn "}"
+turn ::= work"""
+_PARTS = r"""
 work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
 text ::= [^"\\\n] | "\\" ["\\n]"""
-LOOK_GRAMMAR = TURN_GRAMMAR.replace(r''' | "\"answer\", \"input\": \"\""''', "")
+TURN_GRAMMAR = _TURN + r''' | "\"answer\", \"input\": \"\""''' + _PARTS
+LOOK_GRAMMAR = _TURN + _PARTS
 """A local model's first turn is a look at the evidence: left free, a small one answers at once, and is no agent."""
 CONTEXT_LIMIT = "context_limit"
 """How a trial ended whose conversation no longer fits the model."""

@@ -230,7 +230,7 @@ def draw_past(table, effects, bins, axes):
     ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
     draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
     places = [list(dict.fromkeys(left["form"])).index(form) for form in probe["form"]]
-    ends = [[place + side for place in places] for side in (-0.45, 0.45)]
+    ends = [[place + side for place in places] for side in (-0.46, 0.46)]
     axes[0].vlines(probe["above"], *ends, color="0.2", lw=2, zorder=1, label="every option ticked")
     axes[0].set(
         title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing, 95% by cluster"

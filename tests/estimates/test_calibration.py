@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.estimates.calibration import measure_calibration, measure_trials, pool_chances, pool_odds, recalibrate
+from helpers.estimates.intervals import summarize_clustered
 
 
 def make_chances(said, hit, agent="a"):
@@ -87,7 +88,20 @@ def test_agreement_of_trials_counts_pairs_and_leaves_out_single_ones():
     rows += [("a", "e2", "N", 0.1), ("a", "e2", "N", 0.1), ("a", "e3", "Y", 0.5), ("a", "e4", None, None)]
     table = measure_trials(pd.DataFrame(rows, columns=["agent_id", "event_id", "value", "probability"])).iloc[0]
     assert table["agreement"] == pytest.approx((1 / 3 + 1) / 2) and table["n"] == 2
-    assert table["spread"] == pytest.approx(np.std([0.9, 0.7, 0.2]) / 2)
+    assert table["spread"] == pytest.approx(np.std([0.9, 0.7, 0.2]) / 2) and np.isnan(table["spread_low"])
+
+
+def test_the_spread_of_trials_has_an_interval_by_cluster():
+    rows = [("a", f"e{n}", "Y", p) for n in range(24) for p in (0.5, 0.5 + 0.02 * (n % 5))]
+    table = pd.DataFrame(rows, columns=["agent_id", "event_id", "value", "probability"])
+    clusters = pd.Series([f"s{n // 2}" for n in range(24)], [f"e{n}" for n in range(24)])
+    found = measure_trials(table, clusters).iloc[0]
+    spreads = pd.Series([0.01 * (n % 5) for n in range(24)], clusters.index)
+    own = summarize_clustered(spreads.to_frame("x"), clusters).loc["x"]
+    assert found[["spread", "spread_low", "spread_high"]].tolist() == pytest.approx(
+        own[["mean", "low", "high"]].tolist()
+    )
+    assert found["spread_low"] < found["spread"] < found["spread_high"] and found["n_clusters"] == 12
 
 
 def test_a_pool_is_of_what_all_gave_and_is_mended_by_other_clusters_alone():
@@ -105,3 +119,5 @@ def test_a_pool_is_of_what_all_gave_and_is_mended_by_other_clusters_alone():
     own = [f"e{n}" for n in range(40) if n % 20 // 2 == 0]
     changed = pool_chances(flipped, clusters)[1]["mended"]
     np.testing.assert_allclose(changed[own], said["mended"][own])
+    one = pool_chances(chances, clusters.where(clusters.isna(), "s"))[1]
+    assert (one["mended"] == one["pool"]).all(), "no other cluster to fit on"

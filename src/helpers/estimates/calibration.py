@@ -40,6 +40,20 @@ def list_chances(events, answers, predictions):
     return pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
 
 
+def spread_rest(value, probability, options):
+    """Return the probability of each option where that of the answer alone was stated: the others share the rest.
+
+    Raises LookupError when the answer is none of the options.
+
+    >>> spread_rest("B", 0.5, ["A", "B", "C"]), spread_rest("A", 1.0, ["A", "B"])
+    ({'A': 0.25, 'B': 0.5, 'C': 0.25}, {'A': 1.0, 'B': 0.0})
+    """
+    if value not in options:
+        raise LookupError(f"the answer {value!r} is none of the options {', '.join(options)}")
+    rest = (1 - probability) / max(len(options) - 1, 1)
+    return {name: probability if name == value else rest for name in options}
+
+
 def bin_chances(chances, clusters, n_bins=N_BINS):
     """Return how often what was given a probability came true, by agent and bin: a row each.
 
@@ -88,7 +102,8 @@ def measure_calibration(chances, clusters, rng, n_bins=N_BINS, n_boot=2000):
         about = {"sharpness": part["said"].var(ddof=0), "said": part["said"].mean(), "hit": part["hit"].mean()}
         rows.append({"agent_id": agent, "ece": ece, "low": low, "high": high, "expected": expected} | about)
         rows[-1] |= {"n": len(part), "n_clusters": len(names)}
-    return pd.DataFrame(rows)
+    columns = "agent_id ece low high expected sharpness said hit n n_clusters"
+    return pd.DataFrame(rows, columns=columns.split())
 
 
 def pool_odds(probabilities, clip=CLIP):
@@ -106,14 +121,15 @@ def pool_chances(chances, clusters):
     """Return (hit, said): what came true, and the probabilities by agent of what all agents gave, with their pool.
 
     Both are by event and option. Beside a column an agent `said` has "pool" (`pool_odds`) and "mended", the pool after
-    `recalibrate` with each cluster held out by itself. `chances` as of `list_chances`.
+    `recalibrate` with each cluster held out by itself; of a single cluster it stays. `chances` as of `list_chances`.
     """
     rows = chances.assign(option=chances.groupby(["agent_id", "event_id"]).cumcount())
     said = rows.pivot(index=["event_id", "option"], columns="agent_id", values="said").dropna()
     hit = rows.groupby(["event_id", "option"])["hit"].first().reindex(said.index)
     own = clusters.reindex(said.index.get_level_values(0))
     said["pool"] = pool_odds(said)
-    return hit, said.assign(mended=recalibrate(said["pool"], hit, own, n_folds=own.nunique()))
+    n_folds = own.nunique()
+    return hit, said.assign(mended=recalibrate(said["pool"], hit, own, n_folds) if n_folds > 1 else said["pool"])
 
 
 def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
@@ -143,7 +159,7 @@ def measure_trials(trials, clusters=None):
 
     `trials` has agent_id, event_id and value (missing ones are left out) and, where there is one, probability: its
     standard deviation over an event's trials is averaged as `spread`. Columns agent_id, agreement, low, high, n (events
-    with two trials or more), n_clusters, spread.
+    with two trials or more), n_clusters, spread, spread_low, spread_high.
 
     >>> table = pd.DataFrame({"agent_id": "a", "event_id": "e", "value": ["Yes", "Yes", "No"]})
     >>> measure_trials(table)["agreement"].round(4).tolist()  # one pair of three
@@ -156,6 +172,7 @@ def measure_trials(trials, clusters=None):
     found = summarize_clustered(pairs.unstack(0), clusters).rename(columns={"mean": "agreement"})
     table = found[["agreement", "low", "high", "n", "n_clusters"]].rename_axis("agent_id").reset_index()
     if "probability" not in known:
-        return table.assign(spread=np.nan)
-    spread = known.groupby(["agent_id", "event_id"])["probability"].std(ddof=0)[totals > 1].groupby(level=0).mean()
-    return table.assign(spread=table["agent_id"].map(spread))
+        return table.assign(spread=np.nan, spread_low=np.nan, spread_high=np.nan)
+    spread = known.groupby(["agent_id", "event_id"])["probability"].std(ddof=0)[totals > 1].unstack(0)
+    parts = summarize_clustered(spread, clusters).rename(columns={"mean": "", "low": "_low", "high": "_high"})
+    return table.assign(**{f"spread{end}": table["agent_id"].map(parts[end]) for end in ("", "_low", "_high")})

@@ -1,0 +1,211 @@
+"""Several trials of one agent: how far they agree, what their majority and their pool are worth, and a curve after it.
+
+WorldReasoner's K trials an agent: agreement, aggregation in log-odds, recalibration. Trials differ by chance alone;
+beside them stands one run of the same agent without chance (temperature 0). Intervals and tests are by source.
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.agents.arms import load_arms, replay_arms
+from helpers.agents.ledger import LEDGER, read_runs
+from helpers.agents.samples import combine_values
+from helpers.estimates.calibration import list_chances, measure_trials, pool_chances, spread_rest
+from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
+from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.plots import draw_points, name_rows
+from helpers.questions.shelf import Shelf
+from helpers.store import dump_json, list_columns, locate_output, parse_json
+from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_table
+
+COLD, ONE, MAJORITY, POOL, MENDED = "temperature 0", "one trial", "majority", "pool", "mended"
+EVEN = "even"
+"""What stands beside the trials: a run without chance, a trial on average, the three ways to make one of them, and who
+gives all options the same probability.
+"""
+
+PAIRS = {
+    "accuracy": ((MAJORITY, ONE), (COLD, ONE), (MAJORITY, COLD)),
+    "brier": ((POOL, ONE), (MENDED, POOL), (COLD, ONE), (POOL, COLD), (MENDED, EVEN)),
+}
+"""What is compared, by metric."""
+
+COLUMNS = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
+
+
+def replay_trials(events, arm_id, cold_id):
+    """Return what an arm of several trials said, and the run of `cold_id` on the same questions, replayed: predictions.
+
+    Both ask window L, whose table `events` is. A row a trial and question of which all trials are recorded; agent_id is
+    "trial 1" and on, or "temperature 0". An empty table without a recording.
+    """
+    ledger, arms = locate_output(LEDGER), load_arms()
+    runs = replay_arms([arm_id, cold_id], Shelf, ledger, events={"L": events})
+    if arm_id not in runs:
+        return pd.DataFrame(columns=list_columns("predictions"))
+    trials = read_runs(ledger, "predictions", [runs[arm_id]])
+    trials = trials[trials["sample"] < arms[arm_id]["trials"]]
+    parts = [trials.assign(agent_id="trial " + (trials["sample"] + 1).astype(str))]
+    if cold_id in runs:
+        cold = read_runs(ledger, "predictions", [runs[cold_id]])
+        parts.append(cold[cold["event_id"].isin(trials["event_id"])].assign(agent_id=COLD))
+    return pd.concat(parts, ignore_index=True)
+
+
+def take_trials(said):
+    """Return the rows that are trials, without the run beside them."""
+    return said[said["agent_id"] != COLD]
+
+
+def add_types(said, events):
+    """Return predictions with kind, options and type (`scores.name_type`) of their questions."""
+    known = events[["event_id", "kind", "options"]]
+    names = [name_type(row["kind"], parse_json(row["options"])) for row in known.to_dict("records")]
+    return said.merge(known.assign(type=names), on="event_id")
+
+
+def agree_by_type(said, events):
+    """Return how far trials agree (`calibration.measure_trials`), over all questions and by type.
+
+    Columns type, agreement, low, high, n, n_clusters, spread, spread_low, spread_high: of the stated probability of the
+    own answer, its standard deviation over a question's trials. Types of which no question has two answers are left
+    out.
+    """
+    rows = add_types(take_trials(said), events)
+    parts = [part.assign(agent_id=name) for name, part in [("all", rows), *rows.groupby("type")]]
+    table = measure_trials(pd.concat(parts), find_clusters(events)[0]).rename(columns={"agent_id": "type"})
+    order = ["all", *sorted(set(rows["type"].dropna()))]
+    return table.sort_values("type", key=lambda names: names.map(order.index), ignore_index=True)
+
+
+def vote_trials(said, events):
+    """Return the majority of trials as predictions (`samples.combine_values`): a row a question, agent "majority".
+
+    Of numbers it is the median, of answers that are equally frequent the first trial's; None where none has an answer.
+    """
+    rows = []
+    for event_id, part in add_types(take_trials(said), events).sort_values("agent_id").groupby("event_id", sort=False):
+        values = [value for value in map(parse_json, part["value"]) if value is not None]
+        value = dump_json(combine_values(values, part["kind"].iloc[0])) if values else None
+        rows.append({"run_id": MAJORITY, "agent_id": MAJORITY, "event_id": event_id, "sample": 0, "value": value})
+    return pd.DataFrame(rows, columns=["run_id", "agent_id", "event_id", "sample", "value"])
+
+
+def score_accuracy(said, events, answers):
+    """Return accuracies (F.1), a row a question and a column a trial, with the majority and a trial on average.
+
+    A trial without an answer is wrong.
+    """
+    rows = score_table(pd.concat([said, vote_trials(said, events)]), answers, events)
+    if rows.empty:
+        return pd.DataFrame()
+    wide = rows.pivot(index="event_id", columns="agent_id", values="accuracy")
+    return average_trials(wide)
+
+
+def score_chances(said, events, answers):
+    """Return (Brier scores, chances): a row a choice question, a column a trial, with ONE, POOL, MENDED and EVEN.
+
+    Of questions with options whose trials all have an answer and its probability, which the other options share the
+    rest of (`calibration.spread_rest`). The score is the mean over a question's options, of two it is that of one.
+    `chances` are as `calibration.measure_calibration` takes them.
+    """
+    clusters = find_clusters(events)[0]
+    chances = list_chances(events, answers, fill_distributions(said, events))
+    hit, wide = pool_chances(take_trials(chances), clusters)
+    if wide.empty:
+        return pd.DataFrame(), chances
+    cold = chances[chances["agent_id"] == COLD]
+    cold = cold.assign(option=cold.groupby("event_id").cumcount()).set_index(["event_id", "option"])["said"]
+    counts = events.set_index("event_id")["options"].map(parse_json).map(len, na_action="ignore")
+    even = 1 / counts.reindex(wide.index.get_level_values(0)).to_numpy()
+    wide = wide.assign(**{COLD: cold.reindex(wide.index), EVEN: even})
+    long = wide.melt(ignore_index=False, var_name="agent_id", value_name="said").join(hit.rename("hit")).reset_index()
+    return average_trials((wide.sub(hit, axis=0) ** 2).groupby(level=0).mean()), long.dropna(subset="said")
+
+
+def fill_distributions(said, events):
+    """Return predictions of choice questions with a distribution: the one given, else by the answer's probability."""
+    rows = add_types(said, events)
+    rows = rows[rows["type"].isin(CATEGORICAL)]
+    filled = []
+    for row in rows.to_dict("records"):
+        value, probability, given = parse_json(row["value"]), row["probability"], parse_json(row["distribution"])
+        if given is None and value is not None and pd.notna(probability):
+            given = spread_rest(value, probability, parse_json(row["options"]))
+        filled.append(None if given is None else dump_json(given))
+    return rows.assign(distribution=filled).drop(columns=["kind", "options", "type"])
+
+
+def average_trials(wide):
+    """Return scores by trial with what a trial has on average."""
+    return wide.assign(**{ONE: wide[[name for name in wide if str(name).startswith("trial ")]].mean(axis=1)})
+
+
+def summarize_trials(accuracy, brier, clusters):
+    """Return means by metric and who: metric, name, mean, low, high (95% by source), n, n_clusters.
+
+    The trials first, then one on average, what is made of them, and what stands beside.
+    """
+    order = [ONE, MAJORITY, POOL, MENDED, COLD, EVEN]
+    parts = []
+    for metric, wide in (("accuracy", accuracy), ("brier", brier)):
+        if len(wide):
+            names = [name for name in wide if name not in order] + [name for name in order if name in wide]
+            found = summarize_clustered(wide[names], clusters).rename_axis("name").reset_index().assign(metric=metric)
+            found[["low", "high"]] = found[["low", "high"]].clip(0, 1)
+            parts.append(found)
+    columns = ["metric", "name", "mean", "low", "high", "n", "n_clusters"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def compare_trials(accuracy, brier, clusters):
+    """Return the pairs of `PAIRS` on the questions that both have: a row each, columns COLUMNS.
+
+    p is that of the exact test that flips the sign of whole sources, p_holm over all rows, the verdict by it; low and
+    high are blank below ten sources. Of Brier scores less is better.
+    """
+    rows = []
+    for metric, wide in (("accuracy", accuracy), ("brier", brier)):
+        for a, b in PAIRS[metric]:
+            row = {"n": 0, "n_clusters": 0, "difference": np.nan, "p": np.nan}
+            if {a, b} <= set(wide):
+                row = compare_pairs(wide[[a, b]], clusters, [(a, [b])]).iloc[0].to_dict()
+                row["p"] = flip_signs(wide[a] - wide[b], clusters)
+            rows.append(row | {"metric": metric, "a": a, "b": b})
+    table = pd.DataFrame(rows)
+    table["p_holm"] = correct_holm(table["p"])
+    better = table.assign(difference=table["difference"].where(table["metric"] != "brier", -table["difference"]))
+    table["verdict"] = [judge_pair(row, "p_holm") for row in better.to_dict("records")]
+    return table.reindex(columns=COLUMNS)
+
+
+TITLES = {
+    "agreement": "Pairs of trials that agree",
+    "accuracy": "Accuracy, all types",
+    "brier": "Brier score, less is better",
+}
+"""Part of the figure -> what is drawn in it."""
+
+
+def gather_trials(agreement, means, compared):
+    """Return what a figure shows and is saved with: agreement by type, means, and the pairs, a row each.
+
+    Columns metric, name (blank of a pair), a, b (blank of others), value, low, high, p_holm, seen, n, n_clusters,
+    verdict. Single trials are left out.
+    """
+    parts = [
+        agreement.rename(columns={"type": "name", "agreement": "value"}).assign(metric="agreement"),
+        means[~means["name"].str.startswith("trial ")].rename(columns={"mean": "value"}),
+        compared.rename(columns={"difference": "value"}),
+    ]
+    columns = "metric name a b value low high p_holm seen n n_clusters verdict".split()
+    return pd.concat(parts, ignore_index=True).reindex(columns=columns)
+
+
+def draw_trials(part, ax, metric):
+    """Draw the rows of one metric (`gather_trials`) as points with their intervals and n."""
+    part = part.assign(label=name_rows(part["name"], part["n"]))
+    draw_points(part, ax, label="label", value="value", low="low", high="high")
+    ax.set(title=TITLES[metric], xlim=(-0.03, 1.03), xlabel="95% by source, from ten sources on")
+    return ax

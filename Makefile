@@ -148,7 +148,7 @@ PUBLIC := $(call list,5-8)
 .make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
-.make/23_rolling_accuracy .make/27_conditions: | .make/21_horizons
+.make/23_rolling_accuracy .make/27_conditions .make/29_trials: | .make/21_horizons
 .make/22_dataset: | .make/01_collect_events .make/21_horizons
 .make/24_grounding .make/28_pooling: | .make/02_run_agents .make/03_acquire_answers
 .make/41_solvers: | .make/40_instances

@@ -67,6 +67,7 @@ def test_agreement_is_by_type_and_of_trials_alone():
     assert table["agreement"].to_dict() == pytest.approx(
         {"all": (1 / 3 + 0 + 1 / 3 + 0) / 4, "binary": 1 / 3, "multiple choice": 0, "quantity": 0, "timeframe": 1 / 3}
     )
+    assert table["drawn"].dropna().to_dict() == pytest.approx({"binary": 1 / 2, "multiple choice": 1 / 3})
     assert table.index[0] == "all" and table["n"].tolist() == [4, 1, 1, 1, 1]
     assert table.loc["binary", "spread"] == pytest.approx(np.std([0.8, 0.5, 0.8]))
     assert table.loc["quantity", "spread"] == pytest.approx(0)

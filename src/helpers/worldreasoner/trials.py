@@ -67,13 +67,16 @@ def add_types(said, events):
 def agree_by_type(said, events):
     """Return how far trials agree (`calibration.measure_trials`), over all questions and by type.
 
-    Columns type, agreement, low, high, n, n_clusters, spread, spread_low, spread_high: of the stated probability of the
-    own answer, its standard deviation over a question's trials. Types of which no question has two answers are left
-    out.
+    Columns type, agreement, low, high, n, n_clusters, drawn (what the agreement would be were each option drawn alike,
+    blank without options), spread, spread_low, spread_high: of the stated probability of the own answer, its standard
+    deviation over a question's trials. Types of which no question has two answers are left out.
     """
     rows = add_types(take_trials(said), events)
     parts = [part.assign(agent_id=name) for name, part in [("all", rows), *rows.groupby("type")]]
     table = measure_trials(pd.concat(parts), find_clusters(events)[0]).rename(columns={"agent_id": "type"})
+    choices = rows[rows["type"].isin(CATEGORICAL)].drop_duplicates("event_id")
+    shares = 1 / choices["options"].map(parse_json).map(len).astype(float)
+    table.insert(6, "drawn", table["type"].map(shares.groupby(choices["type"]).mean()))
     order = ["all", *sorted(set(rows["type"].dropna()))]
     return table.sort_values("type", key=lambda names: names.map(order.index), ignore_index=True)
 
@@ -207,5 +210,5 @@ def draw_trials(part, ax, metric):
     """Draw the rows of one metric (`gather_trials`) as points with their intervals and n."""
     part = part.assign(label=name_rows(part["name"], part["n"]))
     draw_points(part, ax, label="label", value="value", low="low", high="high")
-    ax.set(title=TITLES[metric], xlim=(-0.03, 1.03), xlabel="95% by source, from ten sources on")
+    ax.set(title=TITLES[metric], xlim=(-0.03, 1.03), xlabel="95% by source; none below ten sources")
     return ax

@@ -149,6 +149,14 @@ def test_a_comparison_that_replaces_another_says_so(world, capsys):
     assert "replaces" not in capsys.readouterr().out
 
 
+def test_a_run_alone_is_told_from_none(world, monkeypatch):
+    with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs of window L yet; `make run WIN"):
+        compare.main(["--window", "L"])
+    make_world(world, {"mine-L-01": [True] * 20}, monkeypatch, window="L")
+    with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run of window L yet; `make run WI"):
+        compare.main(["--window", "L"])
+
+
 def test_runs_that_share_no_event_are_refused(world, monkeypatch):
     make_world(world, {"far-C1-01": [True] * 20}, monkeypatch, window="C1")
     with pytest.raises(

@@ -80,12 +80,17 @@ def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_re
     item = {"title": "rates cut", "date": "2026-02-03", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7}
     said = {"events": [item], "edges": [], "rationale": "", "sources": [], "answer": "A", "probability": 0.8}
     pages = [{"page_id": "p1", "role": "found", "is_accessed": True, "is_cited": True}]
-    asked = {"run_id": "r", "prediction": {"value": "A"}, "reply": {"reply": json.dumps(said)}, "pages": pages}
+    asked = {"run_id": "r", "sample": 0, "prediction": {"value": "A"}, "pages": pages}
+    asked |= {"reply": {"reply": json.dumps(said)}}
     plain = asked | {"run_id": "s", "reply": {"reply": "Final answer: A"}, "pages": []}
+    other = said | {"events": [item | {"title": "a harbour opens"}]}
+    again = asked | {"sample": 1, "reply": {"reply": json.dumps(other)}}
     tests = pd.DataFrame({"cause": ["oil"], "is_causal": [True]})
-    told = explore.tell_replay(event, "Yes", graph, tests, [asked, plain])
+    told = explore.tell_replay(event, "Yes", graph, tests, [asked, again, plain])
     assert (told["opens_at"], told["facts"]["asked on"]) == (event["opens_at"], event["as_of"])
-    with_graph, without = told["forecasts"]
+    with_graph, second, without = told["forecasts"]
+    assert [one["agent"] for one in told["forecasts"]] == ["r", "r (answer 2)", "s"]
+    assert [event["matches"] for event in second["said"]] == [None], "the answers' events bear the same ids"
     assert [event["matches"] for event in with_graph["said"]] == ["q_0"] and "said" not in without
     assert (with_graph["pages"], without["pages"]) == ([{"page_id": "p1", "is_cited": True}], [])
     assert "rates cut (2026-02-01), the last of 1 dated changes" in told["explanation"]

@@ -96,7 +96,8 @@ def choose_runs(names, window):
     if not names:
         asked_for = sorted({run.agent_id for run in ours if isinstance(run.place, Path)})
         if len(asked_for) < 2:
-            raise ValueError(f"there are no local runs of window {window} yet; `make run AGENT=last_value` makes some")
+            alone = f"only {asked_for[0]} has a local run" if asked_for else "there are no local runs"
+            raise ValueError(f"{alone} of window {window} yet; `make run WINDOW={window} LIMIT=20` makes some")
     chosen = []
     for name in asked_for:
         found = [run for run in every if run.run_id == name] or [run for run in ours if run.agent_id == name]

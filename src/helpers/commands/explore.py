@@ -166,7 +166,8 @@ def tell_forecast(question, event):
     `said` are the events of a graph that came with the answer, `pages` what was read for it, those it names marked.
     """
     prediction, options = question["prediction"], parse_json(event["options"])
-    told = {"agent": question["run_id"], "as_of": prediction.get("as_of"), "rationale": prediction.get("rationale")}
+    told = {"agent": name_answer(question["run_id"], question.get("sample"))}
+    told |= {name: prediction.get(name) for name in ("as_of", "rationale")}
     told |= {name: question.get(name, prediction.get(name)) for name in TOLD}
     told |= {"pages": [{name: page[name] for name in ("page_id", "is_cited")} for page in question["pages"]]}
     graph, _ = read_graph(question["reply"].get("reply"), event)
@@ -174,6 +175,15 @@ def tell_forecast(question, event):
         nodes = tabulate_nodes([graph])
         told["said"] = nodes.loc[~nodes["is_outcome"].astype(bool), ["node_id", "text", "day"]].to_dict("records")
     return told | {"value": write_value(told["value"], options)}
+
+
+def name_answer(run_id, sample):
+    """Return how one of a run's answers to a question is called; each of several has a name of its own, as in `view`.
+
+    >>> name_answer("mine-L", 0), name_answer("mine-L", 1)
+    ('mine-L', 'mine-L (answer 2)')
+    """
+    return f"{run_id} (answer {sample + 1})" if sample else run_id
 
 
 def write_page(folder, dossiers):

@@ -155,7 +155,20 @@ def test_a_short_question_of_no_yes_in_a_browser(planted, tmp_path):
         assert "push up (green) or down (red)" in tab.run("document.querySelector('#life svg + p').textContent")
         style = "getComputedStyle(document.querySelector('#life > :last-child {}'))"
         assert tab.run(f"{style.format('th')}.overflowWrap") == "normal"
-        assert tab.run(f"{style.format('tbody td')}.whiteSpace") == "nowrap"
+        assert tab.run(f"{style.format('tbody td .one')}.whiteSpace") == "nowrap"
+        told = "[...document.querySelectorAll('#life dd')].map(dd => dd.textContent)"
+        assert tab.run(told)[1:3] == ["2026-04-30 00:00 (UTC+8)", "2026-05-02 11:00 (UTC+8)"]
+        cells = "one => [...one.tHead.rows[0].cells].map(th => th.textContent)"
+        forecasts, events = tab.run(f"[...document.querySelectorAll('#life > .wide > table')].map({cells})")
+        assert forecasts == ["agent", "as of"] and "price moved" not in events, "columns of blanks are left out"
+        summary = "document.querySelector('#life table.plain summary')"
+        assert tab.run(f"getComputedStyle({summary}).overflowWrap") == "normal", "no word is broken into letters"
+        tab.run("location.hash = '#'")
+        tab.wait("!document.querySelector('#list').hidden")
+        shown = (
+            "[...document.querySelectorAll('#questions td')].filter(td => td.offsetParent).map(td => td.dataset.name)"
+        )
+        assert "prices" not in tab.run(shown) and "forecasts" in tab.run(shown), "a count of none is left out"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here (apt-get install chromium)")

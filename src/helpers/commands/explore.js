@@ -8,7 +8,8 @@ const signs = {Positive: "up", Negative: "down"};
 const side = node => node.impact ? signs[node.impact.direction] || "even" : "none";
 const LEFT = 44, RIGHT = 44, BASE = 24, narrow = matchMedia("(max-width: 640px)");
 let WIDTH = 900, N_TICKS = 5;  // fewer on a narrow page, so that words stay readable
-const count = n => `${n} question${n === 1 ? "" : "s"}`;
+const many = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`, count = n => many(n, "question");
+const when = value => typeof value === "string" ? moment(value).replace(/T(\d\d:\d\d)(:[\d.]+)?(\+00:00|Z)$/, " $1 (UTC)") : value;
 const readDay = text => Date.parse((text || "").slice(0, 10)) / 864e5;  // the day that a moment in text names, NaN of none
 
 /* ------------------------------------------------------------------------------------------------------- drawing */
@@ -46,7 +47,7 @@ function drawPressure(told) {
   });
   const marks = told.turns.map(day => draw("line", {x1: scale.x(day), x2: scale.x(day), y1: 8, y2: height - BASE, class: "turn"}, hint(`turning point ${date(day)}`)));
   const line = told.prices.map(([day, value], at) => `${at ? "L" : "M"} ${scale.x(day)} ${price(value)}`).join(" ");
-  const words = `${told.pressure.length} events with an impact, pressure at the end ${number(told.pressure.at(-1)?.pressure ?? 0)}; `
+  const words = `${many(told.pressure.length, "event")} with an impact, pressure at the end ${number(told.pressure.at(-1)?.pressure ?? 0)}; `
     + (told.prices.length ? `price from ${number(told.prices[0][1])} to ${number(told.prices.at(-1)[1])}` : "no price");
   return [draw("svg", {viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": words, class: "chart"}, ...drawDays(scale, height), ...marks,
     draw("line", {x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0), class: "zero"}),
@@ -74,16 +75,22 @@ function drawGraph(told) {
   });
   const arrow = draw("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 13, refY: 4, markerWidth: 9, markerHeight: 9, orient: "auto", markerUnits: "userSpaceOnUse"},
     draw("path", {d: "M 0 0 L 8 4 L 0 8 z"}));
-  return [draw("svg", {viewBox: `0 0 ${WIDTH} ${height}`, role: "img", class: "chart", "aria-label": `${names.length} events joined by ${edges.length} edges`},
+  return [draw("svg", {viewBox: `0 0 ${WIDTH} ${height}`, role: "img", class: "chart", "aria-label": `${many(names.length, "event")} joined by ${many(edges.length, "edge")}`},
     draw("defs", {}, arrow), ...drawDays(scale, height), ...edges, ...dots),
   make("p", {class: "hint"}, "Edges that pass the thresholds, from cause to effect, by date; grey: they only correlate; the ringed one is the outcome.")];
 }
 
 /* ------------------------------------------------------------------------------------------------------- tables */
-const row = cells => make("tr", {}, ...cells.map(cell => make("td", typeof cell === "string" && cell.length <= SHORT ? {class: cell.includes(" ") ? "short" : "short one"} : {}, cell ?? "")));
+const row = cells => make("tr", {}, ...cells.map(cell => typeof cell !== "string" ? make("td", {}, cell ?? "")
+  : cell.length <= SHORT ? make("td", {class: "short"}, ...split(cell)) : make("td", {class: "long"}, cell)));
 const SHORT = 24;  // letters of a cell whose words are never broken
-const table = (heads, rows) => make("div", {class: "wide"}, make("table", {class: "plain"},
-  make("thead", {}, make("tr", {}, ...heads.map(head => make("th", {scope: "col"}, head)))), make("tbody", {}, ...rows)));
+const split = text => text.split(" ").flatMap((word, at) => [at ? " " : "", make("span", {class: "one"}, word)]);
+function table(heads, rows) {  // a column in which no row says anything is left out
+  const blank = heads.map((_, at) => at).filter(at => rows.every(line => !line.cells[at].textContent)).reverse();
+  const head = make("tr", {}, ...heads.map(name => make("th", {scope: "col"}, name)));
+  for (const line of [head, ...rows]) for (const at of blank) line.deleteCell(at);
+  return make("div", {class: "wide"}, make("table", {class: head.cells.length > 4 ? "plain many" : "plain"}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
 function tellEvents(told) {
   const moved = Object.fromEntries(told.moves.map(move => [move.node_id, `${number(move.move)} ${move.agrees ? "(agrees)" : "(against)"}`]));
   const impact = node => node.impact ? `${node.impact.direction}, ${number(node.impact.magnitude)} x ${number(node.impact.confidence)}` : "";
@@ -104,9 +111,9 @@ function tellEdges(told) {
 function tellForecasts(told) {
   if (!told.forecasts.length) return [make("h2", {}, "Forecasts"), make("p", {class: "hint"}, "No forecast of this question is at hand.")];
   const title = name => told.nodes.find(node => node.node_id === name)?.title;
-  const rows = told.forecasts.map(one => row([make("div", {class: one.agent.length <= SHORT ? "short" : ""}, one.agent, one.said ? fold("graph", `${one.said.length} events, ${one.said.filter(event => event.matches).length} match`,
+  const rows = told.forecasts.map(one => row([make("div", {class: "short"}, one.agent, one.said ? fold("graph", `${many(one.said.length, "event")}, ${one.said.filter(event => event.matches).length} match`,
     table(["day", "event", "matches"], one.said.map(event => row([date(event.day), event.text, title(event.matches) || ""])))) : null),
-  typeof one.as_of === "number" ? date(one.as_of) : moment(one.as_of), one.value === undefined ? "" : show(one.value), number(one.probability),
+  typeof one.as_of === "number" ? date(one.as_of) : when(one.as_of), one.value === undefined ? "" : show(one.value), number(one.probability),
   one.outcome || "", number(one.score), one.rationale || one.reason || "",
   one.pages?.length ? fold("pages", `${one.pages.length} read, ${one.pages.filter(page => page.is_cited).length} named`,
     table(["page", "named"], one.pages.map(page => row([page.page_id, page.is_cited ? "yes" : ""])))) : ""]));
@@ -116,8 +123,8 @@ function tellQuestion(told) {
   const check = told.check, lacks = check.is_valid ? "passes the published thresholds" : `is left out: ${check.reasons.split(" ").join(", ")}`;
   life.append(make("nav", {}, make("a", {href: "#"}, "\u2190 list")), make("h1", {tabindex: "-1"}, told.title),
     make("p", {class: `why ${told.origin}`}, make("b", {}, `${told.origin}: `), origins[told.origin]),
-    describe([["answer", told.answer === null ? "none" : show(told.answer)], ["opens", told.opens_at], ["ends", told.resolves_at], ["id", told.question_id],
-      ...Object.entries(told.facts), ["graph, checked", `${lacks} (${check.n_nodes} events, ${check.n_edges} edges, ${check.n_articles} sources, depth ${check.depth})`],
+    describe([["answer", told.answer === null ? "none" : show(told.answer)], ["opens", when(told.opens_at)], ["ends", when(told.resolves_at)], ["id", told.question_id],
+      ...Object.entries(told.facts).map(([name, value]) => [name, when(value)]), ["graph, checked", `${lacks} (${many(check.n_nodes, "event")}, ${many(check.n_edges, "edge")}, ${many(check.n_articles, "source")}, depth ${check.depth})`],
       ["lead changes", told.leads.map(([day, name]) => `${date(day)} to ${name}`).join(", ")]]),
     ...(told.explanation ? [fold("explanation", "in hindsight", make("pre", {tabindex: "0"}, told.explanation))] : []),
     make("h2", {}, told.prices.length ? "Events against the price" : "Events and their push"), ...drawPressure(told), make("h2", {}, "Causal graph"), ...drawGraph(told),
@@ -131,7 +138,7 @@ function listQuestions() {
   const sum = (title, name) => cell(title, one => one[name] || "", {className: "dt-right", type: "num", width: "8%"});
   const titles = ["question", "origin", "answer", "events", "edges", "prices", "forecasts"];
   const found = new DataTable("#questions", {
-    createdRow: line => [...line.cells].slice(1).forEach((td, at) => { td.dataset.name = titles[at + 1]; }), data: questions, order: [], pageLength: 25, autoWidth: false, layout: {topStart: null, topEnd: null, bottomStart: null, bottomEnd: "paging"},
+    createdRow: line => [...line.cells].slice(1).forEach((td, at) => { td.dataset.name = titles[at + 1]; td.classList.toggle("blank", !td.textContent); }), data: questions, order: [], pageLength: 25, autoWidth: false, layout: {topStart: null, topEnd: null, bottomStart: null, bottomEnd: "paging"},
     language: {zeroRecords: "No question meets the filters.", emptyTable: "No questions."},
     columns: [{title: "question", width: "38%", type: "string", searchable: false, render: (_, type, one) => type === "display" ? make("div", {},
       make("a", {href: hash({question: one.question_id})}, one.title), make("span", {class: "id"}, one.question_id)) : `${one.title} ${one.question_id}`},

@@ -203,7 +203,7 @@ function tellOthers(told, here) {
     make("a", {href: hash({event: told.event.event_id, run: question.run_id, sample: question.sample})}, nameRun(runs.find(run => run.run_id === question.run_id)) + repeat(question.sample))),
     make("td", {}, tag(question.outcome)), make("td", {}, question.value === undefined ? (question.reason || "") : show(question.value)),
     make("td", {class: "number"}, number(question.score)));
-  return [make("h2", {}, "Every run on this question"), make("div", {class: "wide"}, make("table", {class: "plain"}, make("tbody", {}, ...told.questions.map(line))))];
+  return [make("h2", {}, "Every run on this question"), make("div", {class: "wide"}, make("table", {class: "plain many"}, make("tbody", {}, ...told.questions.map(line))))];
 }
 function walk(row) {
   const order = table.rows({search: "applied", order: "applied"}).indexes().toArray(), place = order.indexOf(rows.indexOf(row));

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from builders import make_scores
 
+from helpers.estimates.intervals import judge_test
 from helpers.futurex import levels
 
 
@@ -192,7 +193,7 @@ def plant(rng, means, n_sources=20, shared=0.12):
 def count_verdicts(state, rng, means, n=60):
     """How often each verdict is reached in so many planted worlds."""
     rows = [state(*plant(rng, means)) for _ in range(n)]
-    return pd.Series([levels.judge_test(row["sign"], row["p"]) for row in rows]).value_counts(normalize=True)
+    return pd.Series([judge_test(row["sign"], row["p"]) for row in rows]).value_counts(normalize=True)
 
 
 CROSSED = {"a": (0.9, 0.9, 0.2, 0.2), "b": (0.5, 0.5, 0.7, 0.7)}

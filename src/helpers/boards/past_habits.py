@@ -7,9 +7,9 @@ No. Neither is knowledge of the question, so each is set against one who does no
 import pandas as pd
 
 from helpers.boards.past_news import NEWS_AGENTS
-from helpers.boards.past_scores import ALL_OPTIONS, label_forms, name_verdicts, open_answers
+from helpers.boards.past_scores import ALL_OPTIONS, label_forms, open_answers
 from helpers.estimates.calibration import bin_chances, list_chances
-from helpers.estimates.intervals import correct_holm, summarize_clustered
+from helpers.estimates.intervals import judge_family, summarize_clustered
 from helpers.estimates.pairs import compare_pairs
 from helpers.outcomes.scores import build_matrix
 from helpers.store import dump_json, parse_json
@@ -46,7 +46,7 @@ def tabulate_ticks(scores, predictions, events):
     f1, strict = (build_matrix(scores[scores["metric"] == name], agents) for name in ("f1", "f1_strict"))
     more = f1.drop(columns=ALL_OPTIONS).rsub(f1[ALL_OPTIONS], axis=0).mul(-1)
     found = summarize_clustered(more, clusters).rename(columns={"mean": "difference"})
-    found = name_verdicts(found.assign(p_holm=correct_holm(found["p"])), "more", "less")
+    found = judge_family(found, "difference", "more", "less")
     table = pd.DataFrame({"n": f1.notna().sum(), "ticked": own.groupby("agent_id")["share"].mean()})
     table["ticked_all"] = own["share"].eq(1).groupby(own["agent_id"]).mean()
     table = table.assign(f1=f1.mean(), strict=strict.mean())
@@ -83,7 +83,7 @@ def tabulate_yes(said, events, answers):
         found = summarize_clustered(known.to_frame(), clusters, strata).iloc[0].rename({"mean": "difference"})
         rows.append({"agent_id": agent} | shares | found.drop("se").to_dict())
     table = pd.DataFrame(rows)
-    table = name_verdicts(table.assign(p_holm=correct_holm(table["p"])), "tells", "tells the wrong way")
+    table = judge_family(table, "difference", "tells", "tells the wrong way")
     columns = "agent_id n n_clusters said is_yes of_yes of_no difference low high p_holm verdict"
     return table[columns.split()].rename(columns={"difference": "tells"})
 
@@ -95,7 +95,7 @@ def compare_yes(said, clusters):
     """
     there = [agent for agent in NEWS_AGENTS.values() if agent in said]
     pairs = [(agent, [NEWS_AGENTS["none"]]) for agent in there if agent != NEWS_AGENTS["none"]]
-    return name_verdicts(compare_pairs(said[there], clusters, pairs), "more", "less")
+    return judge_family(compare_pairs(said[there], clusters, pairs), "difference", "more", "less")
 
 
 # --- yes or no: probabilities ----------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def weigh_yes(chances, clusters, n_bins=5):
     errors = chances.assign(error=(chances["said"] - chances["hit"]) ** 2)
     matrix = build_matrix(errors, sorted(errors["agent_id"].unique()), "error")
     found = summarize_clustered(0.25 - matrix, clusters).rename(columns={"mean": "difference"})
-    found = name_verdicts(found.assign(p_holm=correct_holm(found["p"])), "better than half", "worse than half")
+    found = judge_family(found, "difference", "better than half", "worse than half")
     table = found.assign(
         brier=matrix.mean(), **{name: chances.groupby("agent_id")[name].mean() for name in ("said", "hit")}
     )

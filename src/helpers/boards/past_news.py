@@ -8,8 +8,8 @@ import re
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from helpers.boards.past_scores import FORMS, name_verdicts
-from helpers.estimates.intervals import correct_holm, keep_on_scale, summarize_clustered
+from helpers.boards.past_scores import FORMS
+from helpers.estimates.intervals import judge_family, keep_on_scale, summarize_clustered
 from helpers.estimates.pairs import compare_pairs
 from helpers.store import ROOT
 from helpers.world.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
@@ -190,4 +190,4 @@ def compare_news(matrix, clusters, touch, forms):
             row = compare_pairs(part, clusters).iloc[0].drop(["agent_a", "agent_b", "p_holm"])
             parts.append({"comparison": f"{first} - {second}", "events": label} | row.to_dict())
     table = pd.DataFrame(parts, columns="comparison events n n_clusters difference low high p seen".split())
-    return name_verdicts(table.assign(p_holm=correct_holm(table["p"])), "more", "less")
+    return judge_family(table, "difference", "more", "less")

@@ -5,8 +5,7 @@ from math import comb
 import pandas as pd
 
 from helpers.agents.past import read_form
-from helpers.estimates.intervals import correct_holm, summarize_clustered
-from helpers.estimates.pairs import judge_pair
+from helpers.estimates.intervals import judge_family, summarize_clustered
 from helpers.formats.futurex import cluster_questions
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import COLOURS, draw_points, measure_reach
@@ -101,19 +100,7 @@ def tabulate_forms(scores, events, answers):
         table = table.assign(n=found["n"], n_clusters=found["n_clusters"], form=form).rename_axis("agent_id")
         parts.append(table.reset_index())
     table = pd.concat(parts, ignore_index=True).query("n > 0")
-    table = table.rename(columns={"above": "difference"}).assign(p_holm=correct_holm(table["p"]))
-    return name_verdicts(table, "above", "below").rename(columns={"difference": "above"}).reset_index(drop=True)
-
-
-def name_verdicts(table, above, below):
-    """Return a table of differences with the column verdict by p_holm: `above`, `below` or "cannot tell".
-
-    >>> table = pd.DataFrame({"difference": [0.1, -0.1, 0.1], "p_holm": [0.01, 0.01, 0.2]})
-    >>> name_verdicts(table, "more", "less")["verdict"].tolist()
-    ['more', 'less', 'cannot tell']
-    """
-    words = {"a is better": above, "b is better": below, "cannot tell": "cannot tell"}
-    return table.assign(verdict=[words[judge_pair(row, "p_holm")] for row in table.to_dict("records")])
+    return judge_family(table, "above", "above", "below").reset_index(drop=True)
 
 
 def vary_clusters(scores, events, answers, rows, cuts):

@@ -201,13 +201,29 @@ def flip_signs(differences, clusters=None):
     return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
+ALPHA = 0.05
+"""A difference counts as seen when its p is below it."""
+
+
 def judge_test(estimate, p):
     """Say what a two-sided test says of a statement that holds above 0: holds, fails or cannot tell.
 
     >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
     ('holds', 'fails', 'cannot tell', 'cannot tell')
     """
-    return "cannot tell" if not p < 0.05 else "holds" if estimate > 0 else "fails"
+    return "cannot tell" if not p < ALPHA else "holds" if estimate > 0 else "fails"
+
+
+def judge_family(table, value="difference", above="holds", below="fails"):
+    """Return a table of tests (p, of `value` being 0) with p_holm over all rows, and the verdict by it in these words.
+
+    >>> table = pd.DataFrame({"gain": [0.1, -0.1, 0.1], "p": [0.01, 0.01, 0.2]})
+    >>> judge_family(table, "gain", "more", "less")["verdict"].tolist()
+    ['more', 'less', 'cannot tell']
+    """
+    table, words = table.assign(p_holm=correct_holm(table["p"])), {"holds": above, "fails": below}
+    said = [judge_test(*row) for row in zip(table[value], table["p_holm"], strict=True)]
+    return table.assign(verdict=[words.get(verdict, verdict) for verdict in said])
 
 
 def correct_holm(p, n_planned=0):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.estimates.intervals import correct_holm, find_clusters, summarize_clustered
+from helpers.estimates.intervals import ALPHA, correct_holm, find_clusters, judge_test, summarize_clustered
 from helpers.outcomes.scores import HEADLINE, build_matrix, score_predictions
 
 COLUMNS = (
@@ -24,8 +24,9 @@ COLUMNS = (
 TOLD = ("level", "domain")
 """Columns of the events that `score` writes beside the scores (event_level, event_domain), for `compare`."""
 
-ALPHA, POWER = 0.05, 0.8
-"""A difference counts as seen when its p is below ALPHA; a study finds a real one with this power."""
+POWER = 0.8
+"""With this chance a study finds a real difference, at p below `intervals.ALPHA`."""
+BETTER = ("a is better", "b is better")
 
 
 def score(events, answers, predictions, aliases=None):
@@ -130,9 +131,8 @@ def judge_pair(pair, p="p"):
     >>> judge_pair({"difference": -0.2, "p": 0.01}), judge_pair({"difference": 0.2, "p": np.nan})
     ('b is better', 'cannot tell')
     """
-    if not pair[p] < ALPHA:
-        return "cannot tell"
-    return "a is better" if pair["difference"] > 0 else "b is better"
+    verdict = judge_test(pair["difference"], pair[p])
+    return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
 
 
 def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):

@@ -13,15 +13,7 @@ import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.estimates.agreement import compare_orders
-from helpers.estimates.intervals import (
-    AGREES,
-    correct_holm,
-    find_clusters,
-    flip_signs,
-    judge_test,
-    summarize_clustered,
-    take_interval,
-)
+from helpers.estimates.intervals import find_clusters, flip_signs, judge_family, summarize_clustered, take_interval
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
 from helpers.plots import COLOURS, draw_reaches
@@ -271,9 +263,7 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
         rows.append((statement, name, ends[0].mean(), ends[1].mean(), gap.mean(), flip_signs(gap), len(gap)))
     rows.append(_compare_ends(runs, short, chosen))
     table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
-    table["p_holm"] = correct_holm(table["p"])
-    verdicts = [AGREES[judge_test(*row)] for row in table[["difference", "p_holm"]].itertuples(index=False)]
-    return table.assign(verdict=verdicts)
+    return judge_family(table, "difference", "agrees", "disagrees")
 
 
 def _compare_ends(runs, short, chosen):

@@ -14,8 +14,8 @@ from helpers.columns import SEARCH_CATEGORIES
 from helpers.estimates.intervals import (
     AGREES,
     MIN_CLUSTERS,
-    correct_holm,
     find_clusters,
+    judge_family,
     judge_test,
     resample_means,
     summarize_clustered,
@@ -189,10 +189,8 @@ def judge_observations(rows, category, rng, n_boot=2000):
         *_judge_limits(rows, search),
     ]
     columns = ["observation", "statement", "estimate", "low", "high", "p", "n", "n_clusters", "agents"]
-    table = pd.DataFrame(parts, columns=columns)
-    table["p_holm"] = correct_holm(table["p"])
-    verdicts = [AGREES[judge_test(*row)] for row in table[["estimate", "p_holm"]].itertuples(index=False)]
-    table, by_bound = table.assign(verdict=verdicts), judge_evenness(table).drop(columns="statement")
+    table = judge_family(pd.DataFrame(parts, columns=columns), "estimate", "agrees", "disagrees")
+    by_bound = judge_evenness(table).drop(columns="statement")
     is_same = by_bound.nunique(axis=1) == 1
     table.loc[by_bound.index, "verdict"] = by_bound.iloc[:, 0].where(is_same, "cannot tell")
     return table

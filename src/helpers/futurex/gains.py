@@ -9,14 +9,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import (
-    MIN_CLUSTERS,
-    correct_holm,
-    find_clusters,
-    flip_signs,
-    judge_test,
-    summarize_clustered,
-)
+from helpers.estimates.intervals import MIN_CLUSTERS, find_clusters, flip_signs, judge_family, summarize_clustered
 from helpers.estimates.pairs import measure_seen
 from helpers.futurex.levels import LEVEL_PAIRS
 from helpers.outcomes.scores import build_matrix, select_headline
@@ -108,9 +101,8 @@ def compare_memory(scores, events, model, baseline, kinds):
             rows.append({"group": group, "window": " minus ".join(windows)} | gap)
     table = pd.DataFrame(rows)
     gaps = table["window"].str.contains(" minus ")
-    table["p_holm"] = correct_holm(table["p"].where(gaps))
-    verdicts = pd.Series([judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)])
-    return table.assign(verdict=verdicts.where(gaps, ""))
+    judged = judge_family(table.assign(p=table["p"].where(gaps)))
+    return table.assign(p_holm=judged["p_holm"], verdict=judged["verdict"].where(gaps, ""))
 
 
 def compare_efforts(scores, events, pairs):
@@ -126,13 +118,6 @@ def compare_efforts(scores, events, pairs):
         for first, second in pairs
     ]
     return judge_family(pd.DataFrame(rows))
-
-
-def judge_family(table):
-    """Return a table of tested differences with p_holm, over all its rows, and the verdict by it."""
-    table = table.assign(p_holm=correct_holm(table["p"]))
-    verdicts = [judge_test(*row) for row in table[["difference", "p_holm"]].itertuples(index=False)]
-    return table.assign(verdict=verdicts)
 
 
 def compare_moments(first, second, events):

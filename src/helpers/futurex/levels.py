@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
-from helpers.estimates.intervals import correct_holm, find_clusters, judge_test, summarize_clustered
+from helpers.estimates.intervals import find_clusters, judge_family, summarize_clustered
 from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.questions.tiers import assign_level
 from helpers.store import parse_json
@@ -158,8 +158,7 @@ def judge_findings(scores, events, runs):
     table = pd.DataFrame(
         [state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)]
     )
-    table["p_holm"] = correct_holm(table["p"])
-    table["verdict"] = [judge_test(*row) for row in table[["sign", "p_holm"]].itertuples(index=False)]
+    table = judge_family(table, "sign")
     ends = "low high low_by_event high_by_event p p_holm n n_clusters".split()
     return table.assign(n_agents=matrix.shape[1])[["finding", "statement", "estimate", *ends, "n_agents", "verdict"]]
 

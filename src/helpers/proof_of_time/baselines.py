@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from helpers.estimates.intervals import correct_holm, judge_test, measure_share, summarize_clustered
+from helpers.estimates.intervals import judge_family, measure_share, summarize_clustered
 from helpers.papers import get_constant
 from helpers.proof_of_time.builders import find_field, find_range, place_on_scale
 from helpers.proof_of_time.evidence import read_evidence
@@ -393,7 +393,5 @@ def compare_with_floor(scored):
         above = summarize_clustered(part.sub(wide.loc[ids, "majority"], axis=0), about.loc[ids, "source"])
         rows.append(above.rename_axis("solver").reset_index().assign(task=task))
     table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
-    table = table.assign(p=correct_holm(table["p"]))
-    verdicts = [judge_test(*pair) for pair in zip(table["difference"], table["p"], strict=True)]
-    columns = ["task", "solver", "difference", "low", "high", "n", "n_clusters", "p"]
-    return table[columns].assign(verdict=verdicts)
+    table = judge_family(table).drop(columns="p").rename(columns={"p_holm": "p"})
+    return table[["task", "solver", "difference", "low", "high", "n", "n_clusters", "p", "verdict"]]

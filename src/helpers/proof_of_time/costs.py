@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from helpers import papers
-from helpers.estimates.intervals import measure_share, summarize_clustered
+from helpers.estimates.intervals import judge_family, measure_share, summarize_clustered
 from helpers.proof_of_time.baselines import list_chances, score_majority
-from helpers.proof_of_time.published import count_tasks, judge_rows, list_limits, load_table
+from helpers.proof_of_time.published import count_tasks, list_limits, load_table
 from helpers.store import locate_input
 
 
@@ -127,7 +127,7 @@ def compare_alone(trials, by=()):
         )
     columns = [*keys, "alone", "share", "gain", "low", "high", "p", "n", "n_clusters"]
     table = pd.DataFrame(rows, columns=[*columns, "overhead", "overhead_low", "overhead_high"])
-    return judge_rows(table, "gain").astype({"n": int, "n_clusters": int})
+    return judge_family(table, "gain").astype({"n": int, "n_clusters": int})
 
 
 def compare_floors(trials, by=()):

@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from helpers import papers
 from helpers.estimates.agreement import correlate, correlate_ranks, draw_rows
-from helpers.estimates.intervals import correct_holm, flip_signs, judge_test, take_interval
+from helpers.estimates.intervals import flip_signs, judge_family, take_interval
 from helpers.papers import get_constant
 
 KEY = "proof_of_time"
@@ -128,17 +128,7 @@ def measure_changes(rows, before, after, n):
     change = rows[after] - rows[before]
     error = bound_change(rows[before], rows[after], n)
     ends = {"low": change - 1.96 * error, "high": change + 1.96 * error}
-    return judge_rows(rows.assign(change=change, **ends, p=2 * stats.norm.sf(change.abs() / error)), "change")
-
-
-def judge_rows(table, estimate):
-    """Return rows with their p by Holm over all of them (p_holm), and what that says of an estimate (verdict).
-
-    >>> judge_rows(pd.DataFrame({"gain": [1.0, -1.0], "p": [0.01, 0.04]}), "gain")["verdict"].tolist()
-    ['holds', 'fails']
-    """
-    table = table.assign(p_holm=correct_holm(table["p"]))
-    return table.assign(verdict=[judge_test(*pair) for pair in zip(table[estimate], table["p_holm"], strict=True)])
+    return judge_family(rows.assign(change=change, **ends, p=2 * stats.norm.sf(change.abs() / error)), "change")
 
 
 def measure_gains():
@@ -183,7 +173,7 @@ def measure_periods():
     ends = [confint_proportions_2indep(*row, method="newcomb") for row in cells]
     p = [stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells]
     low, high = np.array(ends).T
-    return judge_rows(rows.assign(change=rows["post_share"] - rows["pre_share"], low=low, high=high, p=p), "change")
+    return judge_family(rows.assign(change=rows["post_share"] - rows["pre_share"], low=low, high=high, p=p), "change")
 
 
 def compare_provider(rows, value, provider):
@@ -227,7 +217,7 @@ def judge_statements(gains, prompts, periods):
     ]
     table = pd.DataFrame([(*about, 100 * estimate, p) for *about, (estimate, p) in tests])
     table.columns = ["section", "statement", "estimate", "p"]
-    return judge_rows(table, "estimate")
+    return judge_family(table, "estimate")
 
 
 def flip_models(rows):
@@ -338,7 +328,7 @@ def compare_first(categories):
         (first, a), (second, b) = part.nlargest(2, "count")[["category", "count"]].to_numpy()
         rows.append((table, first, a, second, b, (a - b) / (a + b), stats.binomtest(int(a), int(a + b)).pvalue))
     columns = ["table", "first", "n_first", "second", "n_second", "lead", "p"]
-    return judge_rows(pd.DataFrame(rows, columns=columns), "lead")
+    return judge_family(pd.DataFrame(rows, columns=columns), "lead")
 
 
 # --- what the models may have read ------------------------------------------------------------------------------------

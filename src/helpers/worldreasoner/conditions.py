@@ -8,8 +8,8 @@ import pandas as pd
 
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
-from helpers.estimates.pairs import compare_pairs
+from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
+from helpers.estimates.pairs import BETTER, compare_pairs
 from helpers.papers import get_constant
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.shelf import Shelf
@@ -169,6 +169,28 @@ def compare_runs(scores, pairs, metric="accuracy"):
     ]
     table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
     return table[columns]
+
+
+def compare_metrics(tables, pairs, clusters, is_exact=False):
+    """Return what a has over b on the questions that both have, a row a metric and pair of `pairs` (metric -> pairs).
+
+    `tables`: metric -> scores, a row a question and a column each that is compared. Columns metric, a, b, n (0 without
+    a common question), n_clusters, difference (a - b), low, high, p (of a t test by cluster; with `is_exact` of the
+    test that flips the sign of whole clusters), p_holm (over all rows), seen (the smallest difference that could have
+    been seen), verdict (by p_holm; of Brier scores less is better).
+    """
+    rows = []
+    for metric, a, b in [(name, *pair) for name in tables for pair in pairs[name]]:
+        wide = tables[metric].reindex(columns=[a, b])
+        row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
+        if wide.notna().all(axis=1).any():
+            row |= compare_pairs(wide, clusters).iloc[0].to_dict()
+            row |= {"p": flip_signs(wide[a] - wide[b], clusters)} if is_exact else {}
+        rows.append(row)
+    columns = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
+    table = pd.DataFrame(rows).reindex(columns=columns)
+    lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
+    return judge_family(table.assign(lead=lead), "lead", *BETTER)[columns]
 
 
 def list_shared(predictions):

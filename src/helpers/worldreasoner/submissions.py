@@ -9,13 +9,12 @@ import pandas as pd
 from helpers.agents.evidence import list_evidence
 from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
-from helpers.estimates.intervals import correct_holm, find_clusters
-from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.estimates.intervals import find_clusters
 from helpers.questions.horizons import load_series
 from helpers.questions.shelf import write_page
 from helpers.store import dump_json, parse_json, parse_object
 from helpers.worldreasoner.builder import build_hindsight
-from helpers.worldreasoner.conditions import list_conditions, replay_horizons
+from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
 from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
 from helpers.worldreasoner.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
@@ -299,22 +298,8 @@ def summarize_conditions(scores, metrics=READINGS):
 def compare_conditions(scores, pairs=PAIRS, metrics=METRICS):
     """Return what a condition has over another on the questions asked under both, a row a pair and metric.
 
-    Columns metric, a, b, n, n_clusters, difference (a - b), low, high, p, p_holm (over all rows), seen (the smallest
-    difference that could have been seen), verdict (a is better, b is better, cannot tell: by p_holm; of Brier scores
-    less is better). Rows without a common question have n = 0.
+    Columns as of `conditions.compare_metrics`, intervals and p by source.
     """
-    clusters, rows = take_clusters(scores), []
-    for metric in metrics:
-        known = scores.astype({metric: float})
-        wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
-        for a, b in pairs:
-            row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
-            if a in wide and b in wide and wide[[a, b]].notna().all(axis=1).any():
-                row |= compare_pairs(wide, clusters, [(a, [b])]).iloc[0].drop(["agent_a", "agent_b"]).to_dict()
-            rows.append(row)
-    columns = "metric a b n n_clusters difference low high p p_holm seen".split()
-    table = pd.DataFrame(rows).reindex(columns=columns)
-    table["p_holm"] = correct_holm(table["p"])
-    sign = table["metric"].map({"brier": -1}).fillna(1)
-    judged = table.assign(difference=table["difference"] * sign)
-    return table.assign(verdict=[judge_pair(row, "p_holm") for row in judged.to_dict("records")])
+    known = scores.astype(dict.fromkeys(metrics, float))  # repeats are averaged, blanks left out
+    tables = {metric: known.pivot_table(metric, "event_id", "condition", aggfunc="mean") for metric in metrics}
+    return compare_metrics(tables, dict.fromkeys(metrics, pairs), take_clusters(scores))

@@ -4,18 +4,17 @@ WorldReasoner's K trials an agent: agreement, aggregation in log-odds, recalibra
 beside them stands one run of the same agent without chance (temperature 0). Intervals and tests are by source.
 """
 
-import numpy as np
 import pandas as pd
 
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.samples import combine_values
 from helpers.estimates.calibration import list_chances, measure_trials, pool_chances, spread_rest
-from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, summarize_clustered
-from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.estimates.intervals import find_clusters, summarize_clustered
 from helpers.plots import draw_points, name_rows
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
+from helpers.worldreasoner.conditions import compare_metrics
 from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_table
 
 COLD, ONE, MAJORITY, POOL, MENDED = "temperature 0", "one trial", "majority", "pool", "mended"
@@ -29,8 +28,6 @@ PAIRS = {
     "brier": ((POOL, ONE), (MENDED, POOL), (COLD, ONE), (POOL, COLD), (MENDED, EVEN)),
 }
 """What is compared, by metric."""
-
-COLUMNS = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
 
 
 def replay_trials(events, arm_id, cold_id):
@@ -163,24 +160,11 @@ def summarize_trials(accuracy, brier, clusters):
 
 
 def compare_trials(accuracy, brier, clusters):
-    """Return the pairs of `PAIRS` on the questions that both have: a row each, columns COLUMNS.
+    """Return the pairs of `PAIRS` on the questions that both have (`conditions.compare_metrics`), by exact tests.
 
-    p is that of the exact test that flips the sign of whole sources, p_holm over all rows, the verdict by it; low and
-    high are blank below ten sources. Of Brier scores less is better.
+    low and high are blank below ten sources.
     """
-    rows = []
-    for metric, wide in (("accuracy", accuracy), ("brier", brier)):
-        for a, b in PAIRS[metric]:
-            row = {"n": 0, "n_clusters": 0, "difference": np.nan, "p": np.nan}
-            if {a, b} <= set(wide):
-                row = compare_pairs(wide[[a, b]], clusters, [(a, [b])]).iloc[0].to_dict()
-                row["p"] = flip_signs(wide[a] - wide[b], clusters)
-            rows.append(row | {"metric": metric, "a": a, "b": b})
-    table = pd.DataFrame(rows)
-    table["p_holm"] = correct_holm(table["p"])
-    better = table.assign(difference=table["difference"].where(table["metric"] != "brier", -table["difference"]))
-    table["verdict"] = [judge_pair(row, "p_holm") for row in better.to_dict("records")]
-    return table.reindex(columns=COLUMNS)
+    return compare_metrics({"accuracy": accuracy, "brier": brier}, PAIRS, clusters, is_exact=True)
 
 
 TITLES = {

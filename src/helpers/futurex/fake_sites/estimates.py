@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import correct_holm, flip_signs, judge_test, measure_share
+from helpers.estimates.intervals import flip_signs, judge_family, measure_share
 from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
 from helpers.futurex.fake_sites.trials import N_ROUNDS, RUN_ID, is_target
 from helpers.outcomes.scores import score_predictions, select_headline
@@ -162,11 +162,9 @@ def judge_study(marked, weighed, agent, scenarios):
             names = {"estimate": value} | {name: f"{name}_{value}" for name in ("n", "n_scenarios", "n_for", "p")}
             found = {name: table[column].get(defence, math.nan) for name, column in names.items()}
             rows.append({"statement": f"{defence.replace('_', ' ')} {words}", "bound": 0.0} | found)
-    judged = pd.DataFrame(rows)
-    judged["p_holm"] = correct_holm(judged["p"])
-    judged["verdict"] = [judge_test(row.estimate - row.bound, row.p_holm) for row in judged.itertuples()]
-    counts = ["n", "n_scenarios", "n_for"]
-    return judged.drop(columns="bound").fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
+    table, counts = pd.DataFrame(rows), ["n", "n_scenarios", "n_for"]
+    judged = judge_family(table.assign(above=table["estimate"] - table["bound"]), "above")
+    return judged.drop(columns=["bound", "above"]).fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
 
 
 def count_set_aside(events, crawler, defences):

@@ -68,14 +68,14 @@ def correlate_plans(pairs):
     return pd.concat(rows, ignore_index=True)
 
 
-def compare_systems(pairs, criterion="mean", outcome="overall"):
+def compare_systems(pairs):
     """Return whether plan scores order the agents better than the models alone: (difference, low, high, p).
 
     The difference of the two correlations, and what would come of it if a system's rank and its model's could stand for
     each other: the 95% range of the differences over all swaps (2 to the number of models), and the two-sided p.
     """
-    plan = pairs["plan", criterion].to_numpy()
-    sides = [pairs[system, outcome].rank().to_numpy() for system in FRAMEWORKS]
+    plan = pairs["plan", "mean"].to_numpy()
+    sides = [pairs[system, "overall"].rank().to_numpy() for system in FRAMEWORKS]
     swaps = (np.arange(2 ** len(pairs))[:, None] >> np.arange(len(pairs))) & 1
     first, second = np.where(swaps, sides[1], sides[0]), np.where(swaps, sides[0], sides[1])
     plans = np.broadcast_to(plan, first.shape)
@@ -84,19 +84,17 @@ def compare_systems(pairs, criterion="mean", outcome="overall"):
     return float(differences[0]), float(low), float(high), float((np.abs(differences) >= abs(differences[0])).mean())
 
 
-def draw_boards(pairs, rng, n_draws, criterion="mean", outcome="overall"):
+def draw_boards(pairs, rng, n_draws):
     """Return the 95% range of the correlation when every level of every agent is drawn anew within its event counts.
 
     The deviation is the largest that event counts allow (`futurex.bound_deviation`), so the range is an upper bound.
     """
     agent = pairs["agent"]
-    weights = np.array(papers.get_constant("futurex", "level_weights")) if outcome == "overall" else None
-    names = list(SCORES) if outcome == "overall" else [outcome]
+    weights, names = np.array(papers.get_constant("futurex", "level_weights")), list(SCORES)
     scores = agent[names].to_numpy(float)
     deviation = bound_deviation(agent[names], agent[[f"n_{name}" for name in names]].set_axis(names, axis=1))
-    drawn = rng.normal(scores, np.asarray(deviation, dtype=float), (n_draws, *scores.shape))
-    drawn = drawn @ weights if weights is not None else drawn[..., 0]
-    plan = np.broadcast_to(pairs["plan", criterion].to_numpy(float), drawn.shape)
+    drawn = rng.normal(scores, np.asarray(deviation, dtype=float), (n_draws, *scores.shape)) @ weights
+    plan = np.broadcast_to(pairs["plan", "mean"].to_numpy(float), drawn.shape)
     return tuple(map(float, take_interval(correlate_ranks(plan, drawn))))
 
 

@@ -19,7 +19,7 @@ from helpers.commands.view import list_keys, name_file, pack, read_own, write_te
 from helpers.formats.markets import read_markets, read_prices
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
-from helpers.worldreasoner.builder import build_hindsight, explain_graph
+from helpers.worldreasoner.builder import build_hindsight, explain_graph, word_answer
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
 from helpers.worldreasoner.graphs import tabulate_nodes
 from helpers.worldreasoner.matching import match_events
@@ -131,9 +131,7 @@ def list_replay(window, limit, agents=None):
         if len(chosen) == limit:
             break
         event = events.loc[event_id].to_dict()
-        value, options = parse_json(answers[event_id]), parse_json(event["options"]) or {}
-        answer = options.get(value) if isinstance(value, str) else None  # in an option's own words, as hindsight has it
-        answer = answer or write_value(value, options)
+        answer = word_answer(event, answers[event_id])
         found = build_hindsight(event, answer)
         if found and len(found[0]["nodes"]) > 1:
             chosen[event_id] = (event, answer, *found)

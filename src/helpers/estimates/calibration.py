@@ -54,6 +54,11 @@ def spread_rest(value, probability, options):
     return {name: probability if name == value else rest for name in options}
 
 
+def place_bins(said, n_bins):
+    """Return the bin of each probability, from 0; what lies on an edge belongs above it, 1 to the last bin."""
+    return (np.asarray(said) * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)
+
+
 def bin_chances(chances, clusters, n_bins=N_BINS):
     """Return how often what was given a probability came true, by agent and bin: a row each.
 
@@ -61,8 +66,7 @@ def bin_chances(chances, clusters, n_bins=N_BINS):
     below ten clusters), n, n_clusters. `chances` as of `list_chances`.
     """
     tables = []
-    bins = (chances["said"] * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)
-    for at, part in chances.groupby(bins):
+    for at, part in chances.groupby(place_bins(chances["said"], n_bins)):
         part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
         wide = part.pivot(index=["event_id", "row"], columns="agent_id", values="hit")
         own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
@@ -90,7 +94,7 @@ def measure_calibration(chances, clusters, rng, n_bins=N_BINS, n_boot=2000):
     rows = []
     for agent, part in chances.groupby("agent_id", sort=True):
         codes, names = pd.factorize(clusters.reindex(part["event_id"]))
-        bins = (part["said"].to_numpy() * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)
+        bins = place_bins(part["said"], n_bins)
         gaps = np.zeros((len(names), n_bins))
         np.add.at(gaps, (codes, bins), (part["hit"] - part["said"]).to_numpy())
         sizes = np.bincount(codes, minlength=len(names)).astype(float)

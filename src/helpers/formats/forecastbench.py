@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.questions.horizons import MAX_DAYS, MIN_DAYS
-from helpers.questions.moments import place_moments
+from helpers.questions.moments import number_days, place_moments
 from helpers.questions.tiers import assign_level
 from helpers.store import check_table, dump_json, parse_json
 
@@ -77,8 +77,7 @@ def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
     )
     values = known["value"].map({1: dump_json("A"), 0: dump_json("B")})
     answers = pd.DataFrame({"event_id": known["question_id"], "value": values, "status": "ok", "method": "market"})
-    day = (pd.to_datetime(live["snapshot_date"], utc=True) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    prices = pd.DataFrame({"question_id": live["question_id"], "day": day, "price": live["value"]})
+    prices = live[["question_id"]].assign(day=number_days(live["snapshot_date"]), price=live["value"])
     return events, answers, prices[prices["question_id"].isin(events["event_id"])].reset_index(drop=True)
 
 

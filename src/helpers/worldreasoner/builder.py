@@ -17,7 +17,7 @@ from helpers.estimates.intervals import correct_holm
 from helpers.estimates.pairs import ALPHA
 from helpers.questions import horizons
 from helpers.questions.market import melt_rows
-from helpers.store import parse_object
+from helpers.store import parse_json, parse_object
 from helpers.world.extract import select_series
 from helpers.world.sources import load_sources, read_rows
 
@@ -203,11 +203,21 @@ def _write_edge(cause, effect, test, change, other):
 # --- hindsight of the kit's own questions ----------------------------------------------------------------------------
 
 
+def word_answer(event, cell):
+    """Return an event's stored answer in the words of its option, or a number as text.
+
+    >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.5")
+    ('Yes', '12.5')
+    """
+    value, options = parse_json(cell), parse_json(event["options"]) or {}
+    return options.get(value, value) if isinstance(value, str) else f"{value:.10g}"
+
+
 def build_hindsight(event, answer):
     """Return an event's hindsight graph (`graphs.SCHEMA`) and the tests behind it; None where its series is too short.
 
-    `event` is a row of the events table, `answer` the words of its outcome. Events about one number of a daily series
-    have a graph, and those of window L; where several entities compete it is of the one that the outcome names.
+    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Events about one number of
+    a daily series have a graph, and those of window L; where several entities compete it is of the one that these name.
     """
     asked = parse_object(event["variables"])
     if not asked.get("variable") or not asked.get("date"):

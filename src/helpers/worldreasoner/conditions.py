@@ -134,16 +134,16 @@ def summarize_kept(scores, pairs):
     return table[columns].fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
 
 
-def compare_horizons(scores, metric="accuracy", first="Early", last="Near"):
-    """Return by agent what the last horizon has over the first, on the questions asked at both (`pairs.compare_pairs`).
+def compare_horizons(scores):
+    """Return by agent what accuracy at Near has over that at Early, on the questions asked at both (`compare_runs`).
 
     Columns agent_id, n, n_clusters, difference, low, high, p, p_flip, p_holm (of p, over the agents), seen (the
     smallest difference that could have been seen). An agent whose forecasts are the same at both has difference 0.
     """
     asked = scores.groupby("agent_id", sort=False)["horizon"].agg(set)
-    pairs = [((name, last), (name, first)) for name, own in asked.items() if {first, last} <= own]
-    table = compare_runs(scores, pairs, metric)
-    table.insert(0, "agent_id", table["run_a"].str.removesuffix(f" at {last}"))
+    pairs = [((name, "Near"), (name, "Early")) for name, own in asked.items() if {"Early", "Near"} <= own]
+    table = compare_runs(scores, pairs)
+    table.insert(0, "agent_id", table["run_a"].str.removesuffix(" at Near"))
     return table.assign(p_holm=correct_holm(table["p"])).drop(columns=["run_a", "run_b"])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from helpers.questions.moments import number_days
 from helpers.store import parse_json
 from helpers.worldreasoner.graphs import check_graph, correct_edges, date_nodes, join_edges, read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import find_lead_changes, find_turning_points, measure_moves, measure_pressure
@@ -26,7 +27,6 @@ ORIGINS = {
 }
 """Where a question comes from, and what that means."""
 NO_EDGES = "The authors' file has no edges, and one source a card."
-EPOCH = pd.Timestamp(0)
 
 
 def tell_question(about, graph, prices=None, turns=None, forecasts=(), pairs=None):
@@ -120,7 +120,7 @@ def draw_prices(question, rng):
     left = np.arange(len(own))[::-1]
     chance = norm.cdf((own - own.iloc[0]) / (values[CHAIN[-1]].diff().std() * np.sqrt(np.maximum(left, 0.25))))
     price = np.clip(chance + rng.normal(0, 0.01, len(own)), 0.01, 0.99)
-    return pd.DataFrame({"question_id": question["question_id"], "day": (own.index - EPOCH).days + 0.5, "price": price})
+    return pd.DataFrame({"question_id": question["question_id"], "day": number_days(own.index) + 0.5, "price": price})
 
 
 def tell_planted(seed=20, n_questions=2):
@@ -150,7 +150,7 @@ def tell_planted(seed=20, n_questions=2):
 
 def tell_authors(questions, prices, turns):
     """Return the dossiers of the authors' questions: cards, prices (question_id, time_utc, price), turning points."""
-    known = [table.assign(day=measure_days(table["time_utc"])) for table in (prices, turns)]
+    known = [table.assign(day=number_days(table["time_utc"])) for table in (prices, turns)]
     dossiers = []
     for row, graph in zip(questions, read_cards(questions), strict=True):
         own, marked = (table[table["question_id"] == row["id"]] for table in known)
@@ -181,8 +181,3 @@ def tell_markets(events, answers, prices):
         own = prices[prices["question_id"] == name]
         dossiers.append(tell_question(about, graph, own if len(own) else None))
     return dossiers
-
-
-def measure_days(moments):
-    """Return moments (UTC) as numbers of days since 1970."""
-    return (pd.to_datetime(moments, utc=True) - EPOCH.tz_localize("UTC")) / pd.Timedelta(days=1)

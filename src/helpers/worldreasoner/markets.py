@@ -13,7 +13,7 @@ from helpers.estimates.agreement import correlate
 from helpers.estimates.intervals import divide, summarize_clustered
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
-from helpers.questions.moments import name_horizon
+from helpers.questions.moments import name_horizon, number_days
 from helpers.store import dump_json, parse_json
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
@@ -248,8 +248,8 @@ def tell_markets(predictions, events, answers):
     table = predictions.rename(columns={"event_id": "question_id", "horizon": "stage"}).reset_index(drop=True)
     told = [(parse_json(cell) or {}).get("A") for cell in table["distribution"]]
     says = [np.nan if pd.isna(cell) else parse_json(cell) == "A" for cell in table["value"]]
-    day = (pd.to_datetime(table["as_of"], utc=True) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-    table = table.assign(p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float), day=day)
+    table = table.assign(p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float))
+    table["day"] = number_days(table["as_of"])
     table["outcome"] = table["question_id"].map(values).eq(dump_json("A")).astype(int)
     for name in ("opens_at", "resolves_at"):
         table[name] = table["question_id"].map(about[name].str[:10])

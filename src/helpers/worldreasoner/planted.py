@@ -6,7 +6,7 @@ Synthetic throughout: it shows that the measures find what is there, and nothing
 import numpy as np
 import pandas as pd
 
-from helpers.questions.moments import place_forecast
+from helpers.questions.moments import number_days, place_forecast
 from helpers.worldreasoner.builder import build_graph, judge_lags
 from helpers.worldreasoner.graphs import correct_edges
 
@@ -86,9 +86,8 @@ def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     (it drops some), and guesses what may come; the one that copies names what came after as well, word by word, or as
     its row of `COPIERS` says.
     """
-    as_of = place_forecast(question["opens_at"], question["resolves_at"], horizon)
-    as_of = (as_of - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    end = (question["resolves_at"] - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    as_of = number_days(place_forecast(question["opens_at"], question["resolves_at"], horizon))
+    end = number_days(question["resolves_at"])
     seen = nodes[(nodes["day"] < as_of) & ~nodes["is_outcome"]]
     rows = [(_drop_words(text, rng), day) for text, day in zip(seen["text"], seen["day"], strict=True)]
     for _ in range(n_guesses):

@@ -11,9 +11,10 @@ from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
 from helpers.estimates.intervals import find_clusters
 from helpers.questions.horizons import load_series
+from helpers.questions.moments import number_days
 from helpers.questions.shelf import write_page
-from helpers.store import dump_json, parse_json, parse_object
-from helpers.worldreasoner.builder import build_hindsight
+from helpers.store import dump_json, parse_object
+from helpers.worldreasoner.builder import build_hindsight, word_answer
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
 from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
 from helpers.worldreasoner.graphs import check_form, tabulate_nodes
@@ -145,7 +146,7 @@ def recall_events(graphs, references, rules=PRINTED):
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 
-def score_conditions(events, answers, model, rules=PRINTED):
+def score_conditions(events, answers, model):
     """Return (scores, left out, hindsight) of a model's recorded arms of window L under the conditions.
 
     `scores`: a row a condition and question, with type, READINGS (blank where a condition has none), n_events, n_edges,
@@ -162,7 +163,7 @@ def score_conditions(events, answers, model, rules=PRINTED):
     references = list_hindsight(events[events["event_id"].isin({key[1] for key in graphs})], answers)
     counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
     parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
-    parts += [recall_events(graphs, references, rules), precise_sources(events, predictions, replies, traces)]
+    parts += [recall_events(graphs, references), precise_sources(events, predictions, replies, traces)]
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     conditions = list_conditions().set_index("condition")
@@ -189,10 +190,10 @@ def replay_conditions(events, model):
     return methods, tables
 
 
-def recall_conditions(events, model, hindsight, matchers=MATCHERS):
+def recall_conditions(events, model, hindsight):
     """Return key-event recall by matcher and condition with a graph: means as of `scores.summarize_outcomes`.
 
-    Columns matcher, condition, metric (recall, bound), mean, low, high, n, n_clusters. `matchers`: name -> `Rules`.
+    Columns matcher, condition, metric (recall, bound), mean, low, high, n, n_clusters; by `MATCHERS`.
     """
     replies = replay_conditions(events, model)[1][1]
     graphs = read_submitted(replies[replies["has_graph"]], events)[0]
@@ -200,7 +201,7 @@ def recall_conditions(events, model, hindsight, matchers=MATCHERS):
     about["cluster"] = about["event_id"].map(find_clusters(events)[0]) if len(about) else []
     parts = [
         recall_events(graphs, hindsight, rules).merge(about, on=["run_id", "event_id"]).assign(matcher=name)
-        for name, rules in matchers.items()
+        for name, rules in MATCHERS.items()
     ]
     return summarize_outcomes(pd.concat(parts), ["matcher", "condition"], ["recall", "bound"])
 
@@ -216,7 +217,7 @@ def split_recall(events, model, hindsight, matchers=MATCHERS):
     graphs = read_submitted(replies[replies["has_graph"]], events)[0]
     asked = predictions.drop_duplicates(["run_id", "event_id"])[["run_id", "event_id", "condition", "as_of"]]
     asked = asked.rename(columns={"event_id": "question_id"})
-    asked["moment"] = (pd.to_datetime(asked["as_of"].str[:10]) - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    asked["moment"] = number_days(asked["as_of"].str[:10])
     clusters, parts = find_clusters(events)[0], []
     for name, rules in matchers.items() if graphs and hindsight else ():
         keys, pairs, rows = match_graphs(graphs, hindsight, rules)
@@ -240,7 +241,7 @@ def split_keys(keys, asked):
     yield from own.groupby(["condition", "is_before"], sort=False)
 
 
-def split_conditions(scores, metrics=("recall", "srcp_cited", "srcp_accessed")):
+def split_conditions(scores):
     """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`): Tables 4, 10.
 
     A row a condition and metric that it has: condition, metric, right, wrong, gap, low, high, seen (`scores.bound_gap`:
@@ -248,7 +249,7 @@ def split_conditions(scores, metrics=("recall", "srcp_cited", "srcp_accessed")):
     """
     parts = []
     for name, rows in scores.groupby("condition", sort=False):
-        known = [metric for metric in metrics if rows[metric].notna().any()]
+        known = [metric for metric in ("recall", "srcp_cited", "srcp_accessed") if rows[metric].notna().any()]
         rows = rows.astype(dict.fromkeys(known, float))
         table = split_correct(rows, known)
         bounds = [bound_gap(rows, metric).to_dict() for metric in table["metric"]]
@@ -263,8 +264,7 @@ def list_hindsight(events, answers):
     """Return the hindsight graphs, built by rule, of those questions that have one."""
     values, found = answers.set_index("event_id")["value"], []
     for event in events.to_dict("records"):
-        value, options = parse_json(values[event["event_id"]]), parse_json(event["options"]) or {}
-        built = build_hindsight(event, options.get(value, str(value)))
+        built = build_hindsight(event, word_answer(event, values[event["event_id"]]))
         found += [built[0]] if built else []
     return found
 
@@ -285,21 +285,21 @@ def precise_sources(events, predictions, replies, traces):
     return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
 
 
-def summarize_conditions(scores, metrics=READINGS):
+def summarize_conditions(scores):
     """Return means by condition and metric, 95% intervals by source: condition, metric, mean, low, high, n, n_clusters.
 
     Every condition and metric has a row, with n = 0 where nothing is recorded.
     """
-    rows = pd.MultiIndex.from_product([CONDITIONS.values(), metrics], names=["condition", "metric"])
-    found = summarize_outcomes(scores, "condition", metrics).set_index(rows.names).reindex(rows).reset_index()
+    rows = pd.MultiIndex.from_product([CONDITIONS.values(), READINGS], names=["condition", "metric"])
+    found = summarize_outcomes(scores, "condition", READINGS).set_index(rows.names).reindex(rows).reset_index()
     return found.fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
 
 
-def compare_conditions(scores, pairs=PAIRS, metrics=METRICS):
+def compare_conditions(scores):
     """Return what a condition has over another on the questions asked under both, a row a pair and metric.
 
     Columns as of `conditions.compare_metrics`, intervals and p by source.
     """
-    known = scores.astype(dict.fromkeys(metrics, float))  # repeats are averaged, blanks left out
-    tables = {metric: known.pivot_table(metric, "event_id", "condition", aggfunc="mean") for metric in metrics}
-    return compare_metrics(tables, dict.fromkeys(metrics, pairs), take_clusters(scores))
+    known = scores.astype(dict.fromkeys(METRICS, float))  # repeats are averaged, blanks left out
+    tables = {metric: known.pivot_table(metric, "event_id", "condition", aggfunc="mean") for metric in METRICS}
+    return compare_metrics(tables, dict.fromkeys(METRICS, PAIRS), take_clusters(scores))

@@ -66,7 +66,8 @@ def fit_plans(rows, dummies=(), factors=FACTORS):
     if within:
         rows = rows[rows.groupby("event_id")["event_id"].transform("size") > 1]
     rows = rows.reset_index(drop=True)
-    x, y, event = scale(rows[list(factors)]), rows["score"], rows["event_id"]
+    x, y, event = rows[list(factors)], rows["score"], rows["event_id"]
+    x = pd.DataFrame(scale(x), x.index, x.columns)
     if "planner" in dummies and rows["planner"].nunique() > 1:
         x = x.join(build_dummies(rows, ("planner",)))
     if within:
@@ -94,14 +95,10 @@ def fit_plans(rows, dummies=(), factors=FACTORS):
 
 
 def scale(table):
-    """Return a table's columns as z-scores, 0 where one does not vary."""
-    return ((table - table.mean()) / table.std().replace(0, np.nan)).fillna(0.0)
-
-
-def scale_array(values):
-    """Return an array's columns as `scale` does a table's."""
-    centred = values - values.sum(axis=0) / len(values)
+    """Return a table's columns as z-scores (an array), 0 where one does not vary."""
+    values = np.asfortranarray(table, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
+        centred = values - values.sum(axis=0) / len(values)
         deviation = np.sqrt((centred**2).sum(axis=0) / (len(values) - 1))
         return np.nan_to_num(centred / np.where(deviation == 0, np.nan, deviation), nan=0.0)
 
@@ -148,7 +145,8 @@ def measure_inflation(rows, factors=FACTORS):
     [2.778, 2.778, nan]
     """
     x = rows[list(factors)].dropna()
-    known = [name for name in factors if name in keep_identified(scale(x).assign(const=1.0))[1]]
+    identified = find_identified(np.column_stack([scale(x), np.ones(len(x))]))[1]
+    known = [name for at, name in enumerate(factors) if at in identified]
     vif = np.diag(np.linalg.inv(np.atleast_2d(np.corrcoef(x[known].T)))) if known else []
     table = pd.DataFrame({"mean": x.mean(), "sd": x.std()}).rename_axis("factor")
     return table.assign(vif=pd.Series(vif, known, dtype=float)).reset_index()
@@ -178,7 +176,7 @@ def estimate_errors(values, score, groups):
     there is none. Thousands of studies are fitted, and statsmodels takes longer to make its tables than to fit.
     """
     x = np.ones((values.shape[1] + 1, len(score))).T
-    x[:, :-1] = scale_array(np.asfortranarray(values))
+    x[:, :-1] = scale(values)
     kept, identified = find_identified(x)
     x, n_clusters, found = np.asfortranarray(x[:, kept]), groups.max() + 1, np.full((x.shape[1], 2), np.nan)
     if len(x) <= x.shape[1] or n_clusters < 2 or np.ptp(score) == 0:

@@ -91,10 +91,8 @@ def audit_window(events, answers, passages):
         facts = {"n_passages": len(pages), "n_news": n_news, "is_told": is_told, "n_answers": len(told)}
         rows.append(about | facts | counts)
         firsts = pages[pages["page_id"].isin(told)].drop_duplicates("page_id")
-        found += [
-            about | {"page_id": p.page_id, "place": p.place, "page_day": p.published_at[:10]}
-            for p in firsts.itertuples()
-        ]
+        firsts = firsts.assign(page_day=firsts["published_at"].str[:10], **about)
+        found += firsts[[*about, "page_id", "place", "page_day"]].to_dict("records")
     found = pd.DataFrame(found, columns=["event_id", "cluster_id", "as_of", "page_id", "place", "page_day"])
     before = pd.to_datetime(found["as_of"].str[:10]) - pd.to_datetime(found["page_day"])
     return pd.DataFrame(rows).fillna(0), found.assign(days_before=before.dt.days)
@@ -128,12 +126,8 @@ def plant_answers(events, answers, passages):
             continue
         asked = set(list_words(question.partition("\n")[0])) - {*ENGLISH_STOP_WORDS, *list_words(told[0])}
         near = max(texts, key=lambda text: len(asked & set(list_words(text))))
-        named, short = (
-            f"{near} {' '.join(sorted(list_names(question.partition(chr(10))[0])))}",
-            list_words(told[0])[-1:],
-        )
-        is_long = len(list_words(told[0])) > 1
-        lines = (f"{near} {told[0]}", f"{named} {told[0]}", f"{named} {' '.join(short)}" if is_long else None)
+        named, words = " ".join([near, *sorted(list_names(question.partition("\n")[0]))]), list_words(told[0])
+        lines = (f"{near} {told[0]}", f"{named} {told[0]}", f"{named} {words[-1]}" if len(words) > 1 else None)
         rows[event["event_id"]] = [line and float(states_answer(line, question, told[0])) for line in lines]
     return pd.DataFrame.from_dict(rows, orient="index", columns=PLANTS).astype(float)
 

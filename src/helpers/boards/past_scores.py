@@ -63,12 +63,8 @@ def list_guesses(events, answers):
     """Return `expect_guess` of each event that has an answer, by event_id."""
     right = open_answers(answers)
     rows = events[events["event_id"].isin(right)].to_dict("records")
-    return pd.Series(
-        {
-            row["event_id"]: expect_guess(row["kind"], len(parse_json(row["options"])), len(right[row["event_id"]]))
-            for row in rows
-        }
-    )
+    counts = {row["event_id"]: (len(parse_json(row["options"])), len(right[row["event_id"]])) for row in rows}
+    return pd.Series({row["event_id"]: expect_guess(row["kind"], *counts[row["event_id"]]) for row in rows})
 
 
 def take_form(matrix, forms, form):
@@ -112,10 +108,8 @@ def vary_clusters(scores, events, answers, rows, cuts):
     for cut in cuts:
         other = events.assign(cluster_id=cluster_questions(rows, cut))
         same = tabulate_forms(scores, other, answers)["verdict"].eq(first["verdict"])
-        found.append(
-            {"cut": cut, "n_clusters": other["cluster_id"].nunique(), "agree": same[first["p"].notna()].mean()}
-        )
-    return pd.DataFrame(found)
+        found.append((cut, other["cluster_id"].nunique(), same[first["p"].notna()].mean()))
+    return pd.DataFrame(found, columns=["cut", "n_clusters", "agree"])
 
 
 # --- the order of the options in the file ----------------------------------------------------------------------------
@@ -188,11 +182,8 @@ def count_rewordings(rows, later):
     both = later.merge(rows, on="id", suffixes=("", "_first"))
     names = ("event", "options", "answer", "end_time", "choice_type", "question_type")
     changed = {name: both.loc[both[name] != both[f"{name}_first"], "id"].nunique() for name in names}
-    return (
-        pd.Series(changed | {"rows in all": rows["id"].nunique()}, name="rows changed")
-        .rename_axis("column")
-        .reset_index()
-    )
+    changed |= {"rows in all": rows["id"].nunique()}
+    return pd.DataFrame(changed.items(), columns=["column", "rows changed"])
 
 
 def list_effects(order, added):
@@ -243,14 +234,8 @@ def draw_bins(bins, ax):
         look = {"color": COLOURS[place % len(COLOURS)], "fmt": MARKERS[place % len(MARKERS)], "elinewidth": 1.2}
         is_thin = part["low"].isna()
         for chosen, face in ((part[~is_thin], {"label": agent, "ms": 7}), (part[is_thin], {"mfc": "white", "ms": 4})):
-            reach = measure_reach(chosen, "share", "low", "high")
-            ax.errorbar(
-                chosen["said"] + 0.012 * (place - 2),
-                chosen["share"],
-                None if chosen["low"].isna().any() else reach,
-                **look,
-                **face,
-            )
+            reach = None if chosen["low"].isna().any() else measure_reach(chosen, "share", "low", "high")
+            ax.errorbar(chosen["said"] + 0.012 * (place - 2), chosen["share"], reach, **look, **face)
     n = int(bins.groupby("agent_id")["n"].sum().max())
     ends = {"xlim": (-0.05, 1.08), "ylim": (-0.03, 1.05)}
     ax.set(xlabel="probability given to Yes", ylabel="share in which Yes was right", **ends)

@@ -17,6 +17,8 @@ import sys
 import time
 from functools import partial
 
+from helpers.formats.lines import clean_json
+
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -193,20 +195,6 @@ def keep_stdout():
         os.close(kept)
 
 
-def clean(value):
-    """Return a value as plain JSON has it: numpy's numbers as Python's, what is not finite as None.
-
-    >>> clean({"mean": float("nan"), 1: (0.5, True)})
-    {'mean': None, '1': [0.5, True]}
-    """
-    if isinstance(value, dict):
-        return {str(key): clean(cell) for key, cell in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(cell) for cell in value]
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def call(name, arguments):
     """Import a command's module and call it; returns what it found. Ends by SystemExit in whatever else happens."""
     module = f"helpers.commands.{'run' if name == 'retry' else name}"
@@ -269,7 +257,7 @@ def main(arguments=None):
             ending = stopped
             found = describe_end(stopped) if stopped.code else None
     if found is not None:
-        print(json.dumps(clean(found), ensure_ascii=False))
+        print(json.dumps(clean_json(found), ensure_ascii=False))
     if ending is None:
         return 0
     if isinstance(ending, PartWay):

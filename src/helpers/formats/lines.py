@@ -1,7 +1,8 @@
-"""JSON lines, an object a line, as people write them: a fault is told with file and line."""
+"""JSON lines, an object a line, as people write them (a fault is told with file and line); plain JSON of any value."""
 
 import gzip
 import json
+import math
 import zlib
 from pathlib import Path
 
@@ -29,3 +30,19 @@ def read_lines(path, find_faults):
         if said := find_faults(record):
             raise ValueError(f"{place}: {said[0]}")
         yield place, record
+
+
+def clean_json(value, n_digits=None):
+    """Return a value as plain JSON has it: numpy's numbers as Python's, rounded to digits, what is not finite as None.
+
+    >>> clean_json({"mean": float("nan"), 1: (0.125, True)}, 2)
+    {'mean': None, '1': [0.12, True]}
+    """
+    if isinstance(value, dict):
+        return {str(key): clean_json(cell, n_digits) for key, cell in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_json(cell, n_digits) for cell in value]
+    value = value.item() if hasattr(value, "item") else value
+    if not isinstance(value, float):
+        return value
+    return None if not math.isfinite(value) else value if n_digits is None else round(value, n_digits)

@@ -279,13 +279,8 @@ def draw_horizons(table, ax, agents, ranges=None):
     for at, agent in enumerate(present):
         part = table[table["agent_id"] == agent]
         places = [names.index(name) + 0.09 * (at - (len(present) - 1) / 2) for name in part["horizon"]]
-        look = {
-            "color": COLOURS[agents.index(agent) % len(COLOURS)],
-            "marker": "o",
-            "capsize": 3,
-            "label": labels[agent],
-        }
-        draw_reaches(part, ax, places, value="mean", low="low", high="high", **look)
+        look = {"color": COLOURS[agents.index(agent) % len(COLOURS)], "marker": "o", "capsize": 3}
+        draw_reaches(part, ax, places, value="mean", low="low", high="high", label=labels[agent], **look)
     ax.set_xticks(range(len(names)), names)
     ax.set(ylim=(0, 1), ylabel="share right")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8, ncols=4)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from helpers.formats.lines import clean_json
 from helpers.questions.moments import number_days
 from helpers.store import parse_json
 from helpers.worldreasoner.graphs import check_graph, correct_edges, date_nodes, join_edges, read_cards, tabulate_nodes
@@ -57,7 +58,7 @@ def tell_question(about, graph, prices=None, turns=None, forecasts=(), pairs=Non
     dossier["turns"] = list(turns) if turns is not None else find_turns(price)
     dossier["leads"] = find_lead_changes(*np.array(price).T) if price else []
     dossier |= {"layout": place_nodes(kept), "forecasts": [mark_matches(one, pairs) for one in forecasts]}
-    return clean(dossier)
+    return clean_json(dossier, 6)
 
 
 def find_turns(price):
@@ -92,22 +93,6 @@ def mark_matches(forecast, pairs):
     own = pairs[(pairs["run_id"] == forecast["agent"]) & pairs["is_kept"].astype(bool)]
     found = own.set_index("forecast_id")["hindsight_id"].to_dict()
     return forecast | {"said": [one | {"matches": found.get(one["node_id"])} for one in forecast["said"]]}
-
-
-def clean(value):
-    """Return plain JSON: numpy's numbers as Python's, rounded to six places, what is not finite or blank as None.
-
-    >>> clean({"a": [np.float64("nan"), np.int64(2), 0.12345678]})
-    {'a': [None, 2, 0.123457]}
-    """
-    if isinstance(value, dict):
-        return {name: clean(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else None
-    return value
 
 
 # --- where questions come from ---------------------------------------------------------------------------------------

@@ -229,9 +229,8 @@ def split_recall(events, model, hindsight, matchers=MATCHERS):
             counts = {"n_questions": len(found), "n_key": found["n_key"].sum(), "n_matched": found["n_matched"].sum()}
             about |= counts | {"n_with": (found["n_matched"] > 0).sum(), "recall": found["recall"].fillna(0).mean()}
             parts.append(about | {"n_clusters": clusters[found["question_id"]].nunique()})
-    return pd.DataFrame(
-        parts, columns="matcher condition part n_questions n_key n_matched n_with recall n_clusters".split()
-    )
+    columns = "matcher condition part n_questions n_key n_matched n_with recall n_clusters"
+    return pd.DataFrame(parts, columns=columns.split())
 
 
 def split_keys(keys, asked):

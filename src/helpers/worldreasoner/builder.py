@@ -204,13 +204,17 @@ def _write_edge(cause, effect, test, change, other):
 
 
 def word_answer(event, cell):
-    """Return an event's stored answer in the words of its option, or a number as text.
+    """Return an event's stored answer in the words of its option, any other as text.
 
-    >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.5")
-    ('Yes', '12.5')
+    >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.0")
+    ('Yes', '12')
+    >>> word_answer({"options": '{"A": "x", "B": "y"}'}, '["A", "B"]'), word_answer({"options": None}, None)
+    ("['A', 'B']", 'None')
     """
     value, options = parse_json(cell), parse_json(event["options"]) or {}
-    return options.get(value, value) if isinstance(value, str) else f"{value:.10g}"
+    if isinstance(value, str):
+        return options.get(value, value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def build_hindsight(event, answer):

@@ -8,7 +8,9 @@ from browser import CHROMIUM, open_browser
 
 from helpers.commands import explore
 from helpers.commands.main import main as run_command
+from helpers.worldreasoner.builder import Hindsight
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted
+from helpers.worldreasoner.graphs import check_graph
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>"
 
@@ -85,8 +87,10 @@ def test_a_forecast_shows_the_graph_that_came_with_it_and_the_pages_that_were_re
     plain = asked | {"run_id": "s", "reply": {"reply": "Final answer: A"}, "pages": []}
     other = said | {"events": [item | {"title": "a harbour opens"}]}
     again = asked | {"sample": 1, "reply": {"reply": json.dumps(other)}}
-    tests = pd.DataFrame({"cause": ["oil"], "is_causal": [True]})
-    told = explore.tell_replay(event, "Yes", graph, tests, [asked, again, plain])
+    tests = pd.DataFrame({"cause": ["oil", "gas"], "effect": ["rates", "oil"], "is_causal": [True, True]})
+    hindsight = Hindsight(graph, "rates", tests, check_graph(graph), 2)
+    told = explore.tell_replay(event, "Yes", hindsight, [asked, again, plain])
+    assert told["facts"]["series that may be causes"] == "oil", "what may push a cause pushes the outcome through it"
     assert (told["opens_at"], told["facts"]["asked on"]) == (event["opens_at"], event["as_of"])
     with_graph, second, without = told["forecasts"]
     assert [one["agent"] for one in told["forecasts"]] == ["r", "r (answer 2)", "s"]

@@ -14,8 +14,9 @@ from helpers.worldreasoner.builder import (
     judge_lags,
     list_neighbours,
     read_days,
+    word_answer,
 )
-from helpers.worldreasoner.graphs import check_form
+from helpers.worldreasoner.graphs import check_form, check_graph
 
 START = "2026-01-01"
 
@@ -148,7 +149,7 @@ def events():
 
 
 def test_a_question_about_a_number_has_a_graph_of_its_domain(events):
-    graph, tests = build_hindsight(events.loc["A-1010-national_clinton_change"].to_dict(), "Yes")
+    graph, _, tests, _, _ = build_hindsight(events.loc["A-1010-national_clinton_change"].to_dict(), "Yes")
     assert check_form(graph)["outcome_id"].endswith("_outcome")
     assert set(tests["effect"]) == {"us_polls_national clinton"} and "tweet_counts tweets" in set(tests["cause"])
     named = {"us_polls_national clinton", *tests["cause"]}
@@ -167,7 +168,7 @@ def test_a_question_of_window_l_has_the_changes_of_its_series_since_its_opening(
     events = store.read_table("events", "L").set_index("event_id", drop=False)
     event = events[events["event_id"].str.contains("ecb_long_band")].iloc[0].to_dict()
     asked = store.parse_json(event["variables"])
-    graph, tests = build_hindsight(event, "x")
+    graph, _, tests, _, _ = build_hindsight(event, "x")
     days = [node["occurred_at"] for node in graph["nodes"]]
     assert check_form(graph) and min(days) >= event["opens_at"][:10] and max(days) == asked["date"]
     own = f"{asked['entity']} Units per euro"
@@ -181,5 +182,30 @@ def test_where_several_compete_the_graph_is_of_the_one_that_the_outcome_names():
     events = store.read_table("events", "L")
     event = events[events["event_id"].str.contains("ecb_long_leader")].iloc[0].to_dict()
     for entity, letter in store.parse_json(event["variables"])["letters"].items():
-        _, tests = build_hindsight(event, store.parse_json(event["options"])[letter])
-        assert set(tests["effect"]) == {f"{entity} Units per euro"}
+        found = build_hindsight(event, store.parse_json(event["options"])[letter])
+        assert found.series == f"{entity} Units per euro" and set(found.tests["effect"]) == {found.series}
+
+
+def test_a_graph_that_misses_a_threshold_is_built_again_with_causes_of_causes_and_earlier_changes():
+    events = store.read_table("events", "L")
+    answers = store.read_table("answers", "L").set_index("event_id")["value"]
+    dengue = events[events["source_id"] == "dengue_weeks"].to_dict("records")
+    found = {row["event_id"]: build_hindsight(row, word_answer(row, answers[row["event_id"]])) for row in dengue}
+    rounds = {name: (one.n_rounds, one.check["is_valid"]) for name, one in found.items()}
+    assert (2, True) in rounds.values() and (3, True) in rounds.values() and (3, False) in rounds.values()
+    opened = events.set_index("event_id")["opens_at"].str[:10]
+    for name, one in found.items():
+        days = [node["occurred_at"] for node in one.graph["nodes"]]
+        assert (min(days) < opened[name]) == (rounds[name] == (3, True)), "earlier changes only in the third round"
+        assert one.check == check_graph(one.graph)
+        if one.check["is_valid"]:  # a way of three edges: causes of a cause were tested too, in one family
+            assert set(one.tests["effect"]) > {one.series} and len(one.tests) > len(set(one.tests["cause"]))
+        else:
+            assert set(one.tests["effect"]) == {one.series}, "where no round passes the first stands"
+
+
+def test_where_no_cause_has_a_cause_there_is_no_second_round():
+    events = store.read_table("events", "L")
+    alone = events[events["source_id"] == "rotation_weeks"].iloc[0].to_dict()
+    found = build_hindsight(alone, "x")
+    assert found.n_rounds == 1 and not found.check["is_valid"] and "depth" in found.check["reasons"]

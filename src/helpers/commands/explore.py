@@ -133,15 +133,16 @@ def list_replay(window, limit, agents=None):
         event = events.loc[event_id].to_dict()
         answer = word_answer(event, answers[event_id])
         found = build_hindsight(event, answer)
-        if found and len(found[0]["nodes"]) > 1:
-            chosen[event_id] = (event, answer, *found)
+        if found and len(found.graph["nodes"]) > 1:
+            chosen[event_id] = (event, answer, found)
     told = spread_lives(lives, questions[questions["event_id"].isin(list(chosen))])
     runs = {life["event"]["event_id"]: life["questions"] for life in told}
     return [tell_replay(*parts, runs[event_id]) for event_id, parts in chosen.items()]
 
 
-def tell_replay(event, answer, graph, tests, questions):
-    """Return the dossier of one event of the replay; `questions` as of `lives.spread_lives`."""
+def tell_replay(event, answer, hindsight, questions):
+    """Return the dossier of an event of the replay with its `builder.Hindsight`; `questions` as of `spread_lives`."""
+    graph, tests = hindsight.graph, hindsight.tests[hindsight.tests["effect"] == hindsight.series]
     about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
     about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
     about["explanation"] = explain_graph(graph, tests)

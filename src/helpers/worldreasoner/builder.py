@@ -3,10 +3,12 @@
 Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
 tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
 `build_hindsight` makes the graph of a question of the replay (every other daily series of its domain may be a cause) or
-of window L (every other series of its domain with values of the same days may be).
+of window L (every other series of its domain with values of the same days may be), in rounds, as B.3 asks.
 """
 
 from functools import lru_cache
+from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from helpers.questions.market import melt_rows
 from helpers.store import parse_json, parse_object
 from helpers.world.extract import select_series
 from helpers.world.sources import load_sources, read_rows
+from helpers.worldreasoner.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
 
 N_LAGS = 3
 """Days (or weeks) by which a cause may come before its effect."""
@@ -78,11 +81,12 @@ def judge_lags(values, pairs, n_lags=N_LAGS):
     >>> judge_lags(values, [("x", "y"), ("y", "x")])["is_causal"].tolist()
     [True, False]
     """
-    rows = []
+    rows, steps = [], {name: column.to_numpy(float) for name, column in values.diff().items()}
     for cause, effect in pairs:
         if cause == effect:
             raise ValueError(f"{cause} cannot be tested as its own cause; name pairs of different series")
-        rows.append((cause, effect, *_judge_pair(values[[cause, effect]].diff().dropna().to_numpy(), n_lags)))
+        both = np.column_stack([steps[cause], steps[effect]])
+        rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)], n_lags)))
     table = pd.DataFrame(rows, columns=["cause", "effect", "p", "strength"])
     table.insert(3, "p_holm", correct_holm(table["p"]))
     return table.assign(is_causal=table["p_holm"] < ALPHA)
@@ -217,11 +221,24 @@ def word_answer(event, cell):
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def build_hindsight(event, answer):
-    """Return an event's hindsight graph (`graphs.SCHEMA`) and the tests behind it; None where its series is too short.
+class Hindsight(NamedTuple):
+    """A graph by rule, its outcome's series, the tests behind it, what `check_graph` says of it, and its rounds."""
 
-    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Events about one number of
-    a daily series have a graph, and those of window L; where several entities compete it is of the one that these name.
+    graph: dict
+    series: str
+    tests: pd.DataFrame
+    check: dict
+    n_rounds: int
+
+
+def build_hindsight(event, answer):
+    """Return the Hindsight of an event; None where it asks about no number of a series, or the series is too short.
+
+    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Where several entities
+    compete, the graph is of the one that these name. A round that misses a published threshold is followed by the next
+    (B.3): first what may push the outcome's own series, since the opening; then what may push that, a step farther
+    away; then changes before the opening, too. All pairs tested by then are one family. Where no round passes, the
+    first stands, and its check says what it lacks.
     """
     asked = parse_object(event["variables"])
     if not asked.get("variable") or not asked.get("date"):
@@ -231,14 +248,44 @@ def build_hindsight(event, answer):
     if found is None:
         return None
     name, values, opens_at = found
-    steps = {other: values[[other, name]].dropna() for other in values if other != name}
-    pairs = [(other, name) for other, part in steps.items() if len(part) > LEAST + N_LAGS]
-    tests = (
-        judge_lags(values, pairs) if pairs else pd.DataFrame(columns="cause effect p p_holm strength is_causal".split())
-    )
-    title = f"{event['prompt'].splitlines()[0]} {answer}"
-    outcome = {"series": name, "title": title, "day": end, "opens_at": opens_at}
-    return build_graph(event["event_id"], values, tests, outcome, {name: list_bars(asked)}), tests
+    outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
+    bars = {name: list_bars(asked)}
+
+    def build(number, tests, since):
+        graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": since}, bars)
+        return Hindsight(graph, name, tests, check_graph(graph), number)
+
+    first = made = build(1, judge_lags(values, name_pairs(values, name)), opens_at)
+    if not made.check["is_valid"]:
+        tests = judge_lags(values, name_pairs(values))
+        for number, since in enumerate((opens_at, values.index[0]), 2) if can_chain(tests, name) else ():
+            made = build(number, tests, since)
+            if made.check["is_valid"]:
+                break
+    return made if made.check["is_valid"] else first._replace(n_rounds=made.n_rounds)
+
+
+def name_pairs(values, name=None):
+    """Return the pairs (cause, effect) of series with enough common values: of all, or those with one as the effect.
+
+    >>> values = pd.DataFrame(dict.fromkeys("abc", range(30)))
+    >>> name_pairs(values, "a"), len(name_pairs(values))
+    ([('b', 'a'), ('c', 'a')], 6)
+    """
+    known = {other: values[other].notna().to_numpy() for other in values}
+    pairs = [(cause, effect) for cause, effect in permutations(values, 2) if name in (None, effect)]
+    return [(a, b) for a, b in pairs if (known[a] & known[b]).sum() > LEAST + N_LAGS]
+
+
+def can_chain(tests, name):
+    """Return whether a series has a cause that has a cause, by tests strong and sure enough for an edge to count (B.3).
+
+    >>> tests = {"cause": ["a", "b"], "effect": ["b", "c"], "strength": [0.5, -0.4], "p_holm": [0.01, 0.3]}
+    >>> can_chain(pd.DataFrame(tests), "c"), can_chain(pd.DataFrame(tests), "b")
+    (True, False)
+    """
+    counts = tests[(tests["strength"].abs() >= MIN_STRENGTH) & (1 - tests["p_holm"] >= MIN_CONFIDENCE)]
+    return bool(counts["effect"].isin(counts.loc[counts["effect"] == name, "cause"]).any())
 
 
 def gather_days(event, asked, end, answer):

@@ -264,7 +264,7 @@ def list_hindsight(events, answers):
     values, found = answers.set_index("event_id")["value"], []
     for event in events.to_dict("records"):
         built = build_hindsight(event, word_answer(event, values[event["event_id"]]))
-        found += [built[0]] if built else []
+        found += [built.graph] if built else []
     return found
 
 

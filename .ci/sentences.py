@@ -26,7 +26,7 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
 MAP = "data/sentences.csv"
-PAGES = ("README.md", "FINDINGS.md")
+PAGES = ("README.md", "FINDINGS.md", "notebooks/README.md")
 COLUMNS = "file phrase nth number kind source key column take".split()
 WORDS = {
     word: value

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_what_a_row_may_ask_of_a_source():
         script.read_cell(pairs, "", "seen", "")
     with pytest.raises(LookupError, match="no row"):
         script.read_cell(pairs, "agent_a == 'nobody'", "seen", "")
+
+
+def test_the_list_of_notebooks_names_each_of_them_once():
+    folder = Path(__file__).parents[1] / "notebooks"
+    named = re.findall(r"\]\(([^)/]+\.ipynb)\)", (folder / "README.md").read_text(encoding="utf-8"))
+    assert named == sorted(path.name for path in folder.glob("*.ipynb"))

@@ -10,11 +10,18 @@ from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_ar
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
 from helpers.estimates.pairs import BETTER, compare_pairs
-from helpers.papers import get_constant
+from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
-from helpers.worldreasoner.scores import CATEGORICAL, METRICS, score_table, summarize_outcomes, take_clusters
+from helpers.worldreasoner.scores import (
+    CATEGORICAL,
+    METRICS,
+    mix_correct,
+    score_table,
+    summarize_outcomes,
+    take_clusters,
+)
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
@@ -34,6 +41,26 @@ def list_conditions():
     table = pd.DataFrame({"condition": NAMES, "retrieval": RETRIEVAL, "has_graph": GRAPH, "n_steps": STEPS})
     as_of = table["condition"].map({"Near-Resolution": "near resolution", "Real-Time": "none"}).fillna("midpoint")
     return table.assign(has_sources=table["retrieval"] == "gateway", as_of=as_of)
+
+
+PRINTED_METRICS = {"Acc": "accuracy", "KER": "recall", "SrcP": "srcp_cited"}
+
+
+def list_printed():
+    """Return the paper's means by condition over all its pairs (5.2, Table 4): condition, metric, printed (a share).
+
+    A mean that the text leaves out is mixed from that of right and of wrong forecasts, by the condition's accuracy.
+
+    >>> list_printed().set_index(["condition", "metric"])["printed"].round(3)["Causal Simulation"].to_dict()
+    {'accuracy': 0.566, 'recall': 0.049}
+    """
+    table = load_published("worldreasoner", "intext_results")
+    table = table[table["condition_or_row"].isin(NAMES) & table["metric"].isin(PRINTED_METRICS)]
+    table = table.assign(value=table["value"].astype(float) / 100, metric=table["metric"].map(PRINTED_METRICS))
+    wide = table.pivot(index=["condition_or_row", "metric"], columns="subset", values="value")
+    share = wide.index.get_level_values(0).map(wide["all (weighted)"].xs("accuracy", level="metric"))
+    printed = wide["all (weighted)"].fillna(mix_correct(share, wide["correct"], wide["incorrect"])).dropna()
+    return printed.rename_axis(["condition", "metric"]).rename("printed").reset_index()
 
 
 # --- agents over a question's life ------------------------------------------------------------------------------------

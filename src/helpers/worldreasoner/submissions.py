@@ -259,6 +259,17 @@ def split_conditions(scores):
     return table[columns].astype({"n_clusters": int})
 
 
+def name_pairs(parts, compared):
+    """Return the row labels of pairs (a, b) of conditions, with the n of `compared` (a, b, n) where there is one.
+
+    >>> pairs = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})
+    >>> name_pairs(pairs, pairs.assign(n=[60, 0])).tolist()
+    ['x\\nagainst y (n = 60)', 'y\\nagainst z']
+    """
+    counts = parts[["a", "b"]].merge(compared[["a", "b", "n"]], "left", ["a", "b"])["n"].set_axis(parts.index)
+    return parts["a"] + "\nagainst " + parts["b"] + counts.map(lambda n: f" (n = {n:.0f})" if n > 0 else "")
+
+
 def list_hindsight(events, answers):
     """Return the hindsight graphs, built by rule, of those questions that have one."""
     values, found = answers.set_index("event_id")["value"], []

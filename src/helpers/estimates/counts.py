@@ -9,6 +9,8 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers.estimates.intervals import correct_holm
+
 UNIT = 0.01
 """The printed percentages have two decimals."""
 FALL_UNIT = 0.1
@@ -104,8 +106,8 @@ def list_falls(fall, n, n_kept, unit=FALL_UNIT):
 
     `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`; the difference may have been
     rounded, or be that of two rounded percentages. Columns right, right_kept, right_left_out, gap (left out minus kept,
-    points), by_chance (the gap that as many right of all show by luck in 2.5% of cases, at most), p (Fisher's exact
-    test). Raises ValueError when no counts give the fall.
+    points), by_chance (with as many right of all, luck goes beyond this gap in at most 2.5% of cases), p (Fisher's
+    exact test). Raises ValueError when no counts give the fall.
 
     >>> found = list_falls(16.4, 120, 55)  # 69.2% of 120 and 52.7% of 55 are among them
     >>> found.loc[found["right"] == 83, ["right_kept", "right_left_out", "p"]].round(4).values.tolist()
@@ -127,6 +129,25 @@ def list_falls(fall, n, n_kept, unit=FALL_UNIT):
         by_chance=100 * (most / n_left - (table["right"] - most) / n_kept),
         p=[stats.fisher_exact([[a, n_left - a], [b, n_kept - b]])[1] for a, b in parts],
     ).reset_index(drop=True)
+
+
+def judge_falls(falls, n, kept, known=None):
+    """Return what printed falls tell of left-out cases beside kept ones: a row a fall, by name.
+
+    `falls` and `kept` are Series by name; `known` has, by name, how many of the kept are right, where that is printed.
+    Columns n_pairs (of counts left open, `list_falls`), n_kept, n_left_out, gap (the smallest), chance (the largest),
+    p_least and p (the smallest and the largest), p_holm (of p, over the falls).
+    """
+    rows = []
+    for name, fall in falls.items():
+        able = list_falls(fall, n, int(kept[name]))
+        if name in (known or {}):
+            able = able[able["right_kept"] == known[name]]
+        ends = {"gap": able["gap"].min(), "chance": able["by_chance"].max(), "p_least": able["p"].min()}
+        about = {"n_pairs": len(able), "n_kept": int(kept[name]), "n_left_out": n - int(kept[name])}
+        rows.append(about | ends | {"p": able["p"].max()})
+    table = pd.DataFrame(rows, falls.index)
+    return table.assign(p_holm=correct_holm(table["p"]))
 
 
 def bound_percent(percent, size):

@@ -23,7 +23,7 @@ DIGIT = 0.1
 
 
 def count_right(percents, sizes):
-    """Return the whole counts that printed percentages (a Series) of some sizes give. Raises ValueError where none does.
+    """Return the whole counts behind a Series of printed percentages of some sizes. Raises ValueError without one.
 
     >>> count_right(pd.Series([65.7, 52.7]), [108, 55]).tolist()
     [71, 29]

@@ -5,7 +5,17 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.estimates.counts import check_totals, choose_sizes, count_cells, find_counts, fit_sizes, list_sizes
+from helpers.estimates.counts import (
+    check_totals,
+    choose_sizes,
+    count_cells,
+    find_counts,
+    fit_sizes,
+    judge_falls,
+    list_falls,
+    list_sizes,
+    measure_least,
+)
 
 
 def make_table(sizes, n_rows, rng, cut=False):
@@ -64,3 +74,48 @@ def test_sizes_are_all_multiples_of_the_smallest():
     sizes, fit = list_sizes([round(cell, 2) for cell in cells], 200, 0.01)
     assert sizes == [47, 94, 141, 188] and fit == 4
     assert list_sizes([round(cell, 2) for cell in cells] + [31.18], 200, 0.01) == ([47, 94, 141, 188], 4)
+
+
+@pytest.mark.parametrize("is_rounded_first", [False, True])
+def test_the_counts_behind_a_planted_fall_are_among_those_it_leaves_open(is_rounded_first):
+    rng = np.random.default_rng(4)
+    for right in rng.integers(20, 100, 20):
+        kept = rng.integers(max(0, right - 52), min(68, right) + 1)
+        percents = 100 * right / 120, 100 * kept / 68
+        fall = round(percents[0], 1) - round(percents[1], 1) if is_rounded_first else percents[0] - percents[1]
+        found = list_falls(round(fall, 1), 120, 68)
+        own = found[(found["right"] == right) & (found["right_kept"] == kept)]
+        assert len(own) == 1 and own["right_left_out"].iloc[0] == right - kept
+        assert abs(found["gap"] - own["gap"].iloc[0]).max() < 0.4, "all have nearly the same gap"
+    with pytest.raises(ValueError, match="no whole counts"):
+        list_falls(60.0, 120, 68)
+
+
+def test_the_papers_falls_are_judged_by_the_worst_counts_and_gpts_by_its_own():
+    printed = papers.load_published("worldreasoner", "intext_results")
+    falls = printed[printed["condition_or_row"] == "Vanilla drop"].set_index("subset")["value"].astype(float)
+    kept = papers.load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")["kept_pairs_of_120"]
+    judged = judge_falls(falls, 120, kept, {"GPT-5.4": 29})
+    assert judged["n_pairs"].to_dict() == {"GPT-5.4": 1, "DeepSeek V4 Flash": 10, "DeepSeek V4 Pro": 6}
+    assert judged.loc["GPT-5.4", "gap"] == pytest.approx(100 * (54 / 65 - 29 / 55))
+    assert (judged["p_least"] <= judged["p"]).all() and (judged["p"] <= judged["p_holm"]).all()
+    assert (judged["p_holm"] < 0.05).tolist() == [True, False, True]
+    assert judge_falls(falls, 120, kept).loc["GPT-5.4", "p"] > judged.loc["GPT-5.4", "p"], "the worst of seven"
+
+
+def test_luck_goes_beyond_its_gap_in_few_cases():
+    found = list_falls(10.6, 120, 68).set_index("right").loc[78]
+    rng, cards = np.random.default_rng(5), np.arange(120) < 78
+    gaps = []
+    for _ in range(4000):
+        drawn = rng.permutation(cards)
+        gaps.append(100 * (drawn[68:].mean() - drawn[:68].mean()))
+    assert 0.005 < (np.array(gaps) > found["by_chance"] + 1e-9).mean() <= 0.03
+    assert (np.abs(gaps) >= found["gap"] - 1e-9).mean() == pytest.approx(found["p"], abs=0.005)
+
+
+def test_means_of_parts_vary_least_where_they_lie_beside_the_mean():
+    values = np.repeat([0.0, 0.2], [50, 50])  # of fifths, with mean 0.1
+    least = measure_least((10.0, 10.0), (100, 100), n_steps=5)
+    assert least == pytest.approx(1.96 * 100 * np.sqrt(2 * values.var() / 100), rel=1e-3)
+    assert measure_least((20.0, 40.0), (100, 100), n_steps=5) == 0, "whole fifths need not vary"

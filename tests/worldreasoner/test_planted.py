@@ -12,7 +12,23 @@ from helpers.worldreasoner.matching import (
     pick_key_events,
     score_recall,
 )
-from helpers.worldreasoner.planted import CHAIN, COPIERS, draw_memory, draw_question, forecast_events
+from helpers.worldreasoner.planted import (
+    CHAIN,
+    COPIERS,
+    PUSHES,
+    draw_memory,
+    draw_question,
+    find_push,
+    forecast_events,
+    judge_edge,
+    judge_matches,
+    list_edges,
+    list_pushes,
+    name_series,
+    pair_changes,
+    share_matches,
+    tell_articles,
+)
 from helpers.worldreasoner.scores import filter_pairs
 
 HORIZONS = ("Early", "Mid", "Late")
@@ -109,3 +125,48 @@ def test_contaminated_pairs_are_found():
         assert right[model, False] > 0.8 and right[model, True] < 0.65
     unknown = pairs[pairs["model"] == "says no cutoff"]
     assert unknown["is_kept"].all() and not unknown["is_filtered"].any()
+
+
+def name_nodes(graph):
+    return {node["node_id"]: name_series(graph, [node["node_id"]]) for node in graph["nodes"]}
+
+
+def test_edges_by_rule_are_planted_directly_or_through_others_and_all_pushes_are_found(world):
+    kinds, drawn, found = [], [], []
+    for question in world[0]:
+        edges = list_edges(question["graph"], name_nodes(question["graph"]))
+        kinds += [judge_edge(edge) for edge in edges]
+        drawn += pair_changes(question["graph"])
+        found += [find_push(push, edges) for push in list_pushes(question["graph"])]
+    shares = {name: [kind.count(name) / len(kind) for kind in (kinds, drawn)] for name in PUSHES}
+    assert 0.3 < shares["directly"][0] < 0.7 and shares["through others"][0] > 0.2
+    assert shares["directly"][0] > shares["directly"][1] + 0.2 and shares["not planted"][1] > 0.5
+    assert len(found) > 20 and all(found)
+
+
+def test_an_edge_of_several_series_counts_as_the_most_direct_and_a_push_needs_its_days():
+    edge = ({"moth counts", "rainfall"}, "2026-03-01", {"ferry delays", "river level"}, "2026-03-02")
+    assert judge_edge(edge) == "directly"
+    assert judge_edge((edge[0], edge[1], {"ferry delays"}, edge[3])) == "through others"
+    assert judge_edge(({"moth counts"}, edge[1], {"ferry delays"}, edge[3])) == "not planted"
+    push = ({"rainfall"}, "2026-03-01", {"river level"}, "2026-03-02")
+    assert find_push(push, [edge]) and not find_push((*push[:3], "2026-03-03"), [edge])
+
+
+def test_articles_tell_of_the_series_of_their_change_and_not_of_the_outcome(world):
+    graph = world[0][0]["graph"]
+    articles = tell_articles(graph)
+    assert len(articles) == 2 * (len(graph["nodes"]) - 1) and {
+        len(name_series(graph, [a["id"]])) for a in articles
+    } == {1}
+    assert name_series(graph, [graph["outcome_id"]]) == set()
+
+
+def test_matches_of_an_honest_agent_are_mostly_of_the_events_it_tells_of(world):
+    _, nodes, said = world
+    honest = said[said["run_id"].str.startswith("honest")]
+    pairs = match_events(nodes, honest)
+    right = share_matches(judge_matches(pairs, nodes, honest), honest).mean()
+    assert right["hits"] > 0.9 and right["false"] < 0.1
+    shuffled = honest.assign(of_id=honest.groupby("question_id")["of_id"].shift(3))
+    assert share_matches(judge_matches(pairs, nodes, shuffled), shuffled)["hits"].mean() < 0.3, "it can be low"

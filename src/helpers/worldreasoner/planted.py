@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.questions.moments import number_days, place_forecast
-from helpers.worldreasoner.builder import build_graph, judge_lags
+from helpers.worldreasoner.builder import N_LAGS, build_graph, judge_lags
 from helpers.worldreasoner.graphs import correct_edges
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
@@ -23,6 +23,9 @@ COPIERS = {
     "copies, dropped and later": (0.15, 1),
 }
 """Agents that name what comes after: share of the words dropped, days by which they are off."""
+PUSHES = ("directly", "through others", "not planted")
+"""How one series pushes another: the day after, by way of those between, or not at all."""
+A_DAY = pd.Timedelta(days=1)
 N_BURN = 80
 """Days before a question opens."""
 SHOCK, NOISE, PULL = 8.0, 1.0, 0.9
@@ -58,48 +61,172 @@ def draw_question(question_id, rng):
     }  # fmt: skip
 
 
-def is_planted(cause, effect):
-    """Say whether one series pushes another, at once or by way of those between.
+def name_push(cause, effect):
+    """Say how one series pushes another: a word of `PUSHES`.
 
-    >>> [is_planted("rainfall", to) for to in ("ferry delays", "print jobs")] + [is_planted("ferry delays", "rainfall")]
-    [True, False, False]
+    >>> [name_push("rainfall", to) for to in ("river level", "ferry delays", "print jobs")]
+    ['directly', 'through others', 'not planted']
+    >>> name_push("ferry delays", "rainfall")
+    'not planted'
     """
-    return {cause, effect} <= set(CHAIN) and CHAIN.index(cause) < CHAIN.index(effect)
+    if not {cause, effect} <= set(CHAIN):
+        return PUSHES[2]
+    ahead = CHAIN.index(effect) - CHAIN.index(cause)
+    return PUSHES[0] if ahead == 1 else PUSHES[1] if ahead > 1 else PUSHES[2]
 
 
-def judge_edges(graph, series):
-    """Return, for each edge between events, whether it is planted; `series` names those behind a node, as sets by id.
+def read_change(node):
+    """Return a change's series and whether it rises, from the title of its node.
 
-    Edges too weak to count, to the outcome, or with an end behind which no series is known are left out.
+    >>> read_change({"title": "river level falls: record"})
+    ('river level', False)
     """
-    edges = [edge for edge in correct_edges(graph)[0]["edges"] if edge["effect"] != graph["outcome_id"]]
-    ends = [(series.get(edge["cause"], set()), series.get(edge["effect"], set())) for edge in edges]
+    series, moved = node["title"].split(":")[0].rsplit(" ", 1)
+    return series, moved == "rises"
+
+
+def list_changes(graph):
+    """Return the nodes of a graph by rule that are changes of a series: all but the outcome."""
+    return [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
+
+
+def ask_outcome(question):
+    """Return what a builder is told of a drawn question, as `drafts.draft_graph` takes it."""
+    graph = question["graph"]
+    outcome = next(node for node in graph["nodes"] if node["node_id"] == graph["outcome_id"])
+    asked = {"question_id": question["question_id"], "question": f"Will {outcome['title'].rsplit(':', 1)[0]}?"}
+    return asked | {"answer": question["answer"], "day": str(question["resolves_at"].date())}
+
+
+def tell_articles(graph):
+    """Return two articles of a line on each change, as `drafts.draft_graph` takes them: id, day, text."""
     return [
-        any(is_planted(one, two) for one in causes for two in effects) for causes, effects in ends if causes and effects
+        {"id": f"{node['node_id']}|{at}", "day": node["occurred_at"], "text": node[part]}
+        for node in list_changes(graph)
+        for at, part in enumerate(("title", "description"))
     ]
 
 
-def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
-    """Return the events an agent's graph names: run_id, question_id, node_id, text, day; as of the horizon's day.
+def name_series(graph, sources):
+    """Return the series that articles (`tell_articles`) or changes tell of, from their ids.
 
-    `nodes` are the question's (`graphs.tabulate_nodes`). An honest agent names what had happened, in words of its own
-    (it drops some), and guesses what may come; the one that copies names what came after as well, word by word, or as
-    its row of `COPIERS` says.
+    >>> graph = {"outcome_id": "end", "nodes": [{"node_id": "q_0", "title": "rainfall rises: record"}]}
+    >>> name_series(graph, ["q_0|1", "end"])
+    {'rainfall'}
+    """
+    by_id = {node["node_id"]: read_change(node)[0] for node in list_changes(graph)}
+    return {by_id[source.split("|")[0]] for source in sources if source.split("|")[0] in by_id}
+
+
+def list_edges(graph, series):
+    """Return the edges between events, as (series of the cause, day, series of the effect, day).
+
+    `series` names those behind a node, as sets by id. Edges too weak to count, to the outcome, or with an end behind
+    which no series is known are left out.
+    """
+    days = {node["node_id"]: node["occurred_at"] for node in graph["nodes"]}
+    edges = [edge for edge in correct_edges(graph)[0]["edges"] if edge["effect"] != graph["outcome_id"]]
+    ends = [[(series.get(edge[end], set()), days[edge[end]]) for end in ("cause", "effect")] for edge in edges]
+    return [(*cause, *effect) for cause, effect in ends if cause[0] and effect[0]]
+
+
+def judge_edge(edge):
+    """Return how far an edge of `list_edges` is planted, a word of `PUSHES`: of several series the most direct."""
+    causes, _, effects, _ = edge
+    return min((name_push(one, two) for one in causes for two in effects), key=PUSHES.index)
+
+
+def pair_changes(graph, n_days=N_LAGS):
+    """Return how far any two changes of different series are planted, the second one to `n_days` days after the first.
+
+    What an edge drawn by chance earns: a word of `PUSHES` for each pair.
+    """
+    changes = [(pd.Timestamp(node["occurred_at"]), read_change(node)[0]) for node in list_changes(graph)]
+    return [
+        name_push(one, two)
+        for day, one in changes
+        for other, two in changes
+        if 1 <= (other - day).days <= n_days and one != two
+    ]
+
+
+def list_pushes(graph):
+    """Return the planted pushes among a graph's changes, as (cause, day, effect, day): sets of a series, as of an edge.
+
+    The next series of the chain moves the same way on the day after.
+    """
+    changes = [(*read_change(node), node["occurred_at"]) for node in list_changes(graph)]
+    return [
+        ({one}, day, {two}, other)
+        for one, up, day in changes
+        for two, also_up, other in changes
+        if name_push(one, two) == PUSHES[0] and up == also_up and pd.Timestamp(other) - pd.Timestamp(day) == A_DAY
+    ]
+
+
+def find_push(push, edges):
+    """Say whether some edge joins the two series of a planted push on its days."""
+    (cause,), day, (effect,), other = push
+    return any(cause in one and effect in two and (day, other) == (first, last) for one, first, two, last in edges)
+
+
+def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
+    """Return the events an agent's graph names: run_id, question_id, node_id, of_id, text, day, as_of.
+
+    `of_id` is the node an event tells of, None of a guess. `nodes` are the question's (`graphs.tabulate_nodes`). An
+    honest agent names what had happened, in words of its own (it drops some), and guesses what may come; the one that
+    copies names what came after as well, word by word, or as its row of `COPIERS` says.
     """
     as_of = number_days(place_forecast(question["opens_at"], question["resolves_at"], horizon))
     end = number_days(question["resolves_at"])
     seen = nodes[(nodes["day"] < as_of) & ~nodes["is_outcome"]]
-    rows = [(_drop_words(text, rng), day) for text, day in zip(seen["text"], seen["day"], strict=True)]
+    told = zip(seen["text"], seen["day"], seen["node_id"], strict=True)
+    rows = [(_drop_words(text, rng), day, node_id) for text, day, node_id in told]
     for _ in range(n_guesses):
-        rows.append((f"{rng.choice(CHAIN)} {rng.choice(['rises', 'falls'])}: record", float(rng.integers(as_of, end))))
+        text = f"{rng.choice(CHAIN)} {rng.choice(['rises', 'falls'])}: record"
+        rows.append((text, float(rng.integers(as_of, end)), None))
     if agent in COPIERS:
         drop, shift = COPIERS[agent]
         later = nodes[(nodes["day"] >= as_of) & ~nodes["is_outcome"]]
         texts = [_drop_words(text, rng, drop) if drop else text for text in later["text"]]
-        rows += list(zip(texts, later["day"] + shift, strict=True))
-    table = pd.DataFrame(rows, columns=["text", "day"])
+        rows += list(zip(texts, later["day"] + shift, later["node_id"], strict=True))
+    table = pd.DataFrame(rows, columns=["text", "day", "of_id"])
     about = {"run_id": f"{agent} {horizon}", "question_id": question["question_id"], "as_of": as_of}
     return table.assign(node_id=[f"f{at}" for at in range(len(table))], **about)
+
+
+def judge_matches(pairs, hindsight, forecasts):
+    """Return the matches chosen one to one, with what they are: is_own (of the event it tells of), is_false.
+
+    `pairs` as of `matching.match_events`, `forecasts` as of `forecast_events`, `hindsight` its nodes. A guess tells of
+    no event: its match is false where the series or the direction is another.
+
+    >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "text": ["rainfall rises: record. On"]})
+    >>> said = pd.DataFrame({"run_id": "r", "question_id": "q", "node_id": ["f", "g"], "of_id": ["i", None]})
+    >>> said["text"] = ["rainfall rises", "rainfall rises: record"]
+    >>> pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "forecast_id": ["f", "g"], "hindsight_id": "h"})
+    >>> judge_matches(pairs.assign(is_kept=True), seen, said)[["is_own", "is_false"]].values.tolist()
+    [[False, True], [False, False]]
+    """
+    own = forecasts.rename(columns={"node_id": "forecast_id", "text": "said"})
+    own = own[["run_id", "question_id", "forecast_id", "of_id", "said"]]
+    seen = hindsight[["question_id", "node_id", "text"]].rename(columns={"node_id": "hindsight_id"})
+    table = pairs[pairs["is_kept"].astype(bool)].merge(own, on=["run_id", "question_id", "forecast_id"])
+    table = table.merge(seen, on=["question_id", "hindsight_id"])
+    is_own, is_guess = table["of_id"].eq(table["hindsight_id"]), table["of_id"].isna()
+    alike = [said.split(":")[0] == text.split(":")[0] for said, text in zip(table["said"], table["text"], strict=True)]
+    return table.assign(is_own=is_own, is_false=~np.where(is_guess, alike, is_own)).drop(columns=["said", "text"])
+
+
+def share_matches(judged, forecasts):
+    """Return, by question, the share of told events that are matched with their own, and of matches that are false.
+
+    Columns hits and false, a row a question; `judged` as of `judge_matches`.
+    """
+    n_told = forecasts[forecasts["of_id"].notna()].groupby("question_id").size()
+    by_question = judged.groupby("question_id")
+    hits = by_question["is_own"].sum().reindex(n_told.index, fill_value=0) / n_told
+    return pd.DataFrame({"hits": hits, "false": by_question["is_false"].mean()})
 
 
 def _drop_words(text, rng, share=0.15):

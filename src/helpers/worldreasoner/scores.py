@@ -340,14 +340,28 @@ def roll_accuracy(answers, n=N_ROLLING):
 def share_openings(answers):
     """Return each model's share right by the day its questions opened, each question in one point: Figure 4, apart.
 
-    `answers` as of `roll_accuracy`. Columns model, opens_at, share, low, high (Wilson, as if questions were
-    independent), n.
+    `answers` as of `roll_accuracy`. Columns model, opens_at, share, n: of few questions each, so without intervals.
     """
-    counted = answers.groupby(["model", "opens_at"], sort=False)["is_right"].agg(["sum", "size"])
-    counted = counted.sort_index(level="opens_at", kind="stable").reset_index()
-    low, high = proportion_confint(counted["sum"], counted["size"], method="wilson")
-    table = counted.assign(share=counted["sum"] / counted["size"], low=low, high=high)
-    return table.rename(columns={"size": "n"})[["model", "opens_at", "share", "low", "high", "n"]]
+    counted = answers.groupby(["model", "opens_at"], sort=False)["is_right"].agg(share="mean", n="size")
+    return counted.sort_index(level="opens_at", kind="stable").reset_index()
+
+
+def compare_sides(answers, day):
+    """Return how far one model's share right before a day lies above that from it on, by cluster: gap, low, high, p ...
+
+    `answers` has opens_at, is_right and cluster. Low, high, p and seen (`pairs.measure_seen`) are blank where either
+    side has fewer than ten clusters (`intervals.summarize_clustered`).
+    """
+    table = answers.reset_index(drop=True)
+    is_before = table["opens_at"] < day
+    sides = [(1, table.index[is_before]), (-1, table.index[~is_before])]
+    found = summarize_clustered(table[["is_right"]], table["cluster"], sides).iloc[0]
+    counts = {"n_before": int(is_before.sum()), "n_after": int((~is_before).sum())}
+    counts |= {
+        f"n_clusters_{name}": table.loc[rows, "cluster"].nunique()
+        for name, (_, rows) in zip(("before", "after"), sides, strict=True)
+    }
+    return {"gap": found["mean"]} | found[["low", "high", "p"]].to_dict() | counts
 
 
 def swing_orders(answers, n_orders, rng, n=N_ROLLING):
@@ -379,14 +393,3 @@ def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
     hits = rng.random((n_worlds, n_asked)) < share
     rolling = np.lib.stride_tricks.sliding_window_view(hits, n, axis=1).mean(axis=2)
     return rolling.max(axis=1) - rolling.min(axis=1)
-
-
-def measure_gap(drop, n, n_excluded):
-    """Return how far accuracy on left-out pairs lies above that on kept ones, from the fall by filtering (Table 7).
-
-    All are in the unit of `drop`, the accuracy on all `n` questions minus that on those kept.
-
-    >>> round(measure_gap(16.4, 120, 65), 1)
-    30.3
-    """
-    return drop * n / n_excluded

@@ -1,0 +1,48 @@
+"""The authors' results at an earlier state beside the printed ones: planted counts come back, changed ones are seen."""
+
+import pandas as pd
+import pytest
+
+from helpers.worldreasoner.published import count_results, judge_sides, split_changed
+
+KEPT = pd.Series({"Gemini 3 Pro": 108, "DeepSeek V4 Flash": 68, "DeepSeek V4 Pro": 68})
+
+
+def make_results(right, n=108, condition="Vanilla LLM"):
+    """Synthetic: a condition's rows of the file, with the whole, from right answers by model."""
+    names = ["Gemini Pro", "DeepSeek Flash", "DeepSeek Pro"]
+    rows = [(condition, name, n, round(100 * k / n, 1)) for name, k in zip(names, right, strict=True)]
+    rows.insert(0, (condition, "ALL", 3 * n, round(100 * sum(right) / (3 * n), 1)))
+    return pd.DataFrame(rows, columns=["condition", "model", "n", "accuracy"])
+
+
+def test_right_answers_are_counted_in_the_papers_names_and_must_add_up():
+    counts = count_results(make_results([72, 64, 67]))
+    assert counts["right"].tolist() == [72, 64, 67] and set(counts["condition"]) == {"Vanilla"}
+    assert counts["model"].tolist() == list(KEPT.index)
+    off = make_results([72, 64, 67])
+    off.loc[1, "accuracy"] = 67.6  # 73 of 108
+    with pytest.raises(ValueError, match="do not add up"):
+        count_results(off)
+    off.loc[1, "accuracy"] = 67.0
+    with pytest.raises(ValueError, match="no whole count"):
+        count_results(off)
+
+
+def test_planted_answers_to_left_out_pairs_come_back():
+    counts = count_results(make_results([72, 64, 67]))
+    printed = pd.Series({"Vanilla": round(100 * (72 + 36 + 37) / KEPT.sum(), 1)})
+    sides = split_changed(counts, printed, KEPT)
+    assert sides.iloc[0].to_dict() == {
+        "condition": "Vanilla", "n_left_out": 80, "right_left_out": 58, "n_kept": 136, "right_kept": 73,
+    }  # fmt: skip
+
+
+def test_a_gap_that_pairs_show_may_not_be_seen_by_question():
+    sides = pd.DataFrame({"condition": ["a", "b"], "n_left_out": 80, "n_kept": 136, "right_kept": 73})
+    judged = judge_sides(sides.assign(right_left_out=[58, 78]), 2).set_index("condition")
+    assert judged.loc["a", "p_holm_by_pair"] < 0.05 and judged.loc["a", "verdict"] == "left out higher"
+    assert (judged["least"] / judged["least_by_pair"]).round(4).tolist() == [1.4142] * 2, "half as many questions"
+    three = pd.concat([sides.assign(right_left_out=58, condition=str(at)) for at in range(3)], ignore_index=True)
+    assert (judge_sides(three, 2)["verdict"] == "cannot tell").all(), "a family of three corrects more"
+    assert (judge_sides(three, 2)["p"] < 0.05).all()

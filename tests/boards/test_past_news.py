@@ -54,6 +54,13 @@ def test_what_news_adds_is_found_with_each_verdict(truth, verdict):
     assert table.loc[("another - none", "all"), "verdict"] == "cannot tell"
     assert table.loc["search - none", "n"].tolist() == [60, 20, 20, 20, 40, 20]
     assert table.loc["another - none", "n"].tolist() == [60, 40, 20] and (table["p_holm"] >= table["p"]).all()
+    matrix.loc[ids[10:], names["another"]] = np.nan
+    table = past_news.compare_news(matrix, clusters, touch, forms).set_index(["comparison", "events"])
+    whole, controlled = table.loc["search - none"], table.loc["search - none, controlled"]
+    assert whole.loc["all", "n"] == 60 and controlled["n"].tolist() == [10, 10], "all and yes or no"
+    parts = [table.loc[(name, "all"), "difference"] for name in ("another - none", "search - another")]
+    assert controlled.loc["all", "difference"] == pytest.approx(sum(parts))
+    assert table.loc["another - none", "n"].tolist() == [10, 10]
     alone = past_news.compare_news(matrix.drop(columns=names["search"]), clusters, touch, forms)
     assert set(alone["comparison"]) == {"another - none"}
     assert past_news.compare_news(matrix[[names["none"]]], clusters, touch, forms).empty

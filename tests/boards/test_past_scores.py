@@ -2,6 +2,7 @@
 
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,3 +125,25 @@ def test_what_is_kept_of_the_events_holds_no_word_of_them(tables):
     words = set(re.findall(r"\w{3,}", " ".join(events["prompt"])))
     assert len(words) > 40 and not words & set(re.findall(r"\w{3,}", facts.to_csv()))
     assert len(facts) == 60 and facts["is_settled"].sum() == 2 and facts["order"].str.startswith("[").all()
+
+
+# --- the figure ------------------------------------------------------------------------------------------------------
+
+
+def test_points_stand_at_their_values_and_parts_apart():
+    bins = pd.DataFrame({"agent_id": ["a", "b", "c"], "said": [0.4, 0.4, 1.0], "share": [0.5, 0.5, 0.0], "n": 20})
+    bins = bins.assign(low=bins["share"] - [0.1, 0.1, 0.0], high=bins["share"] + 0.1)
+    forms = pd.DataFrame({"form": "yes or no", "agent_id": ["a", "b"], "above": [0.1, 0.2], "p": 0.5, "n": 20})
+    forms = forms.assign(above_low=forms["above"] - 0.1, above_high=forms["above"] + 0.1)
+    order = pd.DataFrame({"form": ["one of several"], "gain": [0.3], "low": [0.2], "high": [0.4], "n": [30]})
+    news = pd.DataFrame({"comparison": "search - none", "events": ["all", "no name"], "difference": [0.1, 0.2]})
+    news = news.assign(low=0.0, high=0.3, n=20, p=0.5, p_holm=1.0, n_clusters=20)
+    effects = past_scores.list_effects(order.assign(p=0.01, n_clusters=30), news)
+    fig, axes = plt.subplot_mosaic([["forms", "order"], ["news", "yes"]])
+    past_scores.draw_past(forms, effects, bins, axes)
+    drawn = {name: {float(x) for line in ax.lines for x in line.get_xdata()} for name, ax in axes.items()}
+    assert drawn["yes"] == {0.0, 0.4, 1.0} and axes["yes"].get_xlim()[1] > 1
+    assert 0.3 in drawn["order"] and {0.1, 0.2} <= drawn["news"]
+    assert [label.get_text() for label in axes["forms"].get_yticklabels()] == ["yes or no\n(n = 20)"]
+    past_scores.draw_past(forms, effects[effects["part"] == "order"], bins, plt.subplot_mosaic([list(axes)])[1])
+    plt.close("all")

@@ -16,6 +16,7 @@ from helpers.worldreasoner import trials
 from helpers.worldreasoner.trials import (
     agree_by_type,
     compare_trials,
+    count_majorities,
     draw_trials,
     fill_distributions,
     gather_trials,
@@ -63,14 +64,30 @@ def make_said(said=SAID):
 
 def test_agreement_is_by_type_and_of_trials_alone():
     table = agree_by_type(make_said(), EVENTS).set_index("type")
-    assert table["agreement"].to_dict() == pytest.approx(
-        {"all": (1 / 3 + 0 + 1 / 3 + 0) / 4, "binary": 1 / 3, "multiple choice": 0, "quantity": 0, "timeframe": 1 / 3}
-    )
-    assert table["drawn"].dropna().to_dict() == pytest.approx({"binary": 1 / 2, "multiple choice": 1 / 3})
-    assert table.index[0] == "all" and table["n"].tolist() == [4, 1, 1, 1, 1]
+    own = {"binary": 1 / 3, "multiple choice": 0, "quantity": 0, "timeframe": 1 / 3}
+    assert table["agreement"].to_dict() == pytest.approx(own | {"all": 2 / 3 / 4, "with options": 1 / 3 / 2})
+    drawn = {"binary": 1 / 2, "multiple choice": 1 / 3, "with options": 5 / 6 / 2}
+    assert table["drawn"].dropna().to_dict() == pytest.approx(drawn)
+    assert list(table.index[:2]) == ["all", "with options"] and table["n"].tolist() == [4, 2, 1, 1, 1, 1]
     assert table.loc["binary", "spread"] == pytest.approx(np.std([0.8, 0.5, 0.8]))
     assert table.loc["quantity", "spread"] == pytest.approx(0)
     assert table.loc["all", "n_clusters"] == 3 and np.isnan(table.loc["all", "low"])
+
+
+def test_by_the_scoring_rule_numbers_agree_that_lie_within_a_tenth():
+    table = agree_by_type(make_said(), EVENTS).set_index("type")
+    own = {"binary": 1 / 3, "multiple choice": 0, "quantity": 1 / 3, "timeframe": 1 / 3}  # 10 and 10.2
+    assert table["close"].to_dict() == pytest.approx(own | {"all": 1 / 4, "with options": 1 / 6})
+    one_way = make_said({"number": [(10.0, 0.9), (11.05, 0.9), (50.0, 0.9), (90.0, 0.9)]})
+    close = agree_by_type(one_way, EVENTS).set_index("type")["close"]
+    assert close["quantity"] == pytest.approx(1 / 6), "1.05 is within a tenth of 11.05, and not of 10"
+
+
+def test_what_a_majority_rests_on_is_counted():
+    said = make_said(SAID | {"number": [(10.0, 0.9), (10.0, 0.9), (50.0, 0.9), (90.0, 0.9)]})
+    table = count_majorities(said, EVENTS).set_index("type")
+    assert table.loc["all"].tolist() == [4, 3, 0, 1] and table.loc["multiple choice"].tolist() == [1, 0, 0, 1]
+    assert count_majorities(make_said(), EVENTS).set_index("type").loc["quantity"].tolist() == [1, 0, 1, 0]
 
 
 def test_the_majority_is_the_most_frequent_the_first_of_equals_and_of_numbers_the_median():
@@ -158,15 +175,15 @@ def test_the_figures_table_holds_means_and_pairs_and_no_single_trial():
     means, found = summarize_trials(accuracy, brier, None), compare_trials(accuracy, brier, None)
     table = gather_trials(agree_by_type(said, EVENTS), means, found)
     drawn = table[table["a"].isna()]
-    assert drawn["metric"].value_counts().to_dict() == {"agreement": 5, "accuracy": 3, "brier": 5}
+    assert drawn["metric"].value_counts().to_dict() == {"agreement": 6, "close": 6, "accuracy": 3, "brier": 5}
     assert drawn.loc[drawn["metric"] == "brier", "name"].tolist() == "one trial,pool,mended,temperature 0,even".split(
         ","
     )
     assert len(table) == len(drawn) + len(found) and table["name"].isna().sum() == len(found)
-    for metric, part in drawn.groupby("metric"):
+    for metric, part in drawn.groupby(drawn["metric"].replace("close", "agreement")):
         ax = draw_trials(part, plt.figure().gca(), metric)
         shown = np.concatenate([line.get_xdata() for line in ax.lines])
-        assert set(part["value"]) <= set(shown) and len(ax.get_yticklabels()) == len(part)
+        assert set(part["value"]) <= set(shown) and len(ax.get_yticklabels()) == part["name"].nunique()
         plt.close("all")
 
 
@@ -237,4 +254,4 @@ def test_without_a_recording_the_tables_are_empty(monkeypatch, tmp_path):
     assert accuracy.empty and brier.empty and chances.empty and summarize_trials(accuracy, brier, None).empty
     compared = compare_trials(accuracy, brier, None)
     assert (compared["n"] == 0).all() and set(compared["verdict"]) == {"cannot tell"}
-    assert agree_by_type(said, events).empty
+    assert agree_by_type(said, events).empty and count_majorities(said, events)["n"].tolist() == [0]

@@ -21,6 +21,7 @@ from helpers.worldreasoner.reviews import (
     open_review,
     read_reviewed,
     read_reviews,
+    repeat_reviews,
     summarize_reviews,
     write_card,
 )
@@ -114,6 +115,32 @@ def test_agreement_is_of_the_cards_that_both_saw():
     rows += [("b", f"e{at}", "Duplicate" if at < 5 else APPROVED) for at in range(9)]
     found = compare_reviewers(make_reviews(*rows), np.random.default_rng(0)).iloc[0]
     assert (found["n"], found["same"], found["kappa"]) == (9, 1.0, 1.0)
+    assert np.isnan(found["low"]), "a single question"
+    lax = make_reviews(*rows[:10], *[("c", f"e{at}", APPROVED) for at in range(10)])
+    found = compare_reviewers(lax.assign(question_id=lax["node_id"]), np.random.default_rng(0)).iloc[0]
+    assert found["kappa"] == 0 and np.isnan(found["low"]), "who approves all has a kappa of 0 whatever is drawn"
+
+
+def test_agreement_draws_whole_questions():
+    reviews = make_reviews(
+        *[("a", f"e{at}", "Noise" if at % 4 == 0 else APPROVED) for at in range(120)],
+        *[("b", f"e{at}", "Noise" if at % 4 == 0 and at < 60 else APPROVED) for at in range(120)],
+    )
+    known = reviews["node_id"].str[1:].astype(int)
+    widths = []
+    for at in (known // 10, known):  # questions that agree or differ as a whole; then each card is one
+        found = compare_reviewers(reviews.assign(question_id=at.astype(str)), np.random.default_rng(0)).iloc[0]
+        widths.append(found["high"] - found["low"])
+    assert widths[0] > 1.2 * widths[1]
+
+
+def test_kappas_of_many_reviews_lie_closer_the_more_cards_are_seen():
+    graphs = [make_graph(f"q{at}", 30) for at in range(12)]
+    table = repeat_reviews(graphs, (40, 300), np.random.default_rng(0), n_draws=100)
+    few, many = (row for _, row in table.iterrows())
+    assert many["low"] > few["low"] and many["high"] - many["low"] < few["high"] - few["low"]
+    assert few["n_draws"] <= many["n_draws"] == 100 and table["n"].tolist() == [40, 300]
+    assert many["low"] < many["kappa"] < many["high"]
 
 
 def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):

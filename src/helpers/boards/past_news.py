@@ -162,26 +162,31 @@ def list_settled(readings):
 NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
 """One model with the news that a search finds, without, and with what a search for another question finds."""
 
+CONTROLLED = ", controlled"
+"""After the name of a comparison: on the questions alone that the control was asked of as well."""
+
 
 def compare_news(matrix, clusters, touch, forms):
     """Return what news adds, by event in pairs: a row a comparison, the negative controls among them.
 
     `matrix` has scores by event (rows) and agent (columns, `NEWS_AGENTS`), `touch` each event's label (`label_touch`),
     `forms` its form (`label_forms`). Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over
-    the table), seen, verdict. Comparisons of agents that are not there are left out; the table may be empty.
+    the table), seen, verdict. Search less none stands twice, the second time (`CONTROLLED`) on those questions that all
+    three were asked: there it is the sum of the other two comparisons. Those of agents that are not there are left out;
+    the table may be empty.
     """
-    by_form = [(label, forms) for label in FORMS.values()]
-    lines = [("search", "none", label, touch) for label in ("all", "most names", "some names", "no name")]
-    lines += [("search", "none", *line) for line in by_form]
-    lines += [
-        (*pair, *line) for pair in (("another", "none"), ("search", "another")) for line in [("all", touch), *by_form]
-    ]
+    by_form = [("all", touch), *((label, forms) for label in FORMS.values())]
+    by_touch = [(label, touch) for label in ("most names", "some names", "no name")]
+    both = matrix.reindex(columns=list(NEWS_AGENTS.values())).dropna()
+    lines = [("search", "none", "", matrix, *line) for line in by_form[:1] + by_touch + by_form[1:]]
+    lines += [("search", "none", CONTROLLED, both, *line) for line in by_form]
+    lines += [(*pair, "", matrix, *line) for pair in (("another", "none"), ("search", "another")) for line in by_form]
     parts = []
-    for first, second, label, labels in lines:
+    for first, second, ending, scores, label, labels in lines:
         pair = [NEWS_AGENTS[first], NEWS_AGENTS[second]]
-        part = matrix.reindex(columns=pair)[labels.reindex(matrix.index).eq(label) | (label == "all")]
+        part = scores.reindex(columns=pair)[labels.reindex(scores.index).eq(label) | (label == "all")]
         if len(part.dropna()):
             row = compare_pairs(part, clusters).iloc[0].drop(["agent_a", "agent_b", "p_holm"])
-            parts.append({"comparison": f"{first} - {second}", "events": label} | row.to_dict())
+            parts.append({"comparison": f"{first} - {second}{ending}", "events": label} | row.to_dict())
     table = pd.DataFrame(parts, columns="comparison events n n_clusters difference low high p seen".split())
     return judge_family(table, "difference", "more", "less")

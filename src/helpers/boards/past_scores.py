@@ -8,7 +8,7 @@ from helpers.agents.past import read_form
 from helpers.estimates.intervals import judge_family, summarize_clustered
 from helpers.formats.futurex import cluster_questions
 from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import COLOURS, draw_points, measure_reach
+from helpers.plots import COLOURS, draw_points, measure_reach, name_rows
 from helpers.store import dump_json, parse_json
 
 ALL_OPTIONS = "all options"
@@ -189,55 +189,64 @@ def count_rewordings(rows, later):
 def list_effects(order, added):
     """Return what the file's order tells (`measure_order`) and news adds (`compare_news`) as lines of one table.
 
-    Of the news: the effect, by touch and by form, and both controls on all questions.
+    Columns `part` (order or news), line, n, n_clusters, difference, low, high, p, p_holm. Of the news: the effect, by
+    touch and by form, and beside it, over all and of yes or no, its parts on the questions that have the control.
     """
-    first = order.assign(line="first in the file: " + order["form"]).rename(columns={"gain": "difference"})
-    news = added[added["comparison"].eq("search - none") | added["events"].eq("all")]
-    news = news.assign(line="news, " + news["comparison"] + ": " + news["events"])
+    first = order.assign(part="order", line=order["form"]).rename(columns={"gain": "difference"})
+    news = added[added["comparison"].eq("search - none") | added["events"].isin(["all", "yes or no"])]
+    news = news.assign(part="news", line=news["comparison"] + ": " + news["events"])
     numbers = "n n_clusters difference low high p p_holm".split()
-    return pd.concat([first, news], ignore_index=True)[["line", *numbers]].astype(dict.fromkeys(numbers, float))
+    return pd.concat([first, news], ignore_index=True)[["part", "line", *numbers]].astype(dict.fromkeys(numbers, float))
 
 
 def draw_past(table, effects, bins, axes):
-    """Draw scores above guessing by form (forms of ten clusters or more), `list_effects`, and how often Yes was right.
+    """Draw on the axes "forms", "order", "news" and "yes" of a mosaic: scores above guessing by form (forms of ten
+    clusters or more), the two parts of `list_effects`, and how often Yes was right.
 
     Ticking every option (`ALL_OPTIONS`) is a stroke. `bins` as of `past_habits.weigh_yes`: by the probability of Yes.
     """
-    left = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
-    probe, left = (left[left["agent_id"].eq(ALL_OPTIONS) == is_probe] for is_probe in (True, False))
+    draw_forms(table, axes["forms"])
+    titles = {"order": "Right options that stand first in the file", "news": "What the news adds to the 1.5B model"}
+    units = {"order": "share seen less that in a drawn order", "news": "score of the first less that of the second"}
+    for part, title in titles.items():
+        rows = effects[effects["part"] == part].assign(is_few=lambda rows: rows["p"].isna())
+        rows["line"] = name_rows(rows["line"], rows["n"].astype(int))
+        axes[part].set_visible(len(rows) > 0)
+        if len(rows):
+            draw_points(rows, axes[part], label="line", value="difference", low="low", high="high", is_thin="is_few")
+            axes[part].set(title=title, xlabel=f"{units[part]}, 95% by cluster")
+    draw_bins(bins, axes["yes"])
+
+
+def draw_forms(table, ax):
+    """Draw scores above guessing, a line a form with its n, a point an agent; ticking every option is a stroke."""
+    rows = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
+    rows["form"] = name_rows(rows["form"], rows.groupby("form")["n"].transform("max"), "{}\n(n = {})")
+    probe, rows = (rows[rows["agent_id"].eq(ALL_OPTIONS) == is_probe] for is_probe in (True, False))
     ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
-    draw_points(left, axes[0], label="form", value="above", series="agent_id", **ends)
-    places = [list(dict.fromkeys(left["form"])).index(form) for form in probe["form"]]
+    draw_points(rows, ax, label="form", value="above", series="agent_id", **ends)
+    places = [list(dict.fromkeys(rows["form"])).index(form) for form in probe["form"]]
     ends = [[place + side for place in places] for side in (-0.46, 0.46)]
-    axes[0].vlines(probe["above"], *ends, color="0.2", lw=2, zorder=1, label="every option ticked")
-    axes[0].set(
-        title=f"{int(table['n'].max())} questions asked of all", xlabel="score less that of guessing, 95% by cluster"
-    )
-    axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)
-    lines = effects.assign(
-        line=effects["line"] + ", n = " + effects["n"].astype(int).astype(str), is_few=effects["p"].isna()
-    )
-    draw_points(lines, axes[1], label="line", value="difference", low="low", high="high", is_thin="is_few")
-    is_order = lines["line"].str.startswith("first in the file").all()
-    title = "What the order of options tells" + ("" if is_order else ", and the news adds")
-    axes[1].set(title=title, xlabel="share or score less what is expected, 95% by cluster")
-    draw_bins(bins, axes[2])
+    ax.vlines(probe["above"], *ends, color="0.2", lw=2, zorder=1, label="every option ticked")
+    ax.set(title="Above guessing, on questions asked of all", xlabel="score less that of guessing, 95% by cluster")
+    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)
 
 
 def draw_bins(bins, ax):
     """Draw how often Yes was right by the probability it was given: a point an agent and bin, hollow for few clusters.
 
-    Agents stand a little apart, so that equal points are seen.
+    Each stands at its value; a later agent's marks are smaller, so that those of equal points are seen in each other.
     """
     ax.plot([0, 1], [0, 1], color="0.6", lw=1, zorder=1)
     for place, (agent, part) in enumerate(bins.groupby("agent_id", sort=True)):
-        look = {"color": COLOURS[place % len(COLOURS)], "fmt": MARKERS[place % len(MARKERS)], "elinewidth": 1.2}
+        size = max(11 - 1.75 * place, 4)
+        look = {"color": COLOURS[place % len(COLOURS)], "fmt": MARKERS[place % len(MARKERS)], "elinewidth": size / 3}
         is_thin = part["low"].isna()
-        for chosen, face in ((part[~is_thin], {"label": agent, "ms": 7}), (part[is_thin], {"mfc": "white", "ms": 4})):
+        for chosen, face in ((part[~is_thin], {"label": agent}), (part[is_thin], {"mfc": "none", "elinewidth": 0})):
             reach = None if chosen["low"].isna().any() else measure_reach(chosen, "share", "low", "high")
-            ax.errorbar(chosen["said"] + 0.012 * (place - 2), chosen["share"], reach, **look, **face)
+            ax.errorbar(chosen["said"], chosen["share"], reach, **look | face, ms=size, zorder=2 + place)
     n = int(bins.groupby("agent_id")["n"].sum().max())
-    ends = {"xlim": (-0.05, 1.08), "ylim": (-0.03, 1.05)}
+    ends = {"xlim": (-0.05, 1.05), "ylim": (-0.05, 1.05)}
     ax.set(xlabel="probability given to Yes", ylabel="share in which Yes was right", **ends)
     ax.set_title(f"Yes or no: {n} probabilities each, 95% by cluster")
     ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)

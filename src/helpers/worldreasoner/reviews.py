@@ -9,10 +9,11 @@ import html
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pandas as pd
 
 from helpers.agents.ledger import insert_row, open_ledger
-from helpers.estimates.agreement import measure_kappa
+from helpers.estimates.agreement import compute_kappa, measure_kappa
 from helpers.estimates.intervals import summarize_clustered
 from helpers.store import TABLES
 from helpers.worldreasoner.graphs import read_graphs
@@ -105,7 +106,8 @@ def summarize_reviews(reviews):
 def compare_reviewers(reviews, rng):
     """Return how pairs of reviewers agree on the cards both saw: first, second, n, same (share), kappa, low, high.
 
-    Kappa is of approved against rejected, cards drawn anew; blank where one of the two never differs.
+    Kappa is of approved against rejected, 0 where one of the two never differs, blank where neither does. Its interval
+    draws whole questions, whose cards are of one making; none of fewer than ten, nor of a kappa that must be 0.
     """
     wide = reviews.assign(ok=reviews["label"] == APPROVED).pivot(
         index=["question_id", "node_id"], columns="reviewer", values="ok"
@@ -115,8 +117,10 @@ def compare_reviewers(reviews, rng):
         for second in wide.columns[at + 1 :]:
             both = wide[[first, second]].dropna().astype(bool)
             if len(both):
-                kappa = measure_kappa(both[first], both[second], 2, rng)
-                rows.append((first, second, len(both), float((both[first] == both[second]).mean()), *kappa))
+                questions = both.index.get_level_values("question_id")
+                kappa, *ends = measure_kappa(both[first], both[second], 2, rng, clusters=questions)
+                ends = ends if both.nunique().min() > 1 else (np.nan, np.nan)
+                rows.append((first, second, len(both), float((both[first] == both[second]).mean()), kappa, *ends))
     return pd.DataFrame(rows, columns="first second n same kappa low high".split())
 
 
@@ -223,3 +227,21 @@ def draw_reviews(graphs, reviewer, rng, caught=0.8, refused=0.03, wrong=None):
         limit, label = (caught, wrong[name]) if wrong.get(name) else (refused, "Noise")
         rows.append((str(reviewer), *name, label if chance < limit else APPROVED, "made up"))
     return pd.DataFrame(rows, columns=list(COLUMNS)), wrong
+
+
+def repeat_reviews(graphs, sizes, rng, n_draws=500):
+    """Return the kappa of two careful reviewers over many made-up reviews of so many cards: a row a size.
+
+    Each time wrong cards and reviewers are made anew (`draw_reviews`), and `n` cards are drawn of all. Columns: n,
+    kappa (the median), low, high (between which 95% of the kappas lie), n_draws (of which kappa is defined).
+    """
+    kappas = {n: [] for n in sizes}
+    for _ in range(n_draws):
+        first, wrong = draw_reviews(graphs, "1", rng)
+        second, _ = draw_reviews(graphs, "2", rng, wrong=wrong)
+        cells = 2 * (first["label"] == APPROVED) + (second["label"] == APPROVED)
+        shuffled = np.eye(4)[rng.permutation(cells)]
+        for n in sizes:
+            kappas[n].append(compute_kappa(shuffled[:n].sum(axis=0).reshape(2, 2)))
+    rows = [(n, *np.nanquantile(known, (0.5, 0.025, 0.975)), np.isfinite(known).sum()) for n, known in kappas.items()]
+    return pd.DataFrame(rows, columns=["n", "kappa", "low", "high", "n_draws"])

@@ -1,21 +1,24 @@
 """Several trials of one agent: how far they agree, what their majority and their pool are worth, and a curve after it.
 
-WorldReasoner's K trials an agent: agreement, aggregation in log-odds, recalibration. Trials differ by chance alone;
-beside them stands one run of the same agent without chance (temperature 0). Intervals and tests are by source.
+Not of WorldReasoner, whose agents answer once: the mean log-odds are the logit model of Satopää et al. (2014) without
+its factor, the curve is Platt's (1999). Trials differ by chance alone; beside them stands one run of the same agent
+without chance (temperature 0). Intervals and tests are by source.
 """
+
+from itertools import permutations
 
 import pandas as pd
 
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.agents.samples import combine_values
+from helpers.agents.samples import NUMBERS, combine_values, count_votes
 from helpers.estimates.calibration import list_chances, measure_trials, pool_chances, spread_rest
 from helpers.estimates.intervals import find_clusters, summarize_clustered
 from helpers.plots import draw_points, name_rows
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
 from helpers.worldreasoner.conditions import compare_metrics
-from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_table
+from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_forecast, score_table
 
 COLD, ONE, MAJORITY, POOL, MENDED = "temperature 0", "one trial", "majority", "pool", "mended"
 EVEN = "even"
@@ -62,20 +65,61 @@ def add_types(said, events):
 
 
 def agree_by_type(said, events):
-    """Return how far trials agree (`calibration.measure_trials`), over all questions and by type.
+    """Return how far trials agree (`calibration.measure_trials`): over all, those with options, and by type.
 
-    Columns type, agreement, low, high, n, n_clusters, drawn (what the agreement would be were each option drawn alike,
-    blank without options), spread, spread_low, spread_high: of the stated probability of the own answer, its standard
-    deviation over a question's trials. Types of which no question has two answers are left out.
+    Columns type, agreement, low, high, n, n_clusters; close, close_low, close_high (`share_close`); drawn (what the
+    agreement would be were each option drawn alike, blank without options), spread, spread_low, spread_high: of the
+    stated probability of the own answer, its standard deviation over a question's trials. Types of which no question
+    has two answers are left out.
     """
-    rows = add_types(take_trials(said), events)
-    parts = [part.assign(agent_id=name) for name, part in [("all", rows), *rows.groupby("type")]]
-    table = measure_trials(pd.concat(parts), find_clusters(events)[0]).rename(columns={"agent_id": "type"})
-    choices = rows[rows["type"].isin(CATEGORICAL)].drop_duplicates("event_id")
-    shares = 1 / choices["options"].map(parse_json).map(len).astype(float)
-    table.insert(6, "drawn", table["type"].map(shares.groupby(choices["type"]).mean()))
-    order = ["all", *sorted(set(rows["type"].dropna()))]
-    return table.sort_values("type", key=lambda names: names.map(order.index), ignore_index=True)
+    rows, clusters = add_types(take_trials(said), events), find_clusters(events)[0]
+    choices = rows[rows["type"].isin(CATEGORICAL)]
+    parts = {"all": rows, "with options": choices} | dict(tuple(rows.groupby("type")))
+    whole = pd.concat(part.assign(agent_id=name) for name, part in parts.items())
+    table = measure_trials(whole, clusters).rename(columns={"agent_id": "type"})
+    close = {name: share_close(part) for name, part in parts.items() if name in set(table["type"])}
+    found = summarize_clustered(pd.DataFrame(close), clusters).rename(columns={"mean": ""})
+    for at, end in enumerate(("", "low", "high")):
+        table.insert(6 + at, "_".join(["close", end]).strip("_"), table["type"].map(found[end]))
+    options = choices.drop_duplicates("event_id").set_index("event_id")["options"]
+    shares = 1 / options.map(parse_json).map(len).astype(float)
+    own = {name: shares.reindex(part["event_id"].unique()).mean() for name, part in parts.items() if name != "all"}
+    table.insert(9, "drawn", table["type"].map(own))
+    return table.sort_values("type", key=lambda names: names.map(list(parts).index), ignore_index=True)
+
+
+def share_close(rows):
+    """Return by event_id the share of pairs of answers of which one would be right (F.1) were the other the answer.
+
+    Of a quantity that is within a tenth, of all else the same answer. A pair counts both ways. `rows` as of
+    `add_types`; questions with fewer than two answers are left out.
+    """
+    shares = {}
+    for event_id, part in rows.dropna(subset=["value"]).groupby("event_id"):
+        kind, options = part["kind"].iloc[0], parse_json(part["options"].iloc[0])
+        pairs = list(permutations(map(parse_json, part["value"]), 2))
+        hits = [score_forecast(kind, first, second, options=options)["accuracy"] for first, second in pairs]
+        shares |= {event_id: sum(hits) / len(hits)} if hits else {}
+    return pd.Series(shares, dtype=float)
+
+
+VOTES = ("two agree", "median", "first trial")
+"""What a majority rests on: an answer given twice or more; else, of numbers, their median; else trial 1 alone."""
+
+
+def count_majorities(said, events):
+    """Return what the majority of trials rests on, by type and over all: type, n, and a count for each of `VOTES`."""
+    rows = add_types(take_trials(said), events).dropna(subset=["value"])
+    found = [
+        (part["type"].iloc[0], VOTES[0] if votes > 1 else VOTES[1 + (part["kind"].iloc[0] not in NUMBERS)])
+        for _, part in rows.groupby("event_id")
+        for votes in [count_votes(map(parse_json, part["value"])).most_common(1)[0][1]]
+    ]
+    table = pd.DataFrame(found, columns=["type", "rests"])
+    counts = pd.crosstab(table["type"], table["rests"]).reindex(columns=list(VOTES), fill_value=0)
+    counts = pd.concat([counts.sum().to_frame("all").T, counts]).rename_axis("type").rename_axis(None, axis=1)
+    counts.insert(0, "n", counts.sum(axis=1))
+    return counts.reset_index()
 
 
 def vote_trials(said, events):
@@ -167,6 +211,9 @@ def compare_trials(accuracy, brier, clusters):
     return compare_metrics({"accuracy": accuracy, "brier": brier}, PAIRS, clusters, is_exact=True)
 
 
+RULES = {"agreement": "the very same answer", "close": "by the scoring rule"}
+"""How two trials may agree, by metric: both are drawn in one part of the figure."""
+
 TITLES = {
     "agreement": "Pairs of trials that agree",
     "accuracy": "Accuracy, all types",
@@ -181,8 +228,10 @@ def gather_trials(agreement, means, compared):
     Columns metric, name (blank of a pair), a, b (blank of others), value, low, high, p_holm, seen, n, n_clusters,
     verdict. Single trials are left out.
     """
+    close = agreement.drop(columns=["low", "high"]).rename(columns=lambda name: name.removeprefix("close_"))
     parts = [
         agreement.rename(columns={"type": "name", "agreement": "value"}).assign(metric="agreement"),
+        close.rename(columns={"type": "name", "close": "value"}).assign(metric="close"),
         means[~means["name"].str.startswith("trial ")].rename(columns={"mean": "value"}),
         compared.rename(columns={"difference": "value"}),
     ]
@@ -191,8 +240,11 @@ def gather_trials(agreement, means, compared):
 
 
 def draw_trials(part, ax, metric):
-    """Draw the rows of one metric (`gather_trials`) as points with their intervals and n."""
-    part = part.assign(label=name_rows(part["name"], part["n"]))
-    draw_points(part, ax, label="label", value="value", low="low", high="high")
+    """Draw the rows of one metric (`gather_trials`), or of both `RULES`, as points with their intervals and n."""
+    part = part.assign(label=name_rows(part["name"], part["n"]), rule=part["metric"].map(RULES))
+    series = "rule" if part["metric"].nunique() > 1 else None
+    draw_points(part, ax, label="label", value="value", low="low", high="high", series=series)
+    if series:
+        ax.legend(loc="lower right", fontsize=8)
     ax.set(title=TITLES[metric], xlim=(-0.03, 1.03), xlabel="95% by source; none below ten sources")
     return ax

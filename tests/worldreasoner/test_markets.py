@@ -1,4 +1,4 @@
-"""Markets: pressure and moves by hand, the authors' questions with known answers, change points, skill."""
+"""Markets: pressure and moves by hand, the authors' questions with known answers, change points."""
 
 import json
 import os
@@ -17,10 +17,7 @@ from helpers.worldreasoner.markets import (
     find_turning_points,
     measure_moves,
     measure_pressure,
-    measure_skill,
-    price_forecasts,
     score_alignment,
-    tell_markets,
 )
 from helpers.worldreasoner.matching import match_events
 
@@ -42,20 +39,10 @@ def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
     assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
 
 
-def test_a_blank_price_is_none_and_a_blank_day_is_told():
+def test_a_blank_price_is_none():
     blank = [0.6, np.nan, 0.7]
     assert find_lead_changes([1, 2, 3], blank) == []
     assert find_turning_points([0.0, *range(12)], [np.nan, *([0.2, 0.21] * 3), *([0.8, 0.81] * 3)]) == [6.0]
-    prices = make_prices((1, 0.4), (2, np.nan))
-    asked = pd.DataFrame({"question_id": ["q"], "day": [3.0]})
-    assert price_forecasts(asked, prices)["price"].tolist() == [0.4]
-    with pytest.raises(ValueError, match="a price of question q has no day"):
-        price_forecasts(asked, make_prices((np.nan, 0.4)))
-    with pytest.raises(ValueError, match="a forecast of question q has no day"):
-        price_forecasts(asked.assign(day=np.nan), prices)
-    whole = asked.assign(agent_id="a", p=1.5, outcome=1, opens_at="1970-01-01", resolves_at="1970-02-01")
-    with pytest.raises(ValueError, match=r"p: 1\.5 is no probability"):
-        measure_skill(whole, prices)
 
 
 @pytest.mark.parametrize(
@@ -185,50 +172,6 @@ def test_market_recall_of_nothing_is_blank():
     assert table["recall"].tolist() == [0] and table["precision"].isna().all()
     assert score_alignment(moves.head(0), pairs, said, submissions)["recall"].isna().all()
     assert score_alignment(moves, pairs, said, submissions.head(0)).empty
-
-
-# --- skill -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_price_is_the_last_one_before_the_forecast():
-    prices = make_prices((1, 0.4), (2, 0.9))
-    forecasts = pd.DataFrame({"question_id": ["q", "q", "q", "p"], "day": [2.0, 2.5, 1.0, 9.0]})
-    table = price_forecasts(forecasts, prices)
-    assert table["day"].tolist() == forecasts["day"].tolist()
-    assert table["price"].tolist() == pytest.approx([0.4, 0.9, np.nan, np.nan], nan_ok=True)
-
-
-def test_skill_is_beside_the_price_in_pairs_and_by_stage():
-    rng = np.random.default_rng(0)
-    n, start = 30, 20454  # 2026-01-01
-    truth, outcome = rng.uniform(0.1, 0.9, n), None
-    outcome = (rng.random(n) < truth).astype(float)
-    about = {"opens_at": "2026-01-01", "resolves_at": "2026-04-11", "outcome": outcome}
-    base = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)]} | about)
-    rows = [base.assign(agent_id=name, day=start + day, p=p) for day in (20, 80) for name, p in
-            (("oracle", outcome), ("half", 0.5), ("copies", truth))]  # fmt: skip
-    prices = pd.concat(
-        pd.DataFrame({"question_id": f"q{at}", "day": [start + 10.0, start + 70.0], "price": truth[at]})
-        for at in range(n)
-    )
-    table = measure_skill(pd.concat(rows), prices).set_index(["agent_id", "stage"])
-    assert table.loc[("oracle", "all"), ["brier", "skill"]].tolist() == [0.0, 1.0]
-    assert table.loc[("copies", "all"), ["difference", "skill"]].tolist() == pytest.approx([0.0, 0.0])
-    assert table.loc[("half", "Early"), "brier"] == pytest.approx(0.25) and table.loc[("half", "Late"), "n"] == n
-    assert table.loc[("half", "all"), "high"] < 0.1 and table.loc[("oracle", "all"), "low"] > 0
-    assert set(table.index.get_level_values("stage")) == {"all", "Early", "Late"}
-
-
-def test_predictions_are_told_as_forecasts_of_yes():
-    said = pd.DataFrame(
-        {"agent_id": "a", "event_id": ["q", "p", "o"], "horizon": "Mid", "as_of": "2026-01-11T08:00+08:00"}
-    )
-    said = said.assign(value=['"A"', '"B"', None], distribution=['{"A": 0.7, "B": 0.3}', None, None])
-    events = pd.DataFrame({"event_id": list("qpo"), "opens_at": "2026-01-01T00:00", "resolves_at": "2026-02-01T00:00"})
-    table = tell_markets(said, events, pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']}))
-    assert table["p"].tolist() == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
-    assert table["says_yes"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
-    assert table["outcome"].tolist() == [1, 1, 0] and set(table["day"]) == {20464.0}, "00:00 UTC"
 
 
 @pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to their folder")

@@ -10,7 +10,7 @@ from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_ar
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
 from helpers.estimates.pairs import BETTER, compare_pairs
-from helpers.papers import get_constant
+from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, list_columns, locate_output, parse_json
@@ -261,6 +261,14 @@ def span_horizons(events):
         moments = [(parse_json(cell) or {}).get("moments", {}).get(name) for cell in events["metadata"]]
         table[name] = (pd.to_datetime(pd.Series(moments, events.index), utc=True) - first) / pd.Timedelta(days=1)
     return table
+
+
+def load_ranges():
+    """Return the printed ranges of three models' accuracy (low, high) by horizon (5.3)."""
+    printed = load_published("worldreasoner", "intext_results")
+    printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
+    ranges = printed.str.split("-", expand=True).astype(float) / 100
+    return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
 
 
 def draw_horizons(table, ax, agents, ranges=None):

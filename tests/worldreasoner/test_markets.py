@@ -11,13 +11,17 @@ import pytest
 from helpers.boards.files import MIRROR, locate_public
 from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import (
+    USABLE_DAYS,
     compare_direction,
+    draw_days,
+    draw_panels,
     draw_pressure,
     find_lead_changes,
     find_turning_points,
     measure_moves,
     measure_pressure,
     score_alignment,
+    score_strangers,
 )
 from helpers.worldreasoner.matching import match_events
 
@@ -101,6 +105,31 @@ def test_a_drawing_shows_each_push_the_steps_and_the_price():
     plt.close("all")
 
 
+def test_panels_say_direction_and_correlation_and_hold_what_they_show():
+    nodes, prices = make_nodes((2, 1, 0.5), (4, -1, 0.2)), make_prices((1, 0.5), (3, 0.4), (5, 0.6))
+    fig, shown = draw_panels(nodes, prices, {"one": "q", "two": "q"}, compare_direction(nodes, prices))
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in fig.axes[:2]] == [
+        f"{name}\nsame direction, r = {np.corrcoef([0, 0.5, 0.3], [0.5, 0.4, 0.6])[0, 1]:.2f}"
+        for name in ("one", "two")
+    ]
+    assert shown.groupby(["question", "part"]).size().tolist() == [2, 3, 2, 3] and shown["day"].iloc[0] > "1970-01-02"
+    plt.close("all")
+
+
+def test_cards_on_the_days_of_moves_are_told_from_days_by_chance_and_signs_are_not():
+    """A price steps up on days 20, 40, 60, 80 and lies still between: cards stand on the steps, all towards Yes."""
+    days = np.arange(0.0, 101.0)
+    prices = pd.DataFrame({"question_id": "q", "day": days, "price": 0.1 + 0.1 * (days // 20)})
+    nodes = make_nodes(*((step - 0.5, 1, 0.5) for step in (20, 40, 60, 80)), (150, 1, 0.5))
+    drawn, seen = draw_days(nodes, prices, np.random.default_rng(0), 300)
+    assert seen == {"n": 4, "n_usable": 4, "share": 1.0}, "day 150 is outside of the prices"
+    means = drawn.groupby("control")[["n_usable", "share"]].mean()
+    assert means.loc["each on a day by chance", "n_usable"] == pytest.approx(4 * 0.04, abs=0.06)  # four days of 100
+    assert means.loc[USABLE_DAYS].tolist() == [4, 1], "this price only rises: agreement is no finding"
+    together = drawn[drawn["control"] == "all of a question moved together"]["n_usable"]
+    assert set(together) <= {0, 3, 4}, "cards twenty days apart stay so"
+
+
 # --- turning points, alignment ---------------------------------------------------------------------------------------
 
 
@@ -172,6 +201,20 @@ def test_market_recall_of_nothing_is_blank():
     assert table["recall"].tolist() == [0] and table["precision"].isna().all()
     assert score_alignment(moves.head(0), pairs, said, submissions)["recall"].isna().all()
     assert score_alignment(moves, pairs, said, submissions.head(0)).empty
+
+
+def test_strangers_cards_earn_by_shared_words_without_a_gate_over_every_shift():
+    days = {"p": 5.0, "q": 50.0, "r": 90.0}
+    cards = pd.concat(
+        make_nodes((day, 1, 0.5)).assign(question_id=name, text=[f"prices {name * 3} rise"], is_outcome=False)
+        for name, day in days.items()
+    )
+    steps = [make_prices((day - 1, 0.1), (day + 1, 0.4), question=name) for name, day in days.items()]
+    moves, gates = measure_moves(cards, pd.concat(steps)), {"7 days": {}, "no gate": {"days": None}}
+    table, near = score_strangers(cards, moves, {"BM25": {}}, gates, {name: [day] for name, day in days.items()})
+    means = table.set_index(["gate", "events", "measure"])["mean"]
+    assert (means["7 days"] == 0).all() and (means["no gate"] == 1).all()
+    assert near.values.tolist() == [[1, 0], [2, 0]] and (table["n"] == 3).all()
 
 
 @pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to their folder")

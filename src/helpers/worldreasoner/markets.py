@@ -102,7 +102,7 @@ def draw_days(nodes, prices, rng, n_draws=1000):
         }
         for control, days in chosen.items():
             found = signs[codes, days]
-            rows.append((control, int((found != 0).sum()), (found == own)[found != 0].mean()))
+            rows.append((control, n := int((found != 0).sum()), (found == own).sum() / n if n else np.nan))
         drawn = np.array([rng.choice(moving[code]) for code in codes[usable]], dtype=int)
         rows.append((USABLE_DAYS, int(usable.sum()), (signs[codes[usable], drawn] == own[usable]).mean()))
     seen = {"n": len(own), "n_usable": int(usable.sum()), "share": pushes.loc[usable, "agrees"].mean()}

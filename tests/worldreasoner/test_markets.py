@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from helpers.boards.files import MIRROR, locate_public
+from helpers.worldreasoner.controls import USABLE_DAYS, draw_days, score_strangers
 from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import (
-    USABLE_DAYS,
     compare_direction,
-    draw_days,
     draw_panels,
     draw_pressure,
     find_lead_changes,
@@ -21,7 +20,6 @@ from helpers.worldreasoner.markets import (
     measure_moves,
     measure_pressure,
     score_alignment,
-    score_strangers,
 )
 from helpers.worldreasoner.matching import match_events
 

@@ -3,8 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
-from helpers.estimates.calibration import measure_calibration, measure_trials, pool_chances, pool_odds, recalibrate
+from helpers.estimates.calibration import (
+    measure_calibration,
+    measure_trials,
+    pool_chances,
+    pool_odds,
+    recalibrate,
+    weigh_odds,
+)
 from helpers.estimates.intervals import summarize_clustered
 
 
@@ -121,3 +129,28 @@ def test_a_pool_is_of_what_all_gave_and_is_mended_by_other_clusters_alone():
     np.testing.assert_allclose(changed[own], said["mended"][own])
     one = pool_chances(chances, clusters.where(clusters.isna(), "s"))[1]
     assert (one["mended"] == one["pool"]).all(), "no other cluster to fit on"
+
+
+def test_weights_of_log_odds_find_who_tells_what_and_stay_blank_where_outcomes_are_parted():
+    rng = np.random.default_rng(0)
+    price, model, noise = rng.normal(0, 1.5, (3, 2000))
+    hit = pd.Series((rng.random(2000) < expit(price + 0.5 * model)).astype(int))
+    said = pd.DataFrame({"price": expit(price), "model": expit(model), "noise": expit(noise)})
+    table = weigh_odds(hit, said, pd.Series(hit.index // 2, hit.index)).set_index("forecast")
+    assert table["weight"].tolist() == pytest.approx([1, 0.5, 0], abs=0.15)
+    assert (table["n_clusters"] == 1000).all() and (table["n_hits"] == hit.sum()).all()
+    assert table.loc["model", "low"] > 0 and table.loc["noise", "low"] < 0 < table.loc["noise", "high"]
+    parted = weigh_odds(hit, pd.DataFrame({"price": 0.1 + 0.8 * hit}), hit.index.to_series())
+    assert parted[["weight", "low", "p", "p_plain"]].isna().all(axis=None)
+    few = weigh_odds(hit, said, pd.Series(hit.index % 9, hit.index))
+    assert few["weight"].notna().all() and few[["low", "high", "p"]].isna().all(axis=None)
+
+
+def test_clustered_errors_of_weights_grow_where_each_question_stands_twice():
+    rng = np.random.default_rng(1)
+    price = rng.normal(0, 1.5, 300)
+    hit = pd.Series(np.tile((rng.random(300) < expit(price)).astype(int), 2))
+    said = pd.DataFrame({"price": expit(np.tile(price, 2))})
+    plain = weigh_odds(hit, said, hit.index.to_series()).iloc[0]
+    twice = weigh_odds(hit, said, pd.Series(hit.index % 300, hit.index)).iloc[0]
+    assert twice["high"] - twice["low"] == pytest.approx(np.sqrt(2) * (plain["high"] - plain["low"]), rel=0.02)

@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -65,3 +66,28 @@ def test_a_story_that_is_told_at_once_but_not_later_does_not_return(lines):
     values = stubs.make_stubs(soon, "2024-02-01")[1].set_index("event_id")["value"]
     assert all(value == '"B"' for name, value in values.items() if name.endswith("returns"))
     assert sorted(int(value) for name, value in values.items() if name.endswith("count")) == [0, 1]
+
+
+@pytest.mark.parametrize(("year", "away"), [(2025, 365), (2023, -365)])
+def test_a_placebo_is_the_same_story_followed_a_year_away_where_the_feed_covers_it(lines, year, away):
+    days = pd.date_range(f"{year}-01-25", f"{year}-04-10").strftime("%Y-%m-%d")
+    filler = [tell(day, "Potato prices fall at markets in Lima") for day in days]
+    there = stubs.list_lines([*filler, tell(f"{year}-03-15", COMET)])
+    table = stubs.compare_years(pd.concat([lines, there], ignore_index=True), "2024-02-01")
+    assert sorted(table[["returns", "placebo"]].values.tolist()) == [[0, 1], [1, 0]]
+    assert set(table["away"]) == {away} and table["n_lines"].tolist() == [7, 7]
+    bare = stubs.compare_years(lines, "2024-02-01")
+    assert bare["placebo"].isna().all() and bare["returns"].sum() == 1, "no feed a year away: no placebo"
+
+
+def test_a_larger_story_has_a_lower_bar():
+    days = pd.date_range("2024-01-05", "2024-01-30").strftime("%Y-%m-%d")
+    rng = np.random.default_rng(0)
+    words = [f"town{n}" for n in range(40)]
+    told = [
+        [f"{FERRY} {' '.join(rng.choice(words, 3))}"] + ([f"{COMET} {' '.join(rng.choice(words, 3))}"] if n < 5 else [])
+        for n in range(len(days))
+    ]
+    feed = stubs.list_lines([tell(day, *texts) for day, texts in zip(days, told, strict=True)])
+    large, small = stubs.find_stories(feed, "2024-02-01T00:00:00+08:00")[0]
+    assert (large["n_lines"], small["n_lines"]) == (26, 5) and large["bar"] < small["bar"]

@@ -1,4 +1,4 @@
-"""Markets: pressure and moves by hand, the authors' questions with known answers, change points, skill."""
+"""Markets: pressure and moves by hand, the authors' questions with known answers, change points."""
 
 import json
 import os
@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 
 from helpers.boards.files import MIRROR, locate_public
+from helpers.worldreasoner.controls import USABLE_DAYS, draw_days, score_strangers
 from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
 from helpers.worldreasoner.markets import (
     compare_direction,
+    draw_panels,
     draw_pressure,
     find_lead_changes,
     find_turning_points,
     measure_moves,
     measure_pressure,
-    measure_skill,
-    price_forecasts,
     score_alignment,
-    tell_markets,
 )
 from helpers.worldreasoner.matching import match_events
 
@@ -42,20 +41,10 @@ def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
     assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
 
 
-def test_a_blank_price_is_none_and_a_blank_day_is_told():
+def test_a_blank_price_is_none():
     blank = [0.6, np.nan, 0.7]
     assert find_lead_changes([1, 2, 3], blank) == []
     assert find_turning_points([0.0, *range(12)], [np.nan, *([0.2, 0.21] * 3), *([0.8, 0.81] * 3)]) == [6.0]
-    prices = make_prices((1, 0.4), (2, np.nan))
-    asked = pd.DataFrame({"question_id": ["q"], "day": [3.0]})
-    assert price_forecasts(asked, prices)["price"].tolist() == [0.4]
-    with pytest.raises(ValueError, match="a price of question q has no day"):
-        price_forecasts(asked, make_prices((np.nan, 0.4)))
-    with pytest.raises(ValueError, match="a forecast of question q has no day"):
-        price_forecasts(asked.assign(day=np.nan), prices)
-    whole = asked.assign(agent_id="a", p=1.5, outcome=1, opens_at="1970-01-01", resolves_at="1970-02-01")
-    with pytest.raises(ValueError, match=r"p: 1\.5 is no probability"):
-        measure_skill(whole, prices)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +101,31 @@ def test_a_drawing_shows_each_push_the_steps_and_the_price():
     zero, half = left.transData.transform((0, 0))[1], right.transData.transform((0, 0.5))[1]
     assert zero == pytest.approx(half), "no pressure stands at one half"
     plt.close("all")
+
+
+def test_panels_say_direction_and_correlation_and_hold_what_they_show():
+    nodes, prices = make_nodes((2, 1, 0.5), (4, -1, 0.2)), make_prices((1, 0.5), (3, 0.4), (5, 0.6))
+    fig, shown = draw_panels(nodes, prices, {"one": "q", "two": "q"}, compare_direction(nodes, prices))
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in fig.axes[:2]] == [
+        f"{name}\nsame direction, r = {np.corrcoef([0, 0.5, 0.3], [0.5, 0.4, 0.6])[0, 1]:.2f}"
+        for name in ("one", "two")
+    ]
+    assert shown.groupby(["question", "part"]).size().tolist() == [2, 3, 2, 3] and shown["day"].iloc[0] > "1970-01-02"
+    plt.close("all")
+
+
+def test_cards_on_the_days_of_moves_are_told_from_days_by_chance_and_signs_are_not():
+    """A price steps up on days 20, 40, 60, 80 and lies still between: cards stand on the steps, all towards Yes."""
+    days = np.arange(0.0, 101.0)
+    prices = pd.DataFrame({"question_id": "q", "day": days, "price": 0.1 + 0.1 * (days // 20)})
+    nodes = make_nodes(*((step - 0.5, 1, 0.5) for step in (20, 40, 60, 80)), (150, 1, 0.5))
+    drawn, seen = draw_days(nodes, prices, np.random.default_rng(0), 300)
+    assert seen == {"n": 4, "n_usable": 4, "share": 1.0}, "day 150 is outside of the prices"
+    means = drawn.groupby("control")[["n_usable", "share"]].mean()
+    assert means.loc["each on a day by chance", "n_usable"] == pytest.approx(4 * 0.04, abs=0.06)  # four days of 100
+    assert means.loc[USABLE_DAYS].tolist() == [4, 1], "this price only rises: agreement is no finding"
+    together = drawn[drawn["control"] == "all of a question moved together"]["n_usable"]
+    assert set(together) <= {0, 3, 4}, "cards twenty days apart stay so"
 
 
 # --- turning points, alignment ---------------------------------------------------------------------------------------
@@ -187,48 +201,18 @@ def test_market_recall_of_nothing_is_blank():
     assert score_alignment(moves, pairs, said, submissions.head(0)).empty
 
 
-# --- skill -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_price_is_the_last_one_before_the_forecast():
-    prices = make_prices((1, 0.4), (2, 0.9))
-    forecasts = pd.DataFrame({"question_id": ["q", "q", "q", "p"], "day": [2.0, 2.5, 1.0, 9.0]})
-    table = price_forecasts(forecasts, prices)
-    assert table["day"].tolist() == forecasts["day"].tolist()
-    assert table["price"].tolist() == pytest.approx([0.4, 0.9, np.nan, np.nan], nan_ok=True)
-
-
-def test_skill_is_beside_the_price_in_pairs_and_by_stage():
-    rng = np.random.default_rng(0)
-    n, start = 30, 20454  # 2026-01-01
-    truth, outcome = rng.uniform(0.1, 0.9, n), None
-    outcome = (rng.random(n) < truth).astype(float)
-    about = {"opens_at": "2026-01-01", "resolves_at": "2026-04-11", "outcome": outcome}
-    base = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)]} | about)
-    rows = [base.assign(agent_id=name, day=start + day, p=p) for day in (20, 80) for name, p in
-            (("oracle", outcome), ("half", 0.5), ("copies", truth))]  # fmt: skip
-    prices = pd.concat(
-        pd.DataFrame({"question_id": f"q{at}", "day": [start + 10.0, start + 70.0], "price": truth[at]})
-        for at in range(n)
+def test_strangers_cards_earn_by_shared_words_without_a_gate_over_every_shift():
+    days = {"p": 5.0, "q": 50.0, "r": 90.0}
+    cards = pd.concat(
+        make_nodes((day, 1, 0.5)).assign(question_id=name, text=[f"prices {name * 3} rise"], is_outcome=False)
+        for name, day in days.items()
     )
-    table = measure_skill(pd.concat(rows), prices).set_index(["agent_id", "stage"])
-    assert table.loc[("oracle", "all"), ["brier", "skill"]].tolist() == [0.0, 1.0]
-    assert table.loc[("copies", "all"), ["difference", "skill"]].tolist() == pytest.approx([0.0, 0.0])
-    assert table.loc[("half", "Early"), "brier"] == pytest.approx(0.25) and table.loc[("half", "Late"), "n"] == n
-    assert table.loc[("half", "all"), "high"] < 0.1 and table.loc[("oracle", "all"), "low"] > 0
-    assert set(table.index.get_level_values("stage")) == {"all", "Early", "Late"}
-
-
-def test_predictions_are_told_as_forecasts_of_yes():
-    said = pd.DataFrame(
-        {"agent_id": "a", "event_id": ["q", "p", "o"], "horizon": "Mid", "as_of": "2026-01-11T08:00+08:00"}
-    )
-    said = said.assign(value=['"A"', '"B"', None], distribution=['{"A": 0.7, "B": 0.3}', None, None])
-    events = pd.DataFrame({"event_id": list("qpo"), "opens_at": "2026-01-01T00:00", "resolves_at": "2026-02-01T00:00"})
-    table = tell_markets(said, events, pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']}))
-    assert table["p"].tolist() == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
-    assert table["says_yes"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
-    assert table["outcome"].tolist() == [1, 1, 0] and set(table["day"]) == {20464.0}, "00:00 UTC"
+    steps = [make_prices((day - 1, 0.1), (day + 1, 0.4), question=name) for name, day in days.items()]
+    moves, gates = measure_moves(cards, pd.concat(steps)), {"7 days": {}, "no gate": {"days": None}}
+    table, near = score_strangers(cards, moves, {"BM25": {}}, gates, {name: [day] for name, day in days.items()})
+    means = table.set_index(["gate", "events", "measure"])["mean"]
+    assert (means["7 days"] == 0).all() and (means["no gate"] == 1).all()
+    assert near.values.tolist() == [[1, 0], [2, 0]] and (table["n"] == 3).all()
 
 
 @pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to their folder")

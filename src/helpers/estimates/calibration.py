@@ -3,11 +3,15 @@
 Lower is better for the calibration error; sharpness is how far the probabilities lie from their own mean (Murphy 1973).
 """
 
+import warnings
+
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
+from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from helpers.estimates.intervals import MIN_CLUSTERS, divide, draw_counts, summarize_clustered, take_interval
 from helpers.store import parse_json
@@ -156,6 +160,42 @@ def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
         if len(set(hit[known].tolist())) > 1:
             mended[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
     return mended
+
+
+def weigh_odds(hit, said, clusters, clip=CLIP):
+    """Return what each of several forecasts tells beside the others: its weight in a logistic regression of outcomes.
+
+    The outcome `hit` (0 or 1) is regressed on the log-odds of all columns of `said` (a row a question, all given), with
+    a constant; errors are clustered (t with G - 1 degrees of freedom for G clusters, as a map from row to cluster). A
+    forecast whose weight is 0 tells nothing that the others do not; a price that holds by itself has 1. Where few
+    outcomes are of one kind clustered errors come out too small: p_plain is of the errors by question. Columns
+    forecast, weight, low, high, p, p_plain, n, n_hits, n_clusters. Weights are blank where the forecasts part the
+    outcomes wholly, low, high and p below ten clusters too.
+
+    >>> odds = np.tile([-2.0, -1.0, 1.0, 2.0], 50)
+    >>> hit = pd.Series(np.arange(200) % 4 // 2 ^ (np.arange(200) % 7 == 0))
+    >>> said = pd.DataFrame({"price": expit(odds), "other": expit(np.tile([1.0, -1.0, -1.0, 1.0], 50))})
+    >>> weigh_odds(hit, said, hit.index.to_series())[["forecast", "n", "n_clusters"]].values.tolist()
+    [['price', 200, 200], ['other', 200, 200]]
+    """
+    codes = pd.factorize(clusters.reindex(said.index))[0]
+    design = sm.add_constant(logit(said.astype(float).clip(clip, 1 - clip)))
+    model = sm.GLM(hit.reindex(said.index).astype(float), design, family=sm.families.Binomial())
+    about = {"n": len(said), "n_hits": int(hit.reindex(said.index).sum()), "n_clusters": int(codes.max() + 1)}
+    table = pd.DataFrame({"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan})
+    table["p_plain"] = np.nan
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PerfectSeparationWarning)
+            fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    except PerfectSeparationWarning:
+        return table.assign(**about)
+    table["weight"] = fit.params[said.columns].to_numpy()
+    table["p_plain"] = model.fit().pvalues[said.columns].to_numpy()
+    if about["n_clusters"] >= MIN_CLUSTERS:
+        table[["low", "high"]] = fit.conf_int().loc[said.columns].to_numpy()
+        table["p"] = fit.pvalues[said.columns].to_numpy()
+    return table.assign(**about)
 
 
 def measure_trials(trials, clusters=None):

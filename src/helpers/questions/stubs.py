@@ -19,6 +19,7 @@ BACK_DAYS, AHEAD_DAYS = 28, 60
 """Days before an opening whose lines are grouped, and days after it in which a story may go on."""
 QUIET_DAYS = 30
 """A story returns when it is told again after so many days: that it goes on tomorrow is no question."""
+YEAR_DAYS = 365
 MIN_LINES, MIN_DAYS = 4, 3
 LIKENESS = 0.2
 """Least mean likeness of a group's lines, a cosine over words weighted by rarity; nearer 0, groups lose their story."""
@@ -87,6 +88,48 @@ def follow_stories(stories, model, lines, opens_at):
     return table[is_told.any(axis=1)].reset_index(drop=True)
 
 
+def name_stories(stories, opens_at):
+    """Return the stories' ids: the day of the opening, and their place."""
+    return [f"S-{opens_at:%Y%m%d}-{n:02}" for n in range(len(stories))]
+
+
+def find_returns(told, n_stories):
+    """Return whether each story is told again after `QUIET_DAYS`, from the lines that go on with it (an array).
+
+    >>> find_returns(pd.DataFrame({"story": [0, 1], "days": [29.0, 30.0]}), 3).tolist()
+    [False, True, False]
+    """
+    return np.isin(np.arange(n_stories), told.loc[told["days"] >= QUIET_DAYS, "story"])
+
+
+def compare_years(lines, opens_at, days=YEAR_DAYS):
+    """Return whether each story returns, and whether the same rule says so a year away: what its words alone earn.
+
+    A year away few stories can still be told, so that is a placebo: it does not say that the story goes on, only that
+    its bar is low (the more lines a story has, the lower is the likeness that all of them reach). A year later counts,
+    or, where the feed does not cover that, a year earlier; blank where it covers neither. A story that does last
+    makes the placebo larger, so the excess is a floor. Columns story_id, n_lines, bar, returns, placebo, away (days).
+    """
+    opens_at = pd.Timestamp(opens_at, tz=ZONE)
+    stories, model = find_stories(lines, opens_at)
+    table = pd.DataFrame({"story_id": name_stories(stories, opens_at)})
+    table = table.assign(**{name: [story[name] for story in stories] for name in ("n_lines", "bar")})
+    table["returns"] = find_returns(follow_stories(stories, model, lines, opens_at), len(stories)).astype(float)
+    for away in (days, -days):
+        moment = opens_at + pd.Timedelta(days=away)
+        if is_covered(lines, moment):
+            told = follow_stories(stories, model, lines, moment)
+            return table.assign(placebo=find_returns(told, len(stories)).astype(float), away=away)
+    return table.assign(placebo=np.nan, away=np.nan)
+
+
+def is_covered(lines, opens_at):
+    """Say whether nine of ten days after a moment in which a story may go on have a line."""
+    start = int(pd.Timestamp(opens_at).timestamp())
+    later = lines[(lines["published"] >= start) & (lines["published"] < start + AHEAD_DAYS * 86400)]
+    return later["day"].nunique() >= 0.9 * AHEAD_DAYS
+
+
 def make_stubs(lines, opens_at):
     """Return (events, answers, stories) of one opening: for each story whether it returns and how often it is told.
 
@@ -94,10 +137,9 @@ def make_stubs(lines, opens_at):
     """
     opens_at = pd.Timestamp(opens_at, tz=ZONE)
     stories, model = find_stories(lines, opens_at)
-    told = follow_stories(stories, model, lines, opens_at)
-    names = [f"S-{opens_at:%Y%m%d}-{n:02}" for n in range(len(stories))]
+    told, names = follow_stories(stories, model, lines, opens_at), name_stories(stories, opens_at)
     counts = told["story"].value_counts().reindex(range(len(stories)), fill_value=0)
-    returns = told.loc[told["days"] >= QUIET_DAYS, "story"].value_counts().reindex(counts.index, fill_value=0)
+    returns = find_returns(told, len(stories))
     made = []
     for n, name in enumerate(names):
         made.append((f"{name}-returns", "single", {"A": "Yes", "B": "No"}, "A" if returns[n] else "B", name))

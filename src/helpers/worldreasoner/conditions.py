@@ -290,6 +290,14 @@ def span_horizons(events):
     return table
 
 
+def load_ranges():
+    """Return the printed ranges of three models' accuracy (low, high) by horizon (5.3)."""
+    printed = load_published("worldreasoner", "intext_results")
+    printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
+    ranges = printed.str.split("-", expand=True).astype(float) / 100
+    return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
+
+
 def draw_horizons(table, ax, agents, ranges=None):
     """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
 

@@ -1,20 +1,18 @@
-"""Hindsight against a prediction market: causal pressure, price moves, turning points, and skill beside the price.
+"""Hindsight against a prediction market: causal pressure, price moves, turning points.
 
 WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a number of days, with its fraction) and
-price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Yes.
+price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Yes. `skill` has forecasts beside prices.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, DateFormatter
 
-from helpers.columns import check_shares
 from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import divide, summarize_clustered
+from helpers.estimates.intervals import divide
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
-from helpers.questions.moments import name_horizon, number_days
-from helpers.store import dump_json, parse_json
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")
@@ -58,7 +56,7 @@ def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
     pushes = measure_pressure(nodes)
     pushes = pushes[pushes["push"] != 0].assign(sign=lambda table: np.sign(table["push"]))
     table = pushes[["question_id", "node_id", "day", "sign"]].astype({"day": float}).sort_values("day", kind="stable")
-    known = _order_prices(prices)
+    known = order_prices(prices)
     for side, name in (("backward", "before"), ("forward", "after")):
         about = {"on": "day", "by": "question_id", "direction": side, "tolerance": float(days)}
         table = pd.merge_asof(table, known.rename(columns={"price": name}), **about)
@@ -67,13 +65,14 @@ def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
     return table.sort_values(["question_id", "day", "node_id"], kind="stable", ignore_index=True)
 
 
-def _order_prices(prices):
-    """Prices by day, without blank ones."""
+def order_prices(prices):
+    """Return prices by day, without blank ones. Raises ValueError as `check_days`."""
     known = prices[["question_id", "day", "price"]].dropna(subset="price")
-    return _check_days(known, "a price").sort_values("day", kind="stable")
+    return check_days(known, "a price").sort_values("day", kind="stable")
 
 
-def _check_days(table, what):
+def check_days(table, what):
+    """Return a table whose days are numbers. Raises ValueError that says of which question one is blank."""
     if table["day"].isna().any():
         name = table.loc[table["day"].isna(), "question_id"].iloc[0]
         raise ValueError(f"{what} of question {name} has no day; give it one, or leave it out")
@@ -93,7 +92,7 @@ def compare_direction(nodes, prices):
     [[True, 0.756]]
     """
     pushes, rows = measure_pressure(nodes), []
-    own = dict(list(_order_prices(prices).groupby("question_id")))
+    own = dict(list(order_prices(prices).groupby("question_id")))
     for question, part in pushes.groupby("question_id", sort=True):
         if question not in own:
             continue
@@ -138,6 +137,31 @@ def draw_pressure(pressure, prices, ax):
     right.set(ylim=(0, 1))
     right.grid(visible=False)
     return ax, right
+
+
+def draw_panels(nodes, prices, chosen, ends):
+    """Draw questions side by side as `draw_pressure`, and return the figure with the table of what it shows.
+
+    `chosen` has a question by label, `ends` are of `compare_direction`: whether the directions agree and the
+    correlation stand under the label. Columns of the table: question, part, day, push, value.
+    """
+    fig, axes = plt.subplots(2, -(-len(chosen) // 2), figsize=(12, 7.2), squeeze=False)
+    about, pushes, shown = ends.set_index("question_id"), measure_pressure(nodes), []
+    for at, (ax, (label, question)) in enumerate(zip(axes.flat, chosen.items(), strict=True)):
+        own, path = (table[table["question_id"] == question] for table in (pushes, order_prices(prices)))
+        _, right = draw_pressure(own, path, ax)
+        lines = [part for side in (ax, right) for part in side.get_legend_handles_labels()[0]]
+        row = about.loc[question]
+        says = f"{'same' if row['agrees'] else 'opposite'} direction, r = {row['correlation']:.2f}"
+        ax.set(title=f"{label}\n{says}", ylabel="push (dot), pressure (steps)" if at % axes.shape[1] == 0 else "")
+        right.set_ylabel("price of Yes", color=COLOURS[0])
+        ax.tick_params(axis="x", rotation=30)
+        for name, part in (("pressure", own), ("price", path)):
+            shown.append(part.assign(question=label, part=name, value=part[name]))
+    fig.legend(handles=lines, loc="outside lower center", ncols=4)
+    table = pd.concat(shown, ignore_index=True)
+    day = pd.to_datetime(table["day"], unit="D").dt.strftime("%Y-%m-%d %H:%M")
+    return fig, table.assign(day=day)[["question", "part", "day", "push", "value"]]
 
 
 # --- turning points, lead changes ------------------------------------------------------------------------------------
@@ -214,72 +238,3 @@ def score_alignment(moves, pairs, said, submissions, turns=None, days=MOVE_DAYS)
     return table.assign(
         recall=divide(table["n_matched"], table["n_aligned"]), precision=divide(table["n_matched"], table["n_said"])
     )
-
-
-# --- skill beside the price ------------------------------------------------------------------------------------------
-
-
-def price_forecasts(forecasts, prices):
-    """Return forecasts with the market's price as it stood: the last one before the forecast's moment, blank without.
-
-    `forecasts` has question_id and day; columns price and price_day are added. Blank prices are left out. Raises
-    ValueError for a forecast or a price without a day.
-
-    >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0], "price": [0.4, 0.9]})
-    >>> price_forecasts(pd.DataFrame({"question_id": ["q"], "day": [2.0]}), prices)["price"].tolist()
-    [0.4]
-    """
-    known = _order_prices(prices).assign(price_day=lambda table: table["day"])
-    ordered = _check_days(forecasts.assign(row=np.arange(len(forecasts))), "a forecast")
-    ordered = ordered.sort_values("day", kind="stable")
-    table = pd.merge_asof(ordered, known, on="day", by="question_id", allow_exact_matches=False)
-    return table.sort_values("row", ignore_index=True).drop(columns="row")
-
-
-def tell_markets(predictions, events, answers):
-    """Return predictions of yes/no questions at horizons as forecasts that `measure_skill` takes.
-
-    `predictions` has agent_id, event_id, as_of, horizon, value and distribution (JSON by letter, Yes is A). Columns
-    agent_id, question_id, as_of, stage, day, p (of Yes, blank without a distribution), says_yes, outcome, opens_at,
-    resolves_at.
-    """
-    about = events.set_index("event_id")
-    values = answers.set_index("event_id")["value"]
-    table = predictions.rename(columns={"event_id": "question_id", "horizon": "stage"}).reset_index(drop=True)
-    told = [(parse_json(cell) or {}).get("A") for cell in table["distribution"]]
-    says = [np.nan if pd.isna(cell) else parse_json(cell) == "A" for cell in table["value"]]
-    table = table.assign(p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float))
-    table["day"] = number_days(table["as_of"])
-    table["outcome"] = table["question_id"].map(values).eq(dump_json("A")).astype(int)
-    for name in ("opens_at", "resolves_at"):
-        table[name] = table["question_id"].map(about[name].str[:10])
-    return table["agent_id question_id as_of stage day p says_yes outcome opens_at resolves_at".split()]
-
-
-def measure_skill(forecasts, prices, clusters=None):
-    """Return each agent's Brier score beside the market's at the same moment, by stage of the question's life.
-
-    `forecasts` has agent_id, question_id, day, p (of Yes), outcome (0 or 1), opens_at, resolves_at. The baseline that
-    matters is the price: `difference` is the market's Brier score minus the agent's, in pairs (above 0: the agent is
-    better), with its 95% interval by cluster (a question by default); `skill` 1 minus their quotient. Columns agent_id,
-    stage (all first), brier, market, difference, low, high, n, n_clusters, skill. Forecasts without an earlier price
-    are left out. Raises ValueError for a `p` or a price outside 0 to 1.
-    """
-    table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    for name in ("price", "p"):
-        check_shares(name, table[name])
-    ends = zip(table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True)
-    table = table.assign(stage=[name_horizon(opens, closes, [day])[0] for opens, closes, day in ends])
-    table = table.assign(brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2)
-    table = table.assign(difference=table["market"] - table["brier"])
-    parts = [("all", table), *((name, part) for name, part in table.groupby("stage", sort=True))]
-    rows = []
-    for stage, part in parts:
-        wide = part.pivot_table("difference", "question_id", "agent_id", aggfunc="mean")
-        found = summarize_clustered(wide, clusters)[["mean", "low", "high", "n", "n_clusters"]]
-        means = part.groupby(["agent_id", "question_id"])[["brier", "market"]].mean().groupby(level=0).mean()
-        rows.append(found.rename(columns={"mean": "difference"}).join(means).rename_axis("agent_id").reset_index())
-        rows[-1].insert(1, "stage", stage)
-    table = pd.concat(rows, ignore_index=True)
-    table["skill"] = 1 - table["brier"] / table["market"].where(table["market"] > 0)
-    return table["agent_id stage brier market difference low high n n_clusters skill".split()]

@@ -1,0 +1,111 @@
+"""What a matcher takes for the same where it is not: cards against others of their question, and of other questions.
+
+Each card in turn plays the forecast event (WorldReasoner F.3, Table 12); whatever it matches is a false match, or
+within a question a twin that review left in. `nodes` are those of `graphs.tabulate_nodes`; frames have a row a card, by
+its place in `nodes`, and a column a question.
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.estimates.intervals import keep_on_scale, summarize_clustered
+from helpers.worldreasoner.matching import count_words, match_events
+
+
+def match_own(nodes, rules, vectors=None):
+    """Return each card's largest similarity with another card of its question, blank where none reaches the rules' bar.
+
+    `vectors` (a row a card) are meanings, whose cosine it is then; without them the words count.
+    """
+    told = nodes.reset_index(drop=True).assign(row=np.arange(len(nodes)))
+    seen = told[["row", "question_id"]].rename(columns={"row": "facing"}).merge(told, on="question_id")
+    seen = seen[seen["facing"] != seen["row"]].assign(question_id=lambda table: table["facing"])
+    best = _match(seen, told.assign(question_id=told["row"]), rules, told, vectors)
+    best.index = pd.MultiIndex.from_arrays([rows := best.index.get_level_values(0), told["question_id"].loc[rows]])
+    return _spread(best, told)
+
+
+def match_others(nodes, rules, vectors=None):
+    """Return each card's largest similarity with each other question's cards, blank where none reaches the rules' bar.
+
+    >>> from helpers.worldreasoner.matching import Rules
+    >>> nodes = pd.DataFrame({"question_id": list("pq"), "node_id": list("ab"), "text": ["rain in Rome", "rain today"]})
+    >>> match_others(nodes.assign(day=1.0, is_outcome=False), Rules()).round(2).values.tolist()  # 0.6 + 0.4 * 2 / 4
+    [[nan, 0.8], [0.8, nan]]
+    """
+    told = nodes.reset_index(drop=True).assign(row=np.arange(len(nodes)))
+    questions = pd.DataFrame({"question_id": sorted(told["question_id"].unique())})
+    asked = told.drop(columns="question_id").merge(questions, how="cross")
+    asked = asked[asked["question_id"] != told["question_id"].to_numpy()[asked["row"]]]
+    return _spread(_match(told, asked, rules, told, vectors), told)
+
+
+def _match(seen, asked, rules, told, vectors):
+    """The best similarity of each asked card and question; a run a card, since cards do not compete with each other."""
+    features = count_words(told["text"]) if vectors is None else vectors
+    given = features[seen["row"].to_numpy()], features[asked["row"].to_numpy()]
+    asked = asked.assign(run_id=asked["row"], node_id=asked["row"])
+    pairs = match_events(seen.reset_index(drop=True), asked.reset_index(drop=True), rules, given)
+    return pairs.groupby(["run_id", "question_id"])["similarity"].max()
+
+
+def _spread(best, told):
+    return best.unstack().reindex(index=told.index, columns=sorted(told["question_id"].unique()))
+
+
+def stack_faced(matches, faced):
+    """Return who matched (1) and who did not (0) of the pairs of card and question that face each other: a Series."""
+    rows, columns = np.nonzero(faced.to_numpy())
+    index = pd.MultiIndex.from_arrays([faced.index[rows], faced.columns[columns]])
+    return pd.Series(matches.notna().to_numpy()[rows, columns].astype(float), index)
+
+
+def take_owners(flags, owners):
+    """Return the question of each pair's card, its cluster; `owners` has the question of each card by place."""
+    return pd.Series(owners.reindex(flags.index.get_level_values(0)).to_numpy(), flags.index)
+
+
+def count_matches(flags, owners):
+    """Return the share of pairs that match with its interval by the card's question, kept on its scale, and counts.
+
+    A dict: share, low_by_question, high_by_question, n (pairs), n_cards, n_questions.
+    """
+    row = keep_on_scale(summarize_clustered(flags.to_frame(), take_owners(flags, owners)), 0, 1).iloc[0]
+    ends = {f"{end}_by_question": row[end] for end in ("low", "high")}
+    cards = flags.index.get_level_values(0).nunique()
+    return {"share": row["mean"]} | ends | {"n": int(row["n"]), "n_cards": cards, "n_questions": int(row["n_clusters"])}
+
+
+def shift_questions(flags, owners):
+    """Return the share that matches where each question's cards face those of the question so many places on, by shift.
+
+    Questions stand in the order of their names. Each shift is one way to pair all questions: how far they differ says
+    how much hangs on the one that is chosen.
+    """
+    places = {name: at for at, name in enumerate(sorted(set(owners)))}
+    first = take_owners(flags, owners).map(places).to_numpy()
+    shift = (flags.index.get_level_values(1).map(places).to_numpy() - first) % len(places)
+    return flags.groupby(shift).mean()
+
+
+def list_cosines(nodes, gates, bar, vectors):
+    """Return cosines from `bar` on of each card with its own question's other cards and with each other question's.
+
+    `gates` are rules by name, a column each; a row a card and question: node_id, question (its place among the sorted
+    ids). Ids and numbers alone.
+    """
+    found = {}
+    for name, rules in gates.items():
+        best = match_own(nodes, rules, vectors).combine_first(match_others(nodes, rules, vectors))
+        found[name] = best.where(best >= bar).set_axis(range(best.shape[1]), axis=1).stack().dropna()
+    table = pd.DataFrame(found).round(4).rename_axis(["row", "question"]).reset_index()
+    table.insert(0, "node_id", nodes["node_id"].to_numpy()[table.pop("row")])
+    return table
+
+
+def read_cosines(table, nodes, gate):
+    """Return the cosines of `list_cosines` under one gate by card and question, blank where there is none."""
+    questions = sorted(nodes["question_id"].unique())
+    wide = table.pivot(index="node_id", columns="question", values=gate)
+    wide = wide.reindex(index=nodes["node_id"], columns=range(len(questions)))
+    return wide.set_axis(range(len(nodes))).set_axis(questions, axis=1)

@@ -1,0 +1,72 @@
+"""False matches: cards that face each other, by hand, and a kept file that gives the same back."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.worldreasoner.false_matches import (
+    count_matches,
+    list_cosines,
+    match_others,
+    match_own,
+    read_cosines,
+    shift_questions,
+    stack_faced,
+)
+from helpers.worldreasoner.matching import Rules, match_events
+
+
+def make_cards(*rows):
+    """(question, text, day) of cards c0, c1, ..."""
+    table = pd.DataFrame(rows, columns=["question_id", "text", "day"])
+    return table.assign(node_id=[f"c{at}" for at in range(len(rows))], is_outcome=False)
+
+
+@pytest.fixture
+def cards():
+    rows = [("p", "ferry strike Bergen", 1.0), ("p", "ferry strike ends", 3.0), ("q", "comet near Orion", 2.0)]
+    return make_cards(*rows, ("q", "ferry comet", 40.0), ("r", "wheat prices fall", 2.0))
+
+
+def test_a_card_faces_the_others_of_its_question_and_never_itself(cards):
+    own = match_own(cards, Rules(threshold=-1.0, days=None))
+    assert own.notna().sum(axis=1).tolist() == [1, 1, 1, 1, 0], "r has one card"
+    assert own.loc[0, "p"] == pytest.approx(0.6 + 0.4 * 2 / 3) and own.loc[0, "p"] < 1
+    assert match_own(cards, Rules(threshold=-1.0)).notna().sum(axis=1).tolist() == [1, 1, 0, 0, 0], "38 days apart"
+
+
+def test_a_card_faces_each_other_question_alone_as_match_events_has_it(cards):
+    others = match_others(cards, Rules(days=None))
+    assert others.index.tolist() == list(range(5)) and list(others) == ["p", "q", "r"]
+    assert np.isnan(others.to_numpy()[[0, 2, 4], [0, 1, 2]]).all(), "not its own question"
+    for row, card in cards.iterrows():
+        for name, part in cards[cards["question_id"] != card["question_id"]].groupby("question_id"):
+            said = pd.DataFrame([card.to_dict() | {"run_id": "one", "question_id": name}])
+            found = match_events(part, said, Rules(days=None))["similarity"].max()
+            assert others.loc[row, name] == pytest.approx(found, nan_ok=True)
+
+
+def test_shares_and_shifts_count_pairs_that_face_each_other():
+    names, owners = list("pqr"), pd.Series(list("pqr"))
+    faced = pd.DataFrame([[False, True, True], [True, False, True], [True, False, False]], columns=names)
+    found = pd.DataFrame(np.nan, range(3), names)
+    found.loc[0, "q"], found.loc[1, "p"], found.loc[2, "q"] = 0.9, 0.5, 0.9  # the last one does not face it
+    flags = stack_faced(found, faced)
+    assert flags.sort_index().tolist() == [1, 0, 1, 0, 0]
+    assert shift_questions(flags, owners).to_dict() == pytest.approx({1: 1 / 3, 2: 1 / 2})
+    counted = count_matches(flags, owners)
+    assert (counted["share"], counted["n"], counted["n_cards"], counted["n_questions"]) == (0.4, 5, 3, 3)
+    assert np.isnan(counted["low_by_question"]), "three questions give no interval"
+
+
+def test_kept_cosines_give_the_same_pairs_back(cards):
+    vectors = np.random.default_rng(0).uniform(size=(5, 3))
+    gates = {"7 days": Rules(threshold=0.6), "no gate": Rules(threshold=0.6, days=None)}
+    kept = list_cosines(cards, gates, 0.6, vectors)
+    assert set(kept) == {"node_id", "question", "7 days", "no gate"}
+    for name, rules in gates.items():
+        fresh = match_own(cards, rules, vectors).combine_first(match_others(cards, rules, vectors))
+        assert 2 < fresh.notna().sum().sum() < 11
+        pd.testing.assert_frame_equal(
+            read_cosines(kept, cards, name), fresh.round(4), check_names=False, check_column_type=False
+        )

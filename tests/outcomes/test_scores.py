@@ -242,9 +242,7 @@ def test_brier():
 # The table.
 
 
-def make_tables(
-    kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok", probability=None
-):
+def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok", probability=None):
     """One prediction, one answer, one event; None is a blank cell."""
 
     def dump(x):

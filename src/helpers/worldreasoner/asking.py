@@ -20,9 +20,6 @@ SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near
 OWN_SEARCH = ("react", "tool_search", "research")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
 
-DAYS_AFTER = 1
-"""Days after the resolution at which what is open to all (Real-Time) is asked, as the recorded arm is."""
-
 
 class Plan(NamedTuple):
     """How a run asks: the paper's condition and its method (None without one), and the moment as an arm says it."""
@@ -90,7 +87,7 @@ def plan_run(condition, horizon, window):
         when = "a day after the resolution" if moment == OPEN else f"at {moment}"
         raise ValueError(f"{name} is asked {when}; leave --horizon {horizon} out")
     if moment == OPEN:
-        return Plan(name, method, {"days_after": DAYS_AFTER})
+        return Plan(name, method, {"days_after": 1})  # as the recorded arm
     moment = horizon or moment
     named = CONDITIONS.get((method, moment), name)  # Search-Enabled Graph at Near is Near-Resolution
     return Plan(named, method, {} if moment == "Mid" else {"horizon": moment})

@@ -242,7 +242,7 @@ def test_brier():
 # The table.
 
 
-def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok"):
+def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok", probability=None):
     """One prediction, one answer, one event; None is a blank cell."""
 
     def dump(x):
@@ -261,6 +261,7 @@ def make_tables(kind, value, answer, spread=None, distribution=None, status="ok"
                 "reason": None if status == "ok" else "took too long",
                 "value": dump(value),
                 "distribution": dump(distribution),
+                "probability": probability,
             }
         ]
     )
@@ -296,6 +297,15 @@ def test_table_has_brier_where_probabilities_are_given():
     table = score_one("single", "A", "B", distribution={"A": 0.7, "B": 0.3})
     assert table.loc["brier", "score"] == pytest.approx(0.49 + 0.49)
     assert math.isnan(table.loc["brier", "score_imputed"])
+
+
+def test_a_stated_probability_is_scored_as_that_of_being_right():
+    assert score_one("single", "A", "B", probability=0.7).loc["brier", "score"] == pytest.approx(0.98)
+    whole = score_one("single", "A", "B", probability=0.7, distribution={"A": 0.6, "B": 0.4})
+    assert whole.loc["brier", "score"] == pytest.approx(0.72), "the distribution counts where it is told"
+    assert score_one("single", "A", "A", probability=0.7).loc["brier", "score"] == pytest.approx(0.18)
+    assert math.isnan(score_one("single", None, "A", status="timeout", probability=0.7).loc["brier", "score"])
+    assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
 
 
 def test_missing_prediction_is_blank_and_imputed_zero():

@@ -66,10 +66,13 @@ def test_predictions_are_told_as_forecasts_of_yes():
     )
     said = said.assign(value=['"A"', '"B"', None], distribution=['{"A": 0.7, "B": 0.3}', None, None])
     events = pd.DataFrame({"event_id": list("qpo"), "opens_at": "2026-01-01T00:00", "resolves_at": "2026-02-01T00:00"})
-    table = tell_markets(said, events, pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']}))
+    answers = pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']})
+    table = tell_markets(said, events, answers)
     assert table["p"].tolist() == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
     assert table["says_yes"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
     assert table["outcome"].tolist() == [1, 1, 0] and set(table["day"]) == {20464.0}, "00:00 UTC"
+    stated = tell_markets(said.assign(probability=[0.1, 0.8, 0.9]), events, answers)
+    assert stated["p"].tolist() == pytest.approx([0.7, 0.2, np.nan], nan_ok=True), "of No, where nothing else is told"
 
 
 def make_forecasts(truth, outcome, **agents):

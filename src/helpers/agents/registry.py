@@ -257,7 +257,7 @@ def describe_recorded(entry, left, whole, recordings):
         return f"{n_recorded} replies are recorded already; {same}, what they answer is not asked, or paid, again"
     if is_same and any(find_recorded(entry, recordings, whole)):
         return f"the {n_recorded} replies recorded already are to other questions; all {n_left} are asked"
-    changed = "the agent's options (or its prompt, or model) have changed since"
+    changed = "the agent's options (or its prompt, model or condition) have changed since"
     return f"{changed}: 0 of {n_recorded} recorded replies apply, all {n_left} questions are asked, and paid, anew"
 
 

@@ -82,7 +82,8 @@ def list_recorded():
 def make_run(row, window, place):
     """Return a Run from a row of the table runs."""
     told = (row[name] if isinstance(row[name], str) else "" for name in ("agent_id", "category", "model"))
-    return Run(row["agent_id"], row["run_id"], *told, window, place)
+    is_late = isinstance(row["condition"], str) and "no forecast" in row["condition"]
+    return Run(row["agent_id"] + ", no forecast" * is_late, row["run_id"], *told, window, place)
 
 
 def choose_runs(names, window):
@@ -115,7 +116,7 @@ def choose_runs(names, window):
             )
         chosen.append(found[0])
     agents = [run.agent_id for run in chosen]
-    labels = [run.run_id if agents.count(run.agent_id) > 1 else run.agent_id for run in chosen]
+    labels = [run.label.replace(run.agent_id, run.run_id, agents.count(run.agent_id) > 1) for run in chosen]
     return [run._replace(label=label) for run, label in zip(chosen, labels, strict=True)], notes
 
 

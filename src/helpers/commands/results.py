@@ -267,11 +267,12 @@ def describe_status(status, n_events, n_window):
     return "all events of the window were asked; some ended in accidents, and the same command asks these again"
 
 
-def describe_result(run, replies, predictions, table, *, events, window, n_window, seed, lead, problem):
+def describe_result(run, replies, predictions, table, *, events, window, n_window, seed, lead, problem, facts=None):
     """Return what results.json holds of one run (a row of the table runs), from its own rows.
 
     `n_window` counts the window's events; `table` is the run's part of `tabulate_scores`, `lead` its row of
-    `tabulate_leads` or None, `problem` why there are no scores. Blank cells are null.
+    `tabulate_leads` or None, `problem` why there are no scores, or what they are not; `facts` what WorldReasoner's
+    scores rest on (`judge.Beside`). Blank cells are null.
     """
     clusters, by = find_clusters(events)
     versions = {
@@ -297,6 +298,7 @@ def describe_result(run, replies, predictions, table, *, events, window, n_windo
         "note": problem or next(iter(table["note"]), ""),
         "scores": table[SCORE_COLUMNS].to_dict("records"),
         "lead_over_best_baseline": None if lead is None else lead.to_dict(),
+        "worldreasoner": facts,
         "missing": count_missing(predictions, replies),
         **spent,
     }
@@ -319,11 +321,11 @@ def save_results(found):
     return path.parent
 
 
-def show_results(path, run_ids, events, window, baselines, seed):
+def show_results(path, run_ids, events, window, baselines, seed, beside=None):
     """Keep what some runs came to on these events, each run under data/runs/<run_id>, and return it as text.
 
     `run_ids` maps agents to runs of the ledger at `path`; `seed` is the one that drew the events. The text has the
-    scores where there are answers, the costs, what is missing and why.
+    scores where there are answers, the costs, what is missing and why, and what stands `beside` (`judge.Beside`).
     """
     replies = read_sampled(path, "replies", run_ids, events, timings=True)
     predictions = read_sampled(path, "predictions", run_ids, events)
@@ -339,20 +341,29 @@ def show_results(path, run_ids, events, window, baselines, seed):
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"
         table, leads = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"]), pd.DataFrame()
-    n_window = len(read_window("events", window))
+    n_window, more = len(read_window("events", window)), {}
+    if beside:
+        table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna(
+            {"note": ""}
+        )
+        problem, more = "; ".join(filter(None, [beside.note, problem])), beside.facts
     told = {"events": events, "window": window, "n_window": n_window, "seed": seed, "problem": problem}
     for run in read_runs(path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]
         own = [rows[rows["run_id"] == run["run_id"]] for rows in (replies, predictions)]
         lead = leads.loc[agent] if agent in leads.index else None
-        save_results(describe_result(run, *own, table[table["agent_id"] == agent], lead=lead, **told))
+        about = told | {"lead": lead, "facts": more.get(agent)}
+        save_results(describe_result(run, *own, table[table["agent_id"] == agent], **about))
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
     words = [
         f"{len(events)} events of window {window}; {note}{list_missing(predictions, replies)}",
         describe_intervals(events),
         "kept: data/runs/<run_id>/results.json and .csv (also by kind, domain and event; tokens, versions)",
     ]
-    return f"\n{write_tables(shown)}\n\n" + "\n".join(words)
+    parts = [write_tables(shown), "\n".join(words)]
+    if beside:
+        parts = [part for part in (beside.note, parts[0], beside.text, parts[1]) if part]
+    return "\n" + "\n\n".join(parts)
 
 
 def describe_intervals(events):

@@ -9,7 +9,7 @@ import signal
 from contextlib import ExitStack
 from functools import partial
 
-from helpers.agents.arms import HORIZONS, SEED, choose_horizon, describe_condition
+from helpers.agents.arms import HORIZONS, SEED, choose_horizon, move_moments
 from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
@@ -28,6 +28,7 @@ from helpers.commands.announce import (
     tell,
     tell_unbound,
 )
+from helpers.commands.judge import judge_run
 from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
 from helpers.commands.results import show_results
 from helpers.models.costs import write_usd
@@ -35,6 +36,8 @@ from helpers.models.local import get_local_name
 from helpers.store import locate_output
 from helpers.world.checks import list_nearest
 from helpers.world.sources import load_sources
+from helpers.worldreasoner.asking import plan_run, read_cutoffs, take_condition
+from helpers.worldreasoner.conditions import OPEN
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
@@ -117,7 +120,8 @@ def ask_majorities(agents, run_ids, events, path, n_samples, **options):
     for name in [name for name in agents if name in run_ids]:
         whole = select_whole(path, run_ids[name], events, n_samples)
         if len(whole):
-            agent = {f"{name}-majority": make_majority(path, run_ids[name], agents[name], n_samples)}
+            about = {"condition": told} if (told := agents[name].get("condition")) else {}
+            agent = {f"{name}-majority": make_majority(path, run_ids[name], agents[name], n_samples) | about}
             again = ("ok", *ACCIDENTS)
             made |= run_agents(agent, whole, dict, path, workers=1, mode="thread", again=again, **options)
             print(f"{name}: {summarize_spread(path, run_ids[name], whole, n_samples)}")
@@ -128,24 +132,28 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after what was under way has been stored."""
 
 
-def gather_agents(names, window):
-    """Return (entries of agents.toml, {name: agent}) of the agents asked for and the baselines.
+def gather_agents(names, window, plan):
+    """Return (entries of agents.toml, {name: agent}) of the agents asked for and the baselines, under a plan.
 
-    An agent that asks a model is None, for it is not connected yet. Raises ValueError for a name that there is not.
+    An agent that asks a model is None, for it is not connected yet. After the resolution there are no baselines: what
+    they read holds the answer. Raises ValueError for a name that there is not, and one that cannot be asked so.
     """
     entries, agents = choose_baselines(window, load_entries(wanted=names), load_agents(wanted=names), names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
-    return entries, {name: agents.get(name) for name in chosen}
+    own, entries = entries, entries | {name: take_condition(name, entries[name], plan) for name in names}
+    for name in [name for name in names if entries[name]["method"] != own[name]["method"]]:
+        told = f"by the method {entries[name]['method']} in place of its own ({own[name]['method']})"
+        tell(f"{name}: under {plan.condition} its model is asked {told}")
+    return entries, {name: agents.get(name) for name in chosen if plan.moment != OPEN or name in names}
 
 
-def name_condition(horizon, about_world):
+def name_condition(plan, about_world):
     """Return what other than the usual the agents asked for meet, as columns of the runs table: {} for nothing.
 
-    >>> name_condition("Near", None), name_condition("Mid", None)
+    >>> name_condition(plan_run(None, "Near", "L"), None), name_condition(plan_run(None, "Mid", "L"), None)
     ({'condition': 'asked at Near'}, {})
     """
-    arm = {"horizon": horizon} if horizon not in (None, "Mid") else {}
-    told = "; ".join(filter(None, [describe_condition(arm), about_world]))
+    told = "; ".join(filter(None, [plan.label, about_world]))
     return {"condition": told} if told else {}
 
 
@@ -176,20 +184,26 @@ def run(
     n_samples=1,
     press=(),
     horizon=None,
+    condition=None,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
-    `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near).
+    `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
+    `condition` one of WorldReasoner's six, for agents of window L.
     """
     days = list_days(window)  # raises ValueError for an unknown window
+    plan = plan_run(condition, horizon, window)
+    if plan.condition and not names:
+        raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
     path = locate_ledger()
     is_named, names = names, names or [name_default(window)]
-    entries, agents = gather_agents(names, window)
+    entries, agents = gather_agents(names, window, plan)
+    cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
     press = [*list_articles(window), *press]
-    condition = name_condition(horizon, announce_articles(press, days))
+    condition = name_condition(plan, announce_articles(press, days))
     compared, others, prompted = split_agents(agents, condition)
-    whole, events = draw_events(window, limit, seed, horizon)
+    whole, events = draw_events(window, limit, seed, plan.arm)
     local = window in WINDOWS and window != "L" and not set(events["source_id"]) <= set(load_sources())
     if not is_named:
         tell(f"no agent named: baselines only, {len(events):,} events of {window}; choose by AGENT=name, LIMIT=20")
@@ -207,7 +221,8 @@ def run(
         if n_samples > 1:
             run_ids |= ask_majorities(prompted, run_ids, events, path, n_samples, **options)
         run_ids |= run_agents(others, events, opener, path, workers=workers, **options)
-    print(show_results(path, run_ids, events, window, compared, seed))
+    beside = judge_run(path, run_ids, events, window, plan, cutoffs)
+    print(show_results(path, run_ids, events, window, compared, seed, beside))
     print(f"replies, predictions and traces: {os.path.relpath(path)}, run_id {', '.join(run_ids[n] for n in names)}")
     tell_next(path, [run_ids[name] for name in prompted if name in run_ids], stops, len(events) < len(whole))
     return collect_results(run_ids, stops)
@@ -223,15 +238,15 @@ def split_agents(agents, condition):
     return compared, others, [name for name, agent in agents.items() if agent is None]
 
 
-def draw_events(window, limit, seed, horizon):
-    """Return (a window's events, those of them that a run asks), asked at a horizon where one is named.
+def draw_events(window, limit, seed, arm):
+    """Return (a window's events, those of them that a run asks), asked at an arm's moment (`asking.Plan`).
 
     Raises ValueError where no question of the window names it.
     """
-    whole = choose_horizon(read_window("events", window), horizon)
+    whole = move_moments(choose_horizon(read_window("events", window), arm.get("horizon")), arm.get("days_after"))
     if whole.empty:
         named = f"those of L name {', '.join(HORIZONS)}"
-        raise ValueError(f"no question of window {window} says when {horizon} is; {named}")
+        raise ValueError(f"no question of window {window} says when {arm['horizon']} is; {named}")
     return whole, whole if limit is None else sample_events(whole, limit, seed)
 
 
@@ -270,6 +285,7 @@ def read_arguments(arguments):
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
     parser.add_argument("--window", default="A", help=f"{write_windows()}, FutureX's past questions (default A)")
     parser.add_argument("--horizon", choices=HORIZONS, help="of window L: when in a question's life (default Mid)")
+    parser.add_argument("--condition", help="of window L: one of WorldReasoner's six, such as Near-Resolution")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
@@ -306,6 +322,7 @@ def main(arguments=None):
             n_samples=parse_positive("SAMPLES", given.samples, example=5),
             press=given.articles,
             horizon=given.horizon,
+            condition=given.condition,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
         raise SystemExit(f"daybefore run: {problem}") from None

@@ -7,11 +7,11 @@ from helpers.outcomes.scores import build_matrix, convert_brier
 from helpers.store import parse_json
 
 
-def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0):
+def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0, least=0.0):
     """Return each agent's mean over all events and by group, its interval by cluster, and beside it by event.
 
     `rows` are scored rows (`scores.select_headline`), with the columns named in `groups`; `clusters` maps events to
-    what they share their luck with (`intervals.find_clusters`); a score lies between 0 and `most`. Columns: group
+    what they share their luck with (`intervals.find_clusters`); a score lies between `least` and `most`. Columns: group
     ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event, n (predicted), n_asked,
     n_clusters, coverage, mean_imputed (missing predictions count 0). A blank interval: too few clusters to tell. An
     agent's row is the same in any company.
@@ -30,7 +30,7 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
     table = pd.concat(tables, ignore_index=True)
     table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
     ends = ["low", "high", "low_by_event", "high_by_event"]
-    table[ends] = table[ends].clip(0, most)
+    table[ends] = table[ends].clip(least, most)
     return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
 
 

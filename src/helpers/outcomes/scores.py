@@ -261,6 +261,19 @@ def score_brier(distribution, answer, options):
     return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
+def score_stated(probability, is_right):
+    """Return the Brier error, in [0, 2], of the one probability that a choice was given: of its being right or not.
+
+    Of two options it is `score_brier` itself, since the other has the rest; of more it is that of the two outcomes
+    right and wrong (WorldReasoner F.1, whose value is half of it). Raises ValueError for what is no probability.
+
+    >>> round(score_stated(0.8, True), 2), round(score_brier({"A": 0.8, "B": 0.2}, "A", ["A", "B"]), 2)
+    (0.08, 0.08)
+    """
+    shares = {"right": probability, "wrong": 1 - probability}
+    return score_brier(shares, "right" if is_right else "wrong", list(shares))
+
+
 def _score_metrics(kind, prediction, answer, spread, aliases):
     """Yield (metric, score function without arguments) for the metrics that need the prediction itself."""
     if kind == "single":
@@ -299,6 +312,8 @@ def score_row(row, aliases=None):
     if row["kind"] in ("single", "multi") and distribution is not None:
         options = sorted(store.parse_json(row["options"]))
         metrics["brier"] = lambda: score_brier(distribution, answer, options)
+    elif row["kind"] == "single" and not is_missing(row.get("probability")):
+        metrics["brier"] = lambda: score_stated(row["probability"], prediction == answer)
     base = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
     return [base | _fill_row(row, metric, score, prediction, answer) for metric, score in metrics.items()]
 
@@ -331,7 +346,7 @@ def score_predictions(predictions, answers, events, aliases=None):
 
     Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
     percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
-    probabilities by option also `brier`. `aliases` maps
+    probabilities by option, or of a single choice that of its being right, also `brier`. `aliases` maps
     another spelling of a name to its name. Raises ValueError when a prediction's event is not in `events`.
     """
     stray = ~predictions["event_id"].isin(events["event_id"])

@@ -36,9 +36,9 @@ def price_forecasts(forecasts, prices):
 def tell_markets(predictions, events, answers):
     """Return predictions of yes/no questions at horizons as forecasts that `measure_skill` takes.
 
-    `predictions` has agent_id, event_id, as_of, horizon, value and distribution (JSON by letter, Yes is A). Columns
-    agent_id, question_id, as_of, stage, day, p (of Yes, blank without a distribution), says_yes, outcome, opens_at,
-    resolves_at.
+    `predictions` has agent_id, event_id, as_of, horizon, value, probability and distribution (JSON by letter, Yes is
+    A). Columns agent_id, question_id, as_of, stage, day, p (of Yes, by the distribution, else by the probability stated
+    of the value; blank without both), says_yes, outcome, opens_at, resolves_at.
     """
     about = events.set_index("event_id")
     values = answers.set_index("event_id")["value"]
@@ -46,6 +46,8 @@ def tell_markets(predictions, events, answers):
     told = [(parse_json(cell) or {}).get("A") for cell in table["distribution"]]
     says = [np.nan if pd.isna(cell) else parse_json(cell) == "A" for cell in table["value"]]
     table = table.assign(p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float))
+    stated = pd.to_numeric(table.get("probability", pd.Series(np.nan, table.index))).where(table["says_yes"].notna())
+    table["p"] = table["p"].fillna(stated.where(table["says_yes"] == 1, 1 - stated))
     table["day"] = number_days(table["as_of"])
     table["outcome"] = table["question_id"].map(values).eq(dump_json("A")).astype(int)
     for name in ("opens_at", "resolves_at"):

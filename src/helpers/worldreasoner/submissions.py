@@ -17,7 +17,7 @@ from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.builder import build_hindsight, word_answer
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
 from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
-from helpers.worldreasoner.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.graphs import check_form, check_graph, tabulate_nodes
 from helpers.worldreasoner.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import (
     bound_gap,
@@ -152,41 +152,56 @@ def score_conditions(events, answers, model):
     `scores`: a row a condition and question, with type, READINGS (blank where a condition has none), n_events, n_edges,
     cluster. `hindsight` are the reference graphs of the questions to which a graph was submitted.
     """
-    methods, (predictions, replies, traces) = replay_conditions(events, model)
+    tables = replay_conditions(events, model)[1]
     columns = ["run_id", "event_id", "condition", "cluster", "type", "n_events", "n_edges", *READINGS]
-    if predictions.empty:
-        return pd.DataFrame(columns=columns), read_submitted(replies, events)[1], []
+    if tables[0].empty:
+        return pd.DataFrame(columns=columns), read_submitted(tables[1], events)[1], []
+    scores, left, references = score_submissions(events, answers, *tables)
+    return scores.reindex(columns=columns), left, references
+
+
+def score_submissions(events, answers, predictions, replies, traces):
+    """Return (scores, left out, hindsight) of what window L's questions were answered with, a row a run and question.
+
+    The tables are the ledger's, each with condition, has_graph (is a graph asked for?) and has_sources (is there a
+    gateway to search through?) beside its columns, equal within a run; each question is asked once in a run. `scores`
+    has the columns of `scores.score_table`, condition, cluster, n_events, n_edges and READINGS, blank where a run has
+    none, and recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3).
+    """
     scores = score_table(predictions, answers, events)
-    scores["condition"] = scores["run_id"].map(predictions.groupby("run_id")["condition"].first())
+    asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
+    scores = scores.join(asked, on="run_id")
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
-    graphs, left = read_submitted(replies[replies["has_graph"]], events)
+    graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
     references = list_hindsight(events[events["event_id"].isin({key[1] for key in graphs})], answers)
     counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
     parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
     parts += [recall_events(graphs, references), precise_sources(events, predictions, replies, traces)]
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
-    conditions = list_conditions().set_index("condition")
-    has_sources = scores["condition"].map(conditions["has_sources"])  # nothing found and nothing cited is 0 there
-    for name in ("srcp_cited", "srcp_accessed"):
-        scores[name] = scores[name].astype(float).fillna(0.0).where(has_sources)
-    can_cite = scores["agent_id"].map(methods).isin(GRAPH_METHODS)  # others are not asked for sources: accessed counts
-    scores["srcp_cited"] = scores["srcp_cited"].where(can_cite)
-    return scores.reindex(columns=columns), left, references
+    valid = {graph["question_id"] for graph in references if check_graph(graph)["is_valid"]}
+    scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
+    for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where there is a gateway
+        scores[name] = scores[name].astype(float).fillna(0.0).where(scores["has_sources"].astype(bool))
+    # without a graph nobody is asked for sources: accessed counts
+    scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"].astype(bool))
+    return scores, left, references
 
 
 def replay_conditions(events, model):
     """Return (methods, tables): the method of each of a model's agents, and its predictions, replies, traces.
 
-    The tables have condition and has_graph (is a graph asked for?) beside their columns; what is asked under no
-    condition is left out.
+    The tables have condition, has_graph and has_sources (`score_submissions`) beside their columns; what is asked under
+    no condition is left out.
     """
+    sources = list_conditions().set_index("condition")["has_sources"]
     methods = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}
     tables = replay_horizons(events, "predictions", "replies", "traces")
     for at, rows in enumerate(tables):
         names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
         has_graph = rows["agent_id"].map(methods).isin(GRAPH_METHODS)
-        tables[at] = rows.assign(condition=names, has_graph=has_graph).dropna(subset="condition")
+        rows = rows.assign(condition=names, has_graph=has_graph).dropna(subset="condition")
+        tables[at] = rows.assign(has_sources=rows["condition"].map(sources).astype(bool))
     return methods, tables
 
 

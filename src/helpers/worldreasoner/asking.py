@@ -1,0 +1,140 @@
+"""An agent of data/agents.toml under one of the paper's six conditions, in a run of one's own (WorldReasoner 5.1).
+
+A condition is a method of asking a model and a moment of a question's life. Agents that search in a way of their own
+keep it where a search is all that is asked for.
+"""
+
+import re
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from helpers.agents.arms import describe_condition
+from helpers.agents.registry import CATEGORY_OF, FUNCTION, GRAPH_METHODS, PROMPTED
+from helpers.worldreasoner.conditions import NAMES, OPEN
+from helpers.worldreasoner.scores import date_cutoffs
+from helpers.worldreasoner.submissions import CONDITIONS
+
+SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near": NAMES[4], "realtime": NAMES[5]}
+"""Other words for a condition; beginnings that fit one alone do too."""
+
+OWN_SEARCH = ("react", "tool_search", "research")
+"""Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
+
+
+class Plan(NamedTuple):
+    """How a run asks: the paper's condition and its method (None without one), and the moment as an arm says it."""
+
+    condition: str | None
+    method: str | None
+    arm: dict
+
+    @property
+    def moment(self):
+        """The point of a question's life, or Real-Time for what is asked after it."""
+        return OPEN if "days_after" in self.arm else self.arm.get("horizon") or "Mid"
+
+    @property
+    def label(self):
+        """The condition of the run as the table runs has it, None for the usual one."""
+        if self.moment == OPEN:
+            return f"{OPEN}, no forecast: asked a day after the resolution"
+        arm = {name: value for name, value in self.arm.items() if value not in (None, "Mid")}
+        is_own = CONDITIONS.get((self.method, self.moment)) == self.condition
+        return ", ".join(filter(None, [self.condition, None if self.condition and is_own else describe_condition(arm)]))
+
+
+def find_condition(text):
+    """Return the paper's name of a condition, written in any case or short. Raises ValueError with the nearest one.
+
+    >>> [find_condition(text) for text in ("vanilla", "SEARCH-GRAPH", "search", "real-time", "near res")]
+    ['Vanilla', 'Search-Enabled Graph', 'Search-Enabled', 'Real-Time', 'Near-Resolution']
+    """
+    known = {fold_name(name): name for name in NAMES} | SHORT
+    given = fold_name(text)
+    if given in known:
+        return known[given]
+    fits = dict.fromkeys(name for key, name in known.items() if given and key.startswith(given))
+    if len(fits) == 1:
+        return next(iter(fits))
+    if fits:
+        raise ValueError(f"--condition {text!r} may be {' or '.join(fits)}; write more of it")
+    near = get_close_matches(given, known, 1)
+    told = f"; did you mean {known[near[0]]}? There" if near else "; there"
+    raise ValueError(f"no condition is called {text!r}{told} are {', '.join(NAMES)}")
+
+
+def fold_name(text):
+    """Return the words of a condition's name in small letters.
+
+    >>> fold_name(" Near-Resolution ")
+    'near resolution'
+    """
+    return " ".join(re.findall(r"[a-z]+", text.lower()))
+
+
+def plan_run(condition, horizon, window):
+    """Return the Plan of a run from what its command line says; both may be None.
+
+    Raises ValueError for a condition that is none, of another window than L, or whose moment is another.
+    """
+    if condition is None:
+        return Plan(None, None, {} if horizon is None else {"horizon": horizon})
+    name = find_condition(condition)
+    if window != "L":
+        raise ValueError(f"--condition {name} is for the long questions of window L, not for window {window}: WINDOW=L")
+    method, moment = next(key for key, value in CONDITIONS.items() if value == name)
+    if horizon and moment != "Mid" and horizon != moment:
+        when = "a day after the resolution" if moment == OPEN else f"at {moment}"
+        raise ValueError(f"{name} is asked {when}; leave --horizon {horizon} out")
+    if moment == OPEN:
+        return Plan(name, method, {"days_after": 1})  # as the recorded arm
+    moment = horizon or moment
+    named = CONDITIONS.get((method, moment), name)  # Search-Enabled Graph at Near is Near-Resolution
+    return Plan(named, method, {} if moment == "Mid" else {"horizon": moment})
+
+
+def take_condition(agent_id, entry, plan):
+    """Return an agent's entry as its model is asked under a plan: the condition's method in place of its own.
+
+    Raises ValueError, one sentence, for an agent that cannot be asked so.
+    """
+    name, method = plan.condition, entry["method"]
+    if name is None:
+        return entry
+    if entry["category"] == "baseline" or method not in (FUNCTION, *PROMPTED):
+        raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run of window L")
+    if method == "deep_research":
+        raise ValueError(f"{agent_id} searches the web as it is today, so no condition as of a moment holds for it")
+    keeps = method in (FUNCTION, *OWN_SEARCH)
+    if plan.method == "search_prompt" and keeps:
+        return entry
+    own = "is a Python function" if method == FUNCTION else f"searches by a method of its own ({method})"
+    if keeps and plan.method in GRAPH_METHODS:
+        raise ValueError(
+            f"{agent_id} {own} and submits no graph, which {name} asks for; Search-Enabled is its condition"
+        )
+    if method == FUNCTION:
+        raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
+    if method == plan.method:
+        return entry
+    about = {"category": CATEGORY_OF.get(plan.method, "think_search"), "framework": plan.method}
+    return entry | about | {"method": plan.method}
+
+
+def read_cutoffs(names, entries):
+    """Return {agent: the day or month of its knowledge cutoff, None where it states none}. Raises ValueError naming it.
+
+    >>> read_cutoffs(["a", "b"], {"a": {"knowledge_cutoff_date": "2024-06"}, "b": {}})
+    {'a': '2024-06', 'b': None}
+    """
+    found = {}
+    for name in names:
+        cutoff = entries[name].get("knowledge_cutoff_date")
+        found[name] = None if cutoff is None else str(cutoff)
+        try:
+            date_cutoffs([found[name]])
+        except ValueError:
+            raise ValueError(
+                f"{name}: knowledge_cutoff_date must be a day or a month such as 2024-06-30, not {cutoff!r}"
+            ) from None
+    return found

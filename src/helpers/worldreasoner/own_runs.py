@@ -1,0 +1,130 @@
+"""WorldReasoner's scores of runs of one's own: outcome, sources, key events, what a cutoff keeps, and market prices.
+
+Appendix E, F; G.3.1. The tables are a ledger's (`ledger.read_runs`) of runs on the same questions at the same moment;
+of a question asked several times the first answer counts.
+"""
+
+import pandas as pd
+
+from helpers.agents.registry import GRAPH_METHODS
+from helpers.estimates.groups import tabulate_groups
+from helpers.store import parse_json
+from helpers.worldreasoner.asking import OWN_SEARCH
+from helpers.worldreasoner.conditions import OPEN
+from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, filter_pairs, take_clusters
+from helpers.worldreasoner.scores import METRICS as OUTCOMES
+from helpers.worldreasoner.skill import measure_skill, tell_markets
+from helpers.worldreasoner.submissions import CONDITIONS, score_submissions
+
+SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
+"""The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
+
+SEARCHES = ("search_prompt", "search_graph", *OWN_SEARCH)
+"""Methods that are always given a gateway to search through."""
+
+
+def describe_asked(runs, traces, plan):
+    """Return how each run was asked, by run_id: condition (the paper's, None outside the six), has_graph, has_sources.
+
+    `plan` is an `asking.Plan`. A function of the reader's own has sources where it was shown a page; a baseline has no
+    condition, and after the resolution nothing goes through a gateway.
+    """
+    searched, rows = set(traces.loc[traces["page_ids"].notna(), "run_id"]), {}
+    for run in runs.to_dict("records"):
+        method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
+        has_sources = is_own and plan.moment != OPEN and (method in SEARCHES or run["run_id"] in searched)
+        known = CONDITIONS.get(("search_prompt" if method in OWN_SEARCH else method, plan.moment))
+        condition = (plan.condition or known) if is_own else None
+        rows[run["run_id"]] = {"condition": condition, "has_graph": method in GRAPH_METHODS, "has_sources": has_sources}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run_id")
+
+
+def judge_runs(events, answers, runs, predictions, replies, traces, plan, cutoffs):
+    """Return (rows, facts) of runs on window L's questions: means by agent and metric, and what they rest on.
+
+    `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
+    (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
+    questions asked for a graph), n_valid (those that pass the published thresholds) and `keep_questions`. `cutoffs`
+    maps the agents asked for to a day, a month or None.
+    """
+    asked = describe_asked(runs, traces, plan)
+    first = [table[table["sample"] == 0].join(asked, on="run_id") for table in (predictions, replies, traces)]
+    scores, _, references = score_submissions(events, answers, *first)
+    if scores.empty:
+        raise ValueError("no question of this run has an answer to score")
+    whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
+    scores["brier_full"] = scores["brier_full"].fillna(whole)
+    agents = runs.set_index("agent_id")["run_id"]
+    rows, facts = [tabulate_outcomes(scores)], {}
+    valid = scores.loc[scores["recall_valid"].notna()].groupby("agent_id")["event_id"].nunique()
+    for agent, cutoff in cutoffs.items():
+        if agent not in agents.index:
+            continue
+        about = asked.loc[agents[agent]]
+        facts[agent] = {"condition": about["condition"], "moment": plan.moment, "is_forecast": plan.moment != OPEN}
+        counts = (len(references), int(valid.get(agent, 0))) if about["has_graph"] else (0, 0)
+        facts[agent] |= dict(zip(("n_references", "n_valid"), counts, strict=True))
+        kept, facts[agent]["cutoff"] = keep_questions(events, agent, cutoff)
+        own = scores[(scores["agent_id"] == agent) & scores["event_id"].isin(kept)]
+        if cutoff and len(own):
+            rows.append(tabulate_metric(own, "accuracy").query("group == 'all'").assign(group="kept", name=cutoff))
+    return pd.concat(rows, ignore_index=True), facts
+
+
+def keep_questions(events, agent, cutoff):
+    """Return the questions that a cutoff keeps, those that open on or after it, and {date, is_filtered, n, n_kept}.
+
+    Without a cutoff all are kept, unfiltered (Appendix E).
+    """
+    questions = events.rename(columns={"event_id": "question_id"})
+    pairs = filter_pairs(questions, pd.DataFrame({"model": [agent], "cutoff": pd.Series([cutoff], dtype=object)}))
+    kept = set(pairs.loc[pairs["is_kept"], "question_id"])
+    return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
+
+
+def tabulate_outcomes(scores):
+    """Return each agent's means of `SHOWN` with 95% intervals by source: a row an agent and metric that it has.
+
+    Columns metric ("worldreasoner_" and its name), and those of `groups.tabulate_groups`; accuracy also by type of
+    question (F.1). `scores` are of `submissions.score_submissions`. `n_asked` counts the questions that were asked (for
+    probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
+    `coverage` is there the share that was answered.
+    """
+    return pd.concat([tabulate_metric(scores, name) for name in SHOWN], ignore_index=True)
+
+
+def tabulate_metric(scores, name):
+    """Return the rows of one metric of `tabulate_outcomes`; none where no agent has it."""
+    rows = scores[scores["type"].isin(CATEGORICAL)] if name in OUTCOMES[1:] else scores
+    rows = rows[rows[name].notna().groupby(rows["agent_id"]).transform("any")]
+    if rows.empty:
+        return pd.DataFrame()
+    least, most = LIMITS.get(name, (0, 1))
+    groups = ("type",) if name == "accuracy" else ()
+    rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
+    table = tabulate_groups(rows, take_clusters(scores), groups, most, least)
+    table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
+    if name == "accuracy":
+        whole, part = (rows["is_missing"].groupby([rows[key] for key in keys]).mean() for keys in KEYS)
+        keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
+        table["coverage"] = [1 - (whole[agent] if group == "all" else part[agent, kind]) for agent, group, kind in keys]
+        table["mean_imputed"] = table["mean"]
+    return table
+
+
+KEYS = (["agent_id"], ["agent_id", "type"])
+
+
+def price_runs(events, answers, predictions, prices, moment):
+    """Return each agent's Brier score beside the market's of the same moment, in pairs (`markets.measure_skill`).
+
+    Of runs on window M; its `prices` are question_id, day, price. A row an agent: agent_id, brier, market, difference
+    (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without a probability are
+    left out.
+    """
+    told = tell_markets(predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers)
+    told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]
+    if told["p"].isna().all():
+        return pd.DataFrame(columns="agent_id brier market difference low high n n_clusters skill".split())
+    table = measure_skill(told, prices, events.set_index("event_id")["cluster_id"])
+    return table[table["stage"] == "all"].drop(columns="stage").reset_index(drop=True)

@@ -1,0 +1,105 @@
+"""Scores of runs of one's own: means by source worked by hand, what a run has by how it was asked, cutoffs, prices."""
+
+import pandas as pd
+import pytest
+from builders import make_event
+
+from helpers.commands.judge import judge_run
+from helpers.worldreasoner.asking import Plan, plan_run
+from helpers.worldreasoner.own_runs import describe_asked, keep_questions, price_runs, tabulate_outcomes
+
+YES_NO = '{"A":"Yes","B":"No"}'
+
+
+def make_scored(n=12, **columns):
+    """Forecasts of one agent on `n` questions, each of its own source, every second one right with 0.8."""
+    rows = [{"agent_id": "mine", "event_id": f"q{at}", "cluster": f"s{at}", "type": "binary"} for at in range(n)]
+    table = pd.DataFrame(rows).assign(is_missing=False, accuracy=[1.0, 0.0] * (n // 2), brier=[0.04, 0.64] * (n // 2))
+    blank = ["log", "log_wide", "brier_full", "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound"]
+    return table.assign(**dict.fromkeys([*blank, "recall_valid"], float("nan")) | columns)
+
+
+def test_means_have_intervals_from_ten_sources_on_and_say_what_was_asked():
+    told = tabulate_outcomes(make_scored()).set_index(["metric", "group"])
+    brier = told.loc[("worldreasoner_brier", "all")]
+    assert (brier["mean"], brier["n"], brier["n_clusters"], brier["coverage"]) == (pytest.approx(0.34), 12, 12, 1)
+    assert 0 < brier["low"] < 0.34 < brier["high"] < 1
+    assert set(told.index.get_level_values("metric")) == {"worldreasoner_accuracy", "worldreasoner_brier"}
+    few = tabulate_outcomes(make_scored(8)).set_index("metric").loc["worldreasoner_brier"]
+    assert few["mean"] == pytest.approx(0.34) and pd.isna(few["low"])
+
+
+def test_log_scores_may_lie_below_0_and_blanks_are_left_out_and_counted():
+    scored = make_scored(log=[-0.2, None] * 6, recall=[None] * 8 + [0.5, 0.0, 0.5, 0.0])
+    scored.loc[:2, "type"] = "quantity"
+    told = tabulate_outcomes(scored).set_index(["metric", "group", "name"])
+    log, recall = told.loc[("worldreasoner_log", "all", "")], told.loc[("worldreasoner_recall", "all", "")]
+    assert (log["mean"], log["n"], log["n_asked"]) == (pytest.approx(-0.2), 4, 9), "of questions with options"
+    assert (recall["mean"], recall["n"], recall["n_asked"]) == (0.25, 4, 12) and recall["coverage"] == 4 / 12
+    assert told.loc[("worldreasoner_accuracy", "type", "quantity"), "mean"] == pytest.approx(2 / 3)
+    low = tabulate_outcomes(make_scored(log=[-0.2, -3.0] * 6)).set_index("metric").loc["worldreasoner_log", "low"]
+    assert low < -1
+
+
+def test_what_is_missing_is_wrong_and_not_covered():
+    scored = make_scored(4)
+    scored.loc[0, ["is_missing", "accuracy", "brier"]] = [True, 0.0, None]
+    told = tabulate_outcomes(scored).set_index(["metric", "group"])
+    accuracy = told.loc[("worldreasoner_accuracy", "all")]
+    assert (accuracy["mean"], accuracy["n"], accuracy["coverage"]) == (0.25, 4, 0.75)
+    assert told.loc[("worldreasoner_brier", "all"), ["n", "n_asked"]].tolist() == [3, 4]
+
+
+def describe(method, plan, *, category="base_model", pages=None):
+    runs = pd.DataFrame([{"run_id": "r", "category": category, "params": f'{{"method":"{method}"}}'}])
+    return describe_asked(runs, pd.DataFrame({"run_id": ["r"], "page_ids": [pages]}), plan).loc["r"].tolist()
+
+
+def test_what_a_run_has_follows_from_its_method_and_moment():
+    mid, near, late = (plan_run(None, horizon, "L") for horizon in (None, "Near", "Late"))
+    assert describe("zero_shot", mid) == ["Vanilla", False, False]
+    assert describe("search_graph", near) == ["Near-Resolution", True, True]
+    assert describe("search_graph", late) == [None, True, True]
+    assert describe("react", mid) == ["Search-Enabled", False, True]
+    assert describe("search_graph", plan_run("Real-Time", None, "L")) == ["Real-Time", True, False]
+    assert describe("walk", mid, category="baseline", pages='["p"]') == [None, False, False]
+    assert describe("function", mid, pages='["p"]')[2] and not describe("function", mid)[2]
+
+
+def test_a_cutoff_keeps_what_opens_on_or_after_its_first_day():
+    events = pd.DataFrame({"event_id": list("abc"), "opens_at": ["2024-05-31", "2024-06-01", "2025-01-01"]})
+    assert keep_questions(events, "mine", "2024-06")[0] == {"b", "c"}
+    kept, about = keep_questions(events, "mine", None)
+    assert kept == set("abc") and about == {"date": None, "is_filtered": False, "n": 3, "n_kept": 3}
+
+
+def make_market(n=12):
+    columns = {"opens_at": "2026-01-01T00:00+08:00", "resolves_at": "2026-02-01T00:00+08:00"}
+    events = pd.DataFrame([make_event(event_id=f"m{at}", cluster_id=f"c{at}", **columns) for at in range(n)])
+    answers = pd.DataFrame({"event_id": events["event_id"], "value": ['"A"', '"B"'] * (n // 2)})
+    prices = pd.DataFrame([(f"m{at}", 20400.0, (0.9, 0.1)[at % 2]) for at in range(n)])
+    said = pd.DataFrame({"run_id": "r", "agent_id": "mine", "event_id": events["event_id"], "sample": 0})
+    said = said.assign(as_of="2026-01-11T00:00+08:00", value='"A"', probability=0.6, distribution=None)
+    return events.assign(options=YES_NO), answers, said, prices.set_axis(["question_id", "day", "price"], axis=1)
+
+
+def test_the_markets_price_of_the_moment_stands_beside_in_pairs():
+    events, answers, said, prices = make_market()
+    row = price_runs(events, answers, said, prices, "Mid").set_index("agent_id").loc["mine"]
+    assert (row["brier"], row["market"]) == (pytest.approx((0.16 + 0.36) / 2), pytest.approx(0.01))
+    assert row["difference"] == pytest.approx(0.01 - 0.26) and row["high"] < 0 and row["n_clusters"] == 12
+    assert price_runs(events, answers, said.assign(probability=None), prices, "Mid").empty
+    unanswered = answers.assign(value=[None, *answers["value"][1:]])
+    assert price_runs(events, unanswered, said, prices, "Mid")["n"].tolist() == [11]
+
+
+def test_of_window_m_the_price_is_told_and_of_others_nothing(monkeypatch):
+    events, answers, said, prices = make_market()
+    monkeypatch.setattr("helpers.commands.judge.read_sampled", lambda *_: said)
+    monkeypatch.setattr("helpers.commands.judge.read_window", lambda *_: answers)
+    monkeypatch.setattr("helpers.commands.judge.build_priced", lambda: (events, answers, prices))
+    plan = Plan(None, None, {})
+    beside = judge_run("", {"mine": "r"}, events, "M", plan, {"mine": None})
+    assert beside.rows[["metric", "mean", "n"]].round(2).values.tolist() == [["lead_over_market", -0.25, 12]]
+    assert beside.facts["mine"]["market"]["skill"] < 0 and "-0.25 (-0.32 to -0.18)" in beside.text
+    assert judge_run("", {"mine": "r"}, events, "A", plan, {}).text == ""

@@ -40,3 +40,27 @@ def test_values_are_those_of_the_series():
 def test_an_address_where_nothing_is_cannot_be_opened():
     with pytest.raises(GatewayError, match="no source has this address"):
         shelf.Shelf().open("http://nowhere.replay/", MOMENT)
+
+
+def test_what_a_function_reads_was_public_before_the_moment():
+    from helpers.questions.horizons import list_own
+
+    world = shelf.Shelf()
+    for name, source in list_own().items():
+        table, page_id = world.observe(name, MOMENT)
+        assert list(table) == ["occurred_at", "entity", "variable", "value"] and page_id.startswith("l")
+        for variable, part in table.groupby("variable"):
+            series = horizons.cut_series(name, variable, MOMENT)
+            assert part["occurred_at"].max() == series.index[-1] and len(part) == series.notna().sum().sum()
+        page = world.fetch(source.address, MOMENT)
+        assert page.page_id == page_id and pd.Timestamp(page.published_at) < pd.Timestamp(MOMENT)
+    with pytest.raises(ValueError, match="'oil_brent' is no source of window L"):
+        world.observe("oil_brent", MOMENT)
+
+
+def test_the_past_of_a_gain_is_over_the_questions_own_reference():
+    variables = {"variable": "rate", "by": "gain", "reference": {"CHF": 0.5, "INR": 100.0}}
+    history, _ = shelf.Shelf().recall("ecb_weeks", MOMENT, variables)
+    series = horizons.cut_series("ecb_weeks", "rate", MOMENT)
+    assert list(history) == ["CHF", "INR"] and history.index[-1] == series.index[-1]
+    assert history["CHF"].iloc[-1] == pytest.approx((series["CHF"].iloc[-1] / 0.5 - 1) * 100)

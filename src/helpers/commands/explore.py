@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.boards.files import locate_public
-from helpers.calendar import write_windows
+from helpers.boards.past import build_priced
+from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.commands.lives import check_window, list_questions, read_lives, spread_lives, write_value
 from helpers.commands.main import build_parser, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
@@ -39,8 +40,8 @@ def main(arguments=None):
     parser.add_argument(
         "--origin",
         action="append",
-        choices=[name for name in ORIGINS if name != "market"],
-        help="only these; may be given several times",
+        choices=[name for name in ORIGINS if name not in ("market", "public")],
+        help="only these (replay: the window's); may be given several times",
     )
     parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
     parser.add_argument("--agent", action="append", help="only this agent's forecasts of the replay's questions")
@@ -88,7 +89,7 @@ def list_dossiers(origins, window="A", limit=N_REPLAY, agents=None):
     """Return the dossiers of questions by origin; the authors' are left out where their files are not at hand."""
     dossiers = tell_planted() if "synthetic" in origins else []
     if "replay" in origins:
-        dossiers += list_replay(window, limit, agents)
+        dossiers += (list_public if window in PUBLIC_WINDOWS else list_replay)(window, limit, agents)
     if "authors" in origins:
         try:
             cards, prices, turns = (locate_public(f"worldreasoner/{name}") for name in PUBLIC)
@@ -120,9 +121,7 @@ def list_replay(window, limit, agents=None):
 
     With `agents` only their forecasts are read. Raises ValueError for one without a run on the window.
     """
-    lives = read_lives([window], agents)
-    if strange := sorted(set(agents or ()) - set(lives.runs["agent_id"])):
-        raise ValueError(f"no run of agent {strange[0]!r} on window {window}")
+    lives = read_asked_lives(window, agents)
     questions = list_questions(lives)
     answers = lives.answers.set_index("event_id")["value"]
     events = lives.events[lives.events["event_id"].isin(answers.dropna().index)].set_index("event_id", drop=False)
@@ -135,20 +134,69 @@ def list_replay(window, limit, agents=None):
         found = build_hindsight(event, answer)
         if found and len(found.graph["nodes"]) > 1:
             chosen[event_id] = (event, answer, found)
-    told = spread_lives(lives, questions[questions["event_id"].isin(list(chosen))])
-    runs = {life["event"]["event_id"]: life["questions"] for life in told}
+    runs = group_forecasts(lives, questions, chosen)
     return [tell_replay(*parts, runs[event_id]) for event_id, parts in chosen.items()]
+
+
+def list_public(window, limit, agents=None):
+    """Return the dossiers of a public window's questions, without a graph: those that most runs answered first.
+
+    Their words and prices are those of the public files. With `agents` only what these were asked, as `list_replay`.
+    """
+    lives = read_asked_lives(window, agents)
+    questions = list_questions(lives)
+    order = questions["event_id"].value_counts()
+    events = lives.events.drop_duplicates("event_id").set_index("event_id", drop=False)
+    names = [name for name in events.index if agents is None or name in order.index]
+    chosen = sorted(names, key=lambda name: (-order.get(name, 0), name))[:limit]
+    answers = lives.answers.set_index("event_id")["value"]
+    prices = build_priced()[2] if window == "M" else None
+    runs, dossiers = group_forecasts(lives, questions, chosen), []
+    for name in chosen:
+        event, own = events.loc[name].to_dict(), None if prices is None else prices[prices["question_id"] == name]
+        dossiers.append(tell_public(event, answers.get(name), runs.get(name, []), own))
+    return dossiers
+
+
+def read_asked_lives(window, agents):
+    """Return the Lives of a window's questions. Raises ValueError for an agent without a run on it."""
+    lives = read_lives([window], agents)
+    if strange := sorted(set(agents or ()) - set(lives.runs["agent_id"])):
+        raise ValueError(f"no run of agent {strange[0]!r} on window {window}")
+    return lives
+
+
+def group_forecasts(lives, questions, event_ids):
+    """Return {event_id: its questions as of `spread_lives`} of some events; those that no run was asked are left out."""
+    told = spread_lives(lives, questions[questions["event_id"].isin(list(event_ids))])
+    return {life["event"]["event_id"]: life["questions"] for life in told}
+
+
+def describe_event(event, origin, answer):
+    """Return what is known of an event beside its hindsight, as `dossiers.tell_question` takes it."""
+    about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": origin}
+    about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
+    facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
+    return about | {"facts": {"asked on": event["as_of"]} | facts}
+
+
+def tell_public(event, cell, questions, prices=None):
+    """Return the dossier of a question of a public window; `cell` is its answer's value, blank for none."""
+    value, options = parse_json(cell), parse_json(event["options"]) or {}
+    letters = value if isinstance(value, list) else [] if value is None else [value]
+    about = describe_event(event, "public", ", ".join(str(options.get(one, one)) for one in letters) or None)
+    facts = {name: text for name, text in about["facts"].items() if not pd.isna(text)}
+    about |= {"explanation": None, "facts": facts | {"options": ", ".join(options.values())}}
+    graph = {"question_id": event["event_id"], "outcome_id": None, "nodes": [], "edges": [], "impacts": []}
+    forecasts = [tell_forecast(one, event) for one in questions]
+    return tell_question(about, graph, prices, forecasts=forecasts)
 
 
 def tell_replay(event, answer, hindsight, questions):
     """Return the dossier of an event of the replay with its `builder.Hindsight`; `questions` as of `spread_lives`."""
     graph, tests = hindsight.graph, hindsight.tests[hindsight.tests["effect"] == hindsight.series]
-    about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
-    about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
-    about["explanation"] = explain_graph(graph, tests)
-    facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
-    facts = {"asked on": event["as_of"]} | facts
-    about["facts"] = facts | {"series that may be causes": ", ".join(tests["cause"]) or "none of its domain"}
+    about = describe_event(event, "replay", answer) | {"explanation": explain_graph(graph, tests)}
+    about["facts"]["series that may be causes"] = ", ".join(tests["cause"]) or "none of its domain"
     forecasts = [tell_forecast(one, event) for one in questions]
     said = [
         {"run_id": one["agent"], "question_id": event["event_id"], **node}

@@ -129,7 +129,7 @@ def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
         explore.main(["--origin", "replay", "--limit", "0"])
     with pytest.raises(SystemExit, match="there is no window 'Z'"):
         explore.main(["--window", "Z"])
-    with pytest.raises(SystemExit, match="--prices are of the one question of --markets"):
+    with pytest.raises(SystemExit, match="--prices are of the questions of --markets"):
         explore.main(["--prices", "p.json"])
     (tmp_path / "none.json").write_text("[]")
     with pytest.raises(SystemExit, match="none.json holds no question"):

@@ -17,7 +17,8 @@ from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.commands.lives import check_window, list_questions, read_lives, spread_lives, write_value
 from helpers.commands.main import build_parser, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
-from helpers.formats.markets import read_markets, read_prices
+from helpers.formats.market_prices import read_prices
+from helpers.formats.markets import read_markets
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
 from helpers.worldreasoner.builder import build_hindsight, explain_graph, word_answer
@@ -49,7 +50,7 @@ def main(arguments=None):
     parser.add_argument(
         "--markets", help="a file of questions as Polymarket, Manifold, Metaculus or Kalshi give them (JSON)"
     )
-    parser.add_argument("--prices", help="a file with the prices of the one question of --markets (JSON)")
+    parser.add_argument("--prices", help="a file with the prices of the questions of --markets (JSON)")
     parser.add_argument("--question", help="print this question as JSON instead of writing the page")
     parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
     given = parser.parse_args(arguments)
@@ -63,7 +64,7 @@ def explore(given):
     """Do what the command line says; with `given.json` return the questions."""
     check_window(given.window)
     if given.prices and not given.markets:
-        raise ValueError("--prices are of the one question of --markets; name its file")
+        raise ValueError("--prices are of the questions of --markets; name its file")
     dossiers = list_markets(given.markets, given.prices) if given.markets else []
     if given.origin or not given.markets:
         limit = parse_positive("--limit", given.limit)
@@ -103,16 +104,14 @@ def list_dossiers(origins, window="A", limit=N_REPLAY, agents=None):
 
 
 def list_markets(path, prices_path=None):
-    """Return the dossiers of a market's file; what was left out is told. Raises ValueError for prices of several."""
+    """Return the dossiers of a market's file; what was left out is told."""
     events, answers, prices, out = read_markets(path)
     for row in out.to_dict("records"):
         print(f"left out: {row['id']}, {row['reason']}", file=sys.stderr)
     if events.empty:
         raise ValueError(f"{Path(path).name} holds no question that can be shown")
     if prices_path:
-        if len(events) != 1:
-            raise ValueError(f"{prices_path} has prices of one question, but {path} holds {len(events)}")
-        prices = read_prices(prices_path, events["event_id"].iloc[0])
+        prices = read_prices(prices_path, events)
     return tell_markets(events, answers, prices)
 
 

@@ -38,7 +38,8 @@ class Press:
             raise GatewayError("absent", f"{url}: no page by {as_of}")
         content_type, text, published = shown
         page_id = HELD + hash_text(f"{url} {hashlib.sha256(text.encode()).hexdigest()}", 12)
-        return Page(page_id, url, stamp_moment(pd.Timestamp(published, unit="s", tz=UTC)), content_type, text)
+        published_at = stamp_moment(pd.Timestamp(published, unit="s", tz=UTC))
+        return Page(page_id, url, published_at, f"{content_type}; charset=utf-8", text)
 
     def open(self, url, as_of, about=""):
         """Return the hit of a page as of a moment, as `search.SearchIndex.open` does."""

@@ -217,7 +217,11 @@ def make_markets():
     rows = [("2026-01-01", 0.4, 0), ("2026-01-20", 0.6, 0)]
     paths = [("s", at, "infer", *row, "2026-03-01") for at in "12" for row in [*rows, ("2026-03-01", at == "2", 1)]]
     events, answers, prices = build_markets(pd.DataFrame(paths, columns=names).astype({"value": float}))
-    return word_events(events, {f"s-infer-{at}": (f"Does harbour {at} open?", "By eye.") for at in "12"}), answers, prices
+    return (
+        word_events(events, {f"s-infer-{at}": (f"Does harbour {at} open?", "By eye.") for at in "12"}),
+        answers,
+        prices,
+    )
 
 
 def test_public_questions_are_shown_without_a_graph_with_their_prices_and_forecasts(monkeypatch, tmp_path, capsys):

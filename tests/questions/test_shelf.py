@@ -83,7 +83,9 @@ def test_articles_stand_beside_the_series_by_the_same_clock(press):
     world, plain = shelf.open_shelf([press]), shelf.Shelf()
     hits = world.search("zebrafish sunspot", MOMENT, n=9)
     found = [hit.url for hit in hits if hit.page_id.startswith("n")]
-    assert found == ["http://my-press.replay/before", "http://my-press.replay/week"], "not at the moment, not the old one"
+    assert found == ["http://my-press.replay/before", "http://my-press.replay/week"], (
+        "not at the moment, not the old one"
+    )
     assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(MOMENT) for hit in hits)
     assert any(hit.page_id.startswith("l") for hit in world.search("F10.7 solar flux", MOMENT, n=3))
     assert world.open(found[0], MOMENT, "zebrafish").text == world.search("zebrafish", MOMENT, n=1)[0].text

@@ -166,7 +166,7 @@ def read_asked_lives(window, agents):
 
 
 def group_forecasts(lives, questions, event_ids):
-    """Return {event_id: its questions as of `spread_lives`} of some events; those that no run was asked are left out."""
+    """Return {event_id: its questions as of `spread_lives`} of those of some events that a run was asked."""
     told = spread_lives(lives, questions[questions["event_id"].isin(list(event_ids))])
     return {life["event"]["event_id"]: life["questions"] for life in told}
 

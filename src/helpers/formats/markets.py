@@ -37,8 +37,8 @@ def read_markets(path):
     """Return (events, answers, prices, left out) of a file of questions.
 
     `prices` has question_id, day (days since 1970 with their fraction) and price; only Metaculus has them in this file.
-    Left out is a table of id and reason, of questions and of single prices. Raises ValueError, naming file, question and field, for what is not as the API
-    gives it.
+    Left out is a table of id and reason, of questions and of single prices. Raises ValueError, naming file, question
+    and field, for what is not as the API gives it.
     """
     path, rows = Path(path), {"events": [], "answers": [], "prices": [], "out": []}
     for at, given in enumerate(unwrap(path, load(path))):

@@ -15,6 +15,7 @@ from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import read_runs
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import choose_mode, run_agents
+from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, parse_json, read_table
 from helpers.world.crawl import open_world
 from helpers.world.gateway import GatewayError
@@ -320,3 +321,64 @@ def test_a_registered_function_is_scored_beside_the_baselines(mine, monkeypatch,
         run.main(["--agent", "mine", "--limit", "8", "--workers", "1"])
     shown = capsys.readouterr().out
     assert any(line.split()[:1] == ["mine"] and "(n = 8)" in line for line in shown.splitlines()), shown
+
+
+def half_way(event, world):
+    """GUIDE's own example."""
+    past = world.read_history().ffill()
+    return (past.iloc[-1] + past.iloc[-7:].mean()) / 2
+
+
+def list_long(ask):
+    return read_table("events", "L")[lambda table: table["family"] == ask].to_dict("records")
+
+
+@pytest.mark.parametrize("ask", ["value", "change", "threshold", "band", "leader"])
+def test_the_guides_function_answers_long_questions_of_every_kind(ask):
+    for event in list_long(ask)[::20]:
+        made = ask_function(half_way, event, Shelf())
+        assert made["prediction"].get("status") is None and made["prediction"]["value"] is not None
+        assert len(made["prediction"]["source_ids"]) == 1
+
+
+def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
+    event = list_long("peak")[0]
+    terms = parse_json(event["variables"])
+
+    def follow(event, world):
+        known = world.read_history()[terms["entity"]]
+        return pd.concat([known, pd.Series({terms["date"]: known.max() + 1})])
+
+    assert ask_function(follow, event, Shelf())["prediction"]["value"] == f"{terms['date'][:7]}-01"
+    for given in (half_way, lambda event, world: pd.Series({pd.Timestamp(terms["date"]): float("nan")})):
+        made = ask_function(given, event, Shelf())["prediction"]
+        assert made["value"] is None and "a Series by date" in made["reason"]
+
+
+def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
+    event = list_long("value")[0]
+
+    def look(event, world):
+        page, hits, table = world.fetch(f"http://{SITE}/"), world.search("Ap", n=9), world.observe()
+        assert page.text and hits and len(table)
+        assert all(pd.Timestamp(one.published_at) < pd.Timestamp(event["as_of"]) for one in (page, *hits))
+        for look in (world.fetch, world.search, world.observe):
+            with pytest.raises(GatewayError, match="later than"):
+                look(*[f"http://{SITE}/"] * (look != world.observe), as_of=event["resolves_at"])
+            with pytest.raises(ValueError, match="has no offset from UTC"):
+                look(*[f"http://{SITE}/"] * (look != world.observe), as_of="2023-01-05")
+        return str(world.read_history().index[-1] < event["as_of"])
+
+    SITE = f"{event['source_id'].replace('_', '-')}.replay"
+    made = ask_function(look, event, Shelf())
+    assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]
+
+
+def test_on_a_public_question_a_source_that_is_not_there_is_told(crawler):
+    event = make_event("single", event_id="M-1", source_id="polymarket", variables=None)
+    for look in (lambda event, world: world.read_history(), lambda event, world: world.observe()):
+        with pytest.raises(ValueError, match=r"no series to read; search\(\) and fetch\(\) look at pages"):
+            ask_function(look, event, crawler)
+    made = ask_function(lambda event, world: pd.Series({"Yes": 1.0}), event, crawler)["prediction"]
+    assert "nothing follows from expected values" in made["reason"]
+    assert len(ask_function(lambda event, world: len(world.observe(OIL)) > 9 and "A", event, crawler)["trace"]) == 2

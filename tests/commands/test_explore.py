@@ -6,8 +6,12 @@ import pandas as pd
 import pytest
 from browser import CHROMIUM, open_browser
 
+from helpers.agents.ledger import LEDGER
+from helpers.agents.runs import run_agents
 from helpers.commands import explore
 from helpers.commands.main import main as run_command
+from helpers.formats.forecastbench import build_markets, word_events
+from helpers.store import locate_output
 from helpers.worldreasoner.builder import Hindsight
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted
 from helpers.worldreasoner.graphs import check_graph
@@ -125,7 +129,7 @@ def test_an_unknown_question_and_absent_files_are_told(monkeypatch, tmp_path):
         explore.main(["--origin", "replay", "--limit", "0"])
     with pytest.raises(SystemExit, match="there is no window 'Z'"):
         explore.main(["--window", "Z"])
-    with pytest.raises(SystemExit, match="--prices are of the one question of --markets"):
+    with pytest.raises(SystemExit, match="--prices are of the questions of --markets"):
         explore.main(["--prices", "p.json"])
     (tmp_path / "none.json").write_text("[]")
     with pytest.raises(SystemExit, match="none.json holds no question"):
@@ -205,3 +209,39 @@ def test_in_a_browser_from_disk(planted, authors, tmp_path):
         )
         tab.run("location.hash = '#question=gone'")
         tab.wait("document.querySelector('#life .tag')")
+
+
+def make_markets():
+    """Two invented markets in the form of window M, each with two prices; the second has ended in Yes."""
+    names = "question_set id source snapshot_date value resolved resolution_date".split()
+    rows = [("2026-01-01", 0.4, 0), ("2026-01-20", 0.6, 0)]
+    paths = [("s", at, "infer", *row, "2026-03-01") for at in "12" for row in [*rows, ("2026-03-01", at == "2", 1)]]
+    events, answers, prices = build_markets(pd.DataFrame(paths, columns=names).astype({"value": float}))
+    return (
+        word_events(events, {f"s-infer-{at}": (f"Does harbour {at} open?", "By eye.") for at in "12"}),
+        answers,
+        prices,
+    )
+
+
+def test_public_questions_are_shown_without_a_graph_with_their_prices_and_forecasts(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    tables = make_markets()
+    for place in ("helpers.boards.past", "helpers.commands.explore"):
+        monkeypatch.setattr(f"{place}.build_priced", lambda: tables, raising=False)
+    shown = ["explore", "--origin", "replay", "--window", "M", "--json"]
+    run_command(shown)
+    assert [one["forecasts"] for one in json.loads(capsys.readouterr().out)["questions"]] == [[], []], "no run yet"
+    agents = {"half": {"forecast": lambda event, world: {"prediction": {"value": "A", "probability": 0.5}}}}
+    run_agents(agents, tables[0].tail(1), dict, locate_output(LEDGER), window="M", mode="thread")
+    run_command(shown)
+    second, first = json.loads(capsys.readouterr().out)["questions"]
+    assert (first["question_id"], second["question_id"]) == ("s-infer-1", "s-infer-2"), "those with a run come first"
+    assert (second["origin"], second["answer"], second["nodes"]) == ("public", "Yes", []) and first["answer"] == "No"
+    assert [price for _, price in second["prices"]] == [0.4, 0.6] and second["facts"]["options"] == "Yes, No"
+    assert [one["value"] for one in second["forecasts"]] == ["A (Yes)"] and ORIGINS["public"]
+    run_command([*shown, "--agent", "half"])
+    assert len(json.loads(capsys.readouterr().out)["questions"]) == 1
+    monkeypatch.setattr("helpers.boards.past.build_past", lambda: (*tables[:2], None))
+    run_command(["explore", "--origin", "replay", "--window", "P", "--json"])
+    assert not any(one["prices"] for one in json.loads(capsys.readouterr().out)["questions"])

@@ -439,3 +439,20 @@ def test_a_mistake_in_an_article_is_told_before_anything_is_asked(mine, provider
     with pytest.raises(SystemExit, match=r"^daybefore run: no articles at .*absent"):
         mine("--articles", str(tmp_path / "absent"))
     assert not provider.asked
+
+
+def test_articles_are_searched_on_window_l(mine, provider, tmp_path):
+    (tmp_path / "press").mkdir()
+    events = sample_events(read_table("events", "L"), 4, SEED)
+    rows = [
+        {"id": name, "published": opens_at, "title": prompt.splitlines()[0], "text": "Zebrafish rise."}
+        for name, opens_at, prompt in events[["event_id", "opens_at", "prompt"]].to_numpy().tolist()
+    ]
+    (tmp_path / "press/a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    mine("--window", "L", "--articles", str(tmp_path / "press"), method="search_prompt")
+    prompts = [asked["messages"][-1]["content"] for asked in provider.asked]
+    assert len(prompts) == 4 and all("Zebrafish rise" in prompt for prompt in prompts)
+    conditions = read_runs(tmp_path / LEDGER, "runs")["condition"].dropna().tolist()
+    assert len(conditions) == 1 and conditions[0].startswith("with articles press ")
+    traces = read_runs(tmp_path / LEDGER, "traces")
+    assert traces["page_ids"].str.contains('"n').any()

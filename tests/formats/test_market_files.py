@@ -2,9 +2,11 @@
 
 import json
 
+import pandas as pd
 import pytest
 
-from helpers.formats.markets import read_markets, read_prices
+from helpers.formats.market_prices import read_prices
+from helpers.formats.markets import read_markets
 
 POLY = {
     "id": "12",
@@ -62,6 +64,8 @@ KALSHI = {
     "status": "finalized",
     "result": "no",
 }
+
+Q = pd.DataFrame({"event_id": ["q"]})
 
 
 def add_history(history):
@@ -123,7 +127,7 @@ def test_open_questions_have_no_answer_and_others_are_left_out_with_a_reason(tmp
     assert out.values.tolist() == [["12", "it was closed without a winner"]]
     for market, reason in [
         (MANIFOLD | {"resolution": "MKT"}, "it was resolved as MKT"),
-        (MANIFOLD | {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY is read"),
+        (MANIFOLD | {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY and MULTIPLE_CHOICE are read"),
         (METACULUS | {"question": METACULUS["question"] | {"type": "date"}}, "it is date, and only binary"),
         (METACULUS | {"question": METACULUS["question"] | {"resolution": "annulled"}}, "it was resolved as annulled"),
         ({"id": 9, "group_of_questions": {}}, "it is a group"),
@@ -189,14 +193,6 @@ def test_a_step_without_a_forecast_has_no_price_and_a_byte_order_mark_is_no_text
         ([POLY | {"outcomePrices": '["nan", "0"]'}], "field outcomePrices is 'nan', not a number"),
         ([POLY | {"endDate": "NaT"}], "question 12: field endDate is 'NaT', not a moment"),
         ([MANIFOLD | {"closeTime": float("nan")}], "question m1: field closeTime is nan, not a number"),
-        (
-            [METACULUS | {"question": add_history([{"start_time": 1767312000, "centers": []}])}],
-            "history 1: field centers is ",
-        ),
-        (
-            [METACULUS | {"question": add_history([{"start_time": 1767312000, "centers": [None]}])}],
-            "not a list of numbers",
-        ),
         ([METACULUS | {"question": add_history("none")}], "recency_weighted: field history is no list of objects"),
         ([MANIFOLD | {"isResolved": "yes"}], "field isResolved is .*not true or false"),
         ([{"a": 1}], r"a\.json, question 1: none of the fields"),
@@ -211,16 +207,16 @@ def test_what_is_not_as_the_api_gives_it_is_named(tmp_path, given, match):
 
 def test_prices_of_each_market(tmp_path):
     history = {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]}
-    table = read_prices(write(tmp_path, history), "q")
+    table = read_prices(write(tmp_path, history), Q)
     assert table.values.tolist() == [["q", 20454.0, 0.3], ["q", 20455.0, 0.4]]
     bets = [
         {"createdTime": 1767225600000, "probAfter": 0.6},
         {"createdTime": 1767225600001, "probAfter": 0.9, "answerId": "a"},
     ]
-    assert read_prices(write(tmp_path, bets), "q")["price"].tolist() == [0.6]
+    assert read_prices(write(tmp_path, bets), Q)["price"].tolist() == [0.6]
     prices = [{"close_dollars": "0.2500"}, {"close_dollars": None}, {"close": 30}]
     candles = {"candlesticks": [{"end_period_ts": 1767225600 + at, "price": price} for at, price in enumerate(prices)]}
-    assert read_prices(write(tmp_path, candles), "q")["price"].tolist() == [0.25, 0.3]
+    assert read_prices(write(tmp_path, candles), Q)["price"].tolist() == [0.25, 0.3]
 
 
 @pytest.mark.parametrize(
@@ -230,12 +226,12 @@ def test_prices_of_each_market(tmp_path):
         ({"history": [{"t": "x", "p": 0.5}]}, r"a\.json, history 1: field t is 'x', not a number"),
         ({"history": [{"t": 1767225600000, "p": 0.5}]}, "field t is 1767225600000.0, no moment of the years 2000 to"),
         ({"candlesticks": [{"end_period_ts": 1767312000}]}, "candlesticks 1: field price is null, not an object"),
-        ({"prices": []}, "no history, no candlesticks"),
+        ({"prices": []}, "no history, no candlesticks, no trades"),
     ],
 )
 def test_wrong_prices_are_named(tmp_path, given, match):
     with pytest.raises(ValueError, match=match):
-        read_prices(write(tmp_path, given), "q")
+        read_prices(write(tmp_path, given), Q)
 
 
 def test_a_file_that_is_no_json_is_named(tmp_path):
@@ -246,3 +242,64 @@ def test_a_file_that_is_no_json_is_named(tmp_path):
     path.write_text("[" * 200_000)
     with pytest.raises(ValueError, match=r"b\.json is nested too deep"):
         read_markets(path)
+
+
+def test_a_price_that_lacks_a_number_is_left_out_alone_and_counted(tmp_path):
+    history = METACULUS["question"]["aggregations"]["recency_weighted"]["history"]
+    blank = [{"start_time": 1767484800, "centers": given} for given in ([0.5, None], [None, 0.5], [])]
+    given = [KALSHI, METACULUS | {"question": add_history([*history, *blank])}]
+    events, _, prices, out = read_markets(write(tmp_path, given))
+    assert len(events) == 2 and prices["price"].tolist() == [0.5, 0.25]
+    assert out.values.tolist() == [["7", "3 of its 5 prices, which lack a number"]]
+
+
+ANSWERS = [{"id": name, "text": f"the {name}  one", "probability": 0.5} for name in "xyz"]
+SEVERAL = MANIFOLD | {"outcomeType": "MULTIPLE_CHOICE", "answers": ANSWERS, "resolution": "y"}
+
+
+def test_a_question_of_several_answers_of_manifold_is_read_with_its_options(tmp_path):
+    for more in ({}, {"resolution": "CHOOSE_ONE", "resolutions": {"y": 100, "x": 0}}):
+        events, answers, _, out = read_markets(write(tmp_path, SEVERAL | more))
+        assert events["prompt"].iloc[0] == "Will it snow?\nA. the x one\nB. the y one\nC. the z one" and out.empty
+        assert answers["value"].tolist() == ['"B"'] and events["kind"].tolist() == ["single"]
+    bets = [
+        {"contractId": market, "answerId": answer, "createdTime": 1767225600000, "probAfter": 0.1 * at}
+        for at, (market, answer) in enumerate([("m1", "x"), ("m1", "y"), ("m2", "x")], 1)
+    ]
+    both = pd.concat([events, events.assign(event_id="manifold-m2")], ignore_index=True)
+    assert read_prices(write(tmp_path, bets), both)["price"].round(1).tolist() == [0.1, 0.3], "of the first option"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"resolution": "MKT", "resolutions": {"x": 50, "y": 50}}, "it was resolved to 2 of its options"),
+        ({"resolution": "CANCEL"}, "it was resolved as CANCEL"),
+        ({"resolution": "w"}, "it was resolved as w"),
+        ({"shouldAnswersSumToOne": False}, "each of its answers is a question of yes and no of its own"),
+        ({"answers": None}, "a.json, question m1: field answers is null, not a list of objects"),
+        ({"answers": [ANSWERS[0], ANSWERS[1] | {"text": ""}]}, "a.json, question m1, answers 2: field text is"),
+    ],
+)
+def test_a_question_of_several_answers_without_one_right_one_is_left_out_alone(tmp_path, more, reason):
+    events, _, _, out = read_markets(write(tmp_path, [KALSHI, SEVERAL | more]))
+    assert len(events) == 1 and out["reason"].iloc[0].startswith(reason)
+
+
+def test_prices_of_several_questions_of_kalshi(tmp_path):
+    events = pd.DataFrame({"event_id": ["kalshi-T1", "kalshi-T2"]})
+    candle = {"end_period_ts": 1767225600, "price": {"close_dollars": "0.25"}}
+    batch = {"markets": [{"market_ticker": name, "candlesticks": [candle]} for name in ("T1", "T2", "T3")]}
+    assert read_prices(write(tmp_path, batch), events)["question_id"].tolist() == ["kalshi-T1", "kalshi-T2"]
+    at = {"created_time": "2026-01-02T00:00:00Z"}
+    trades = [at | {"ticker": "T2", "yes_price": 30}, at | {"ticker": "T1", "yes_price_dollars": "0.4100"}]
+    trades += [at | {"ticker": "T1", "yes_price": None}]
+    table = read_prices(write(tmp_path, {"trades": trades}), events)
+    assert table.values.tolist() == [["kalshi-T1", 20455.0, 0.41], ["kalshi-T2", 20455.0, 0.3]]
+    for given, match in (
+        ({"candlesticks": [candle]}, "a.json has prices of one question, but there are 2 questions"),
+        ({"trades": [at | {"ticker": "T9", "yes_price": 1}]}, "prices of kalshi-T9, and of none of the questions"),
+        ({"trades": [{"ticker": "T1", "yes_price": 1}]}, "trades 1: field created_time is null"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            read_prices(write(tmp_path, given), events)

@@ -6,7 +6,7 @@ through it, and each look is a step of the trace. What may be returned:
 - a text, read as a model's reply is (`replies.predictions`), so a letter, "A, C", or "... \\boxed{12.5}" will do;
 - a number (number, percent), or a list of letters (multi) or names (ranking, list);
 - a pandas Series of the value expected for each entity on the event's date, answered by the rule that resolves the
-  event, whatever its kind;
+  event, whatever its kind; for the month of a highest value (window L) by date, from `from_date` to `date`;
 - a dict, a distribution: the probability of each letter (single, multi), of each name to be among the k (ranking), or
   values by quantile, 0.5 among them (number, percent);
 - None: no answer, a missing prediction.
@@ -29,6 +29,7 @@ import pandas as pd
 
 from helpers.agents.forecasters import read_history
 from helpers.agents.identity import hash_parser, is_plain, list_functions
+from helpers.questions.horizons import resolve_question
 from helpers.questions.targets import resolve_event
 from helpers.replies.predictions import parse_prediction
 from helpers.store import ROOT, parse_json
@@ -63,7 +64,7 @@ class View:
 
     def observe(self, source_id=None, as_of=None):
         """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value."""
-        source_id = source_id or self._event["source_id"]
+        source_id = source_id or self._find_source()
         with LOCK:
             table, page_id = self._crawler.observe(source_id, self._choose(as_of))
         self._add("observe", {"source_id": source_id}, [page_id])
@@ -75,18 +76,25 @@ class View:
         Raises GatewayError or ExtractionError when the source's page cannot be had or read, ValueError for an event of
         no series.
         """
+        self._find_source()
         variables = parse_json(self._event["variables"])
-        if variables is None:
-            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
         source_id = variables.get("about", self._event["source_id"])
+        read = getattr(self._crawler, "recall", partial(read_history, self._crawler))  # a world of series reads its own
         with LOCK:
-            history, page_id = read_history(self._crawler, source_id, self.as_of, variables)
+            history, page_id = read(source_id, self.as_of, variables)
         self._add("observe", {"source_id": source_id}, [page_id])
         return history.copy()
+
+    def _find_source(self):
+        if parse_json(self._event["variables"]) is None:
+            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
+        return self._event["source_id"]
 
     def _choose(self, as_of):
         if as_of is None:
             return self.as_of
+        if pd.Timestamp(as_of).tzinfo is None:
+            raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
         if pd.Timestamp(as_of) > pd.Timestamp(self.as_of):
             raise GatewayError("too_late", f"{as_of} is later than {self.as_of}, the moment that this agent lives in")
         return as_of
@@ -204,6 +212,14 @@ def read_distribution(chances, kind, options, event):
 def resolve_expected(expected, event):
     """Return the answer to an event if each entity's value on its date is as expected, by its own rule."""
     variables = parse_json(event["variables"])
+    if variables is None:
+        raise ValueError("a public question has no series, so nothing follows from expected values")
+    if variables["ask"] == "peak":
+        path = expected.set_axis(expected.index.astype(str).str[:10]).sort_index().to_frame(variables["entity"])
+        if month := resolve_question(variables, path):
+            return month
+        span = f"from {variables['from_date']} to {variables['date']}"
+        raise ValueError(f"the month of the highest value follows from a Series by date, {span}")
     if event["kind"] == "number":
         return check_number(expected.get(variables["entity"]))
     value = resolve_event(variables | {"by": "value"}, expected)

@@ -4,7 +4,8 @@ Those of P and M are built anew from the public files wherever they are needed, 
 """
 
 import contextlib
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 
 from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
@@ -12,7 +13,7 @@ from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
-from helpers.questions.shelf import Shelf
+from helpers.questions.shelf import Shelf, open_shelf
 from helpers.store import check_table, read_table
 from helpers.world.crawl import open_world
 
@@ -76,15 +77,19 @@ def list_articles(window):
 
 
 @contextlib.contextmanager
-def open_window(window, **options):
+def open_window(window, articles=(), **options):
     """Start the world of a window; yields a function that returns a world to search (`crawl.open_world`).
 
-    Window L's is a shelf of its series (`questions.shelf`), which needs no server and takes no articles.
+    Window L's is a shelf of its series, and of articles where there are some (`questions.shelf`): it needs no server.
     """
-    if window == "L":
+    if window == "L" and articles:
+        articles = [str(Path(path).resolve()) for path in articles]
+        open_shelf(articles)  # here, so that what is wrong with them is told before anything is asked
+        yield partial(open_shelf, articles)
+    elif window == "L":
         yield Shelf
     else:
-        with open_world(**options) as opener:
+        with open_world(articles=articles, **options) as opener:
             yield opener
 
 

@@ -12,11 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.boards.files import locate_public
-from helpers.calendar import write_windows
+from helpers.boards.past import build_priced
+from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.commands.lives import check_window, list_questions, read_lives, spread_lives, write_value
 from helpers.commands.main import build_parser, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
-from helpers.formats.markets import read_markets, read_prices
+from helpers.formats.market_prices import read_prices
+from helpers.formats.markets import read_markets
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
 from helpers.worldreasoner.builder import build_hindsight, explain_graph, word_answer
@@ -39,8 +41,8 @@ def main(arguments=None):
     parser.add_argument(
         "--origin",
         action="append",
-        choices=[name for name in ORIGINS if name != "market"],
-        help="only these; may be given several times",
+        choices=[name for name in ORIGINS if name not in ("market", "public")],
+        help="only these (replay: the window's); may be given several times",
     )
     parser.add_argument("--window", default="A", help=f"the replay's questions are of this window: {write_windows()}")
     parser.add_argument("--agent", action="append", help="only this agent's forecasts of the replay's questions")
@@ -48,7 +50,7 @@ def main(arguments=None):
     parser.add_argument(
         "--markets", help="a file of questions as Polymarket, Manifold, Metaculus or Kalshi give them (JSON)"
     )
-    parser.add_argument("--prices", help="a file with the prices of the one question of --markets (JSON)")
+    parser.add_argument("--prices", help="a file with the prices of the questions of --markets (JSON)")
     parser.add_argument("--question", help="print this question as JSON instead of writing the page")
     parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
     given = parser.parse_args(arguments)
@@ -62,7 +64,7 @@ def explore(given):
     """Do what the command line says; with `given.json` return the questions."""
     check_window(given.window)
     if given.prices and not given.markets:
-        raise ValueError("--prices are of the one question of --markets; name its file")
+        raise ValueError("--prices are of the questions of --markets; name its file")
     dossiers = list_markets(given.markets, given.prices) if given.markets else []
     if given.origin or not given.markets:
         limit = parse_positive("--limit", given.limit)
@@ -88,7 +90,7 @@ def list_dossiers(origins, window="A", limit=N_REPLAY, agents=None):
     """Return the dossiers of questions by origin; the authors' are left out where their files are not at hand."""
     dossiers = tell_planted() if "synthetic" in origins else []
     if "replay" in origins:
-        dossiers += list_replay(window, limit, agents)
+        dossiers += (list_public if window in PUBLIC_WINDOWS else list_replay)(window, limit, agents)
     if "authors" in origins:
         try:
             cards, prices, turns = (locate_public(f"worldreasoner/{name}") for name in PUBLIC)
@@ -102,16 +104,14 @@ def list_dossiers(origins, window="A", limit=N_REPLAY, agents=None):
 
 
 def list_markets(path, prices_path=None):
-    """Return the dossiers of a market's file; what was left out is told. Raises ValueError for prices of several."""
+    """Return the dossiers of a market's file; what was left out is told."""
     events, answers, prices, out = read_markets(path)
     for row in out.to_dict("records"):
         print(f"left out: {row['id']}, {row['reason']}", file=sys.stderr)
     if events.empty:
         raise ValueError(f"{Path(path).name} holds no question that can be shown")
     if prices_path:
-        if len(events) != 1:
-            raise ValueError(f"{prices_path} has prices of one question, but {path} holds {len(events)}")
-        prices = read_prices(prices_path, events["event_id"].iloc[0])
+        prices = read_prices(prices_path, events)
     return tell_markets(events, answers, prices)
 
 
@@ -120,9 +120,7 @@ def list_replay(window, limit, agents=None):
 
     With `agents` only their forecasts are read. Raises ValueError for one without a run on the window.
     """
-    lives = read_lives([window], agents)
-    if strange := sorted(set(agents or ()) - set(lives.runs["agent_id"])):
-        raise ValueError(f"no run of agent {strange[0]!r} on window {window}")
+    lives = read_asked_lives(window, agents)
     questions = list_questions(lives)
     answers = lives.answers.set_index("event_id")["value"]
     events = lives.events[lives.events["event_id"].isin(answers.dropna().index)].set_index("event_id", drop=False)
@@ -135,20 +133,69 @@ def list_replay(window, limit, agents=None):
         found = build_hindsight(event, answer)
         if found and len(found.graph["nodes"]) > 1:
             chosen[event_id] = (event, answer, found)
-    told = spread_lives(lives, questions[questions["event_id"].isin(list(chosen))])
-    runs = {life["event"]["event_id"]: life["questions"] for life in told}
+    runs = group_forecasts(lives, questions, chosen)
     return [tell_replay(*parts, runs[event_id]) for event_id, parts in chosen.items()]
+
+
+def list_public(window, limit, agents=None):
+    """Return the dossiers of a public window's questions, without a graph: those that most runs answered first.
+
+    Their words and prices are those of the public files. With `agents` only what these were asked, as `list_replay`.
+    """
+    lives = read_asked_lives(window, agents)
+    questions = list_questions(lives)
+    order = questions["event_id"].value_counts()
+    events = lives.events.drop_duplicates("event_id").set_index("event_id", drop=False)
+    names = [name for name in events.index if agents is None or name in order.index]
+    chosen = sorted(names, key=lambda name: (-order.get(name, 0), name))[:limit]
+    answers = lives.answers.set_index("event_id")["value"]
+    prices = build_priced()[2] if window == "M" else None
+    runs, dossiers = group_forecasts(lives, questions, chosen), []
+    for name in chosen:
+        event, own = events.loc[name].to_dict(), None if prices is None else prices[prices["question_id"] == name]
+        dossiers.append(tell_public(event, answers.get(name), runs.get(name, []), own))
+    return dossiers
+
+
+def read_asked_lives(window, agents):
+    """Return the Lives of a window's questions. Raises ValueError for an agent without a run on it."""
+    lives = read_lives([window], agents)
+    if strange := sorted(set(agents or ()) - set(lives.runs["agent_id"])):
+        raise ValueError(f"no run of agent {strange[0]!r} on window {window}")
+    return lives
+
+
+def group_forecasts(lives, questions, event_ids):
+    """Return {event_id: its questions as of `spread_lives`} of those of some events that a run was asked."""
+    told = spread_lives(lives, questions[questions["event_id"].isin(list(event_ids))])
+    return {life["event"]["event_id"]: life["questions"] for life in told}
+
+
+def describe_event(event, origin, answer):
+    """Return what is known of an event beside its hindsight, as `dossiers.tell_question` takes it."""
+    about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": origin}
+    about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
+    facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
+    return about | {"facts": {"asked on": event["as_of"]} | facts}
+
+
+def tell_public(event, cell, questions, prices=None):
+    """Return the dossier of a question of a public window; `cell` is its answer's value, blank for none."""
+    value, options = parse_json(cell), parse_json(event["options"]) or {}
+    letters = value if isinstance(value, list) else [] if value is None else [value]
+    about = describe_event(event, "public", ", ".join(str(options.get(one, one)) for one in letters) or None)
+    facts = {name: text for name, text in about["facts"].items() if not pd.isna(text)}
+    about |= {"explanation": None, "facts": facts | {"options": ", ".join(options.values())}}
+    graph = {"question_id": event["event_id"], "outcome_id": None, "nodes": [], "edges": [], "impacts": []}
+    forecasts = [tell_forecast(one, event) for one in questions]
+    return tell_question(about, graph, prices, forecasts=forecasts)
 
 
 def tell_replay(event, answer, hindsight, questions):
     """Return the dossier of an event of the replay with its `builder.Hindsight`; `questions` as of `spread_lives`."""
     graph, tests = hindsight.graph, hindsight.tests[hindsight.tests["effect"] == hindsight.series]
-    about = {"question_id": event["event_id"], "title": event["prompt"].splitlines()[0], "origin": "replay"}
-    about |= {"answer": answer, "opens_at": event["opens_at"], "resolves_at": event["resolves_at"]}
-    about["explanation"] = explain_graph(graph, tests)
-    facts = {name: event[name] for name in ("kind", "domain", "source_id", "resolution_criteria")}
-    facts = {"asked on": event["as_of"]} | facts
-    about["facts"] = facts | {"series that may be causes": ", ".join(tests["cause"]) or "none of its domain"}
+    about = describe_event(event, "replay", answer) | {"explanation": explain_graph(graph, tests)}
+    about["facts"]["series that may be causes"] = ", ".join(tests["cause"]) or "none of its domain"
     forecasts = [tell_forecast(one, event) for one in questions]
     said = [
         {"run_id": one["agent"], "question_id": event["event_id"], **node}

@@ -240,7 +240,7 @@ def build_hindsight(event, answer):
     away; then changes before the opening, too. All pairs tested by then are one family. Where no round passes, the
     first stands, and its check says what it lacks.
     """
-    asked = parse_object(event["variables"])
+    asked = parse_json(event["variables"]) or {}
     if not asked.get("variable") or not asked.get("date"):
         return None
     end = pd.Timestamp(asked["date"])

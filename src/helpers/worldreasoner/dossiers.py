@@ -2,7 +2,7 @@
 pressure, turning points, and every forecast with the events that its graph names.
 
 Days are numbers of days since 1970, with their fraction. `origin` says what the question is: synthetic (made up),
-replay (this kit's), market (a user's file), authors' (read from their public files).
+replay (this kit's), public (a public set's), market (a user's file), authors' (read from their public files).
 """
 
 import math
@@ -23,6 +23,7 @@ from helpers.worldreasoner.planted import CHAIN, draw_question, forecast_events
 ORIGINS = {
     "synthetic": "Made up: series with planted causes, agents by rule, a price drawn from the series itself.",
     "replay": "A question of the replay; its graph is built by rule, of its series and others of the domain.",
+    "public": "A question of a public set, its words and prices read from public files; hindsight is not known of it.",
     "market": "A question of a prediction market, from a file of the user's; hindsight is not known of it.",
     "authors": "WorldReasoner's own question with its event cards and its market's price, read from public files.",
 }

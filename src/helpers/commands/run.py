@@ -28,7 +28,8 @@ from helpers.commands.announce import (
     tell,
     tell_unbound,
 )
-from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
+from helpers.commands.chosen import find_moment
+from helpers.commands.main import PartWay, build_parser, describe_problem, parse_amount, parse_positive
 from helpers.commands.results import show_results
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
@@ -216,10 +217,17 @@ def run(
 def split_agents(agents, condition):
     """Return (the baselines' names, {name: agent} of those that ask no model, the names of those that ask one).
 
-    The condition, columns of the runs table, is for those that were asked for; baselines have none.
+    The condition, columns of the runs table, is for those that were asked for; baselines, which read no articles, have
+    of it when they are asked.
+
+    >>> told = {"condition": "asked at Near; with articles press 01234567"}
+    >>> split_agents({"mean_of_7": {"category": "baseline"}}, told)[1]
+    {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
     """
+    moment = find_moment(condition.get("condition", ""))
     compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
-    others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
+    told = {name: ({"condition": moment} if moment else {}) if name in compared else condition for name in agents}
+    others = {name: agent | told[name] for name, agent in agents.items() if agent}
     return compared, others, [name for name, agent in agents.items() if agent is None]
 
 
@@ -230,7 +238,7 @@ def draw_events(window, limit, seed, horizon):
     """
     whole = choose_horizon(read_window("events", window), horizon)
     if whole.empty:
-        named = f"those of L name {', '.join(HORIZONS)}"
+        named = f"those of L and M name {', '.join(HORIZONS)}"
         raise ValueError(f"no question of window {window} says when {horizon} is; {named}")
     return whole, whole if limit is None else sample_events(whole, limit, seed)
 
@@ -268,8 +276,8 @@ def read_arguments(arguments):
     is_again = "--retry" in (arguments or ())
     parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
-    parser.add_argument("--window", default="A", help=f"{write_windows()}, FutureX's past questions (default A)")
-    parser.add_argument("--horizon", choices=HORIZONS, help="of window L: when in a question's life (default Mid)")
+    parser.add_argument("--window", default="A", help=f"{write_windows()} (default A)")
+    parser.add_argument("--horizon", choices=HORIZONS, help="of window L or M: when in a question's life (default Mid)")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
     parser.add_argument("--workers", default="2", help="worker processes of the baselines (default 2)")
@@ -308,7 +316,7 @@ def main(arguments=None):
             horizon=given.horizon,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"daybefore run: {problem}") from None
+        raise SystemExit(f"daybefore run: {describe_problem(problem)}") from None
     except KeyboardInterrupt as stopped:
         rest = "stopped; what was answered is stored, and the same command goes on from there"
         tell(f"daybefore run: {stopped}" if str(stopped) else f"\n{rest}")

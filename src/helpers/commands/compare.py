@@ -21,8 +21,9 @@ from helpers.commands.chosen import (
     list_runs,
     read_predictions,
 )
-from helpers.commands.main import build_parser
+from helpers.commands.main import build_parser, describe_problem
 from helpers.commands.results import (
+    BRIER,
     describe_intervals,
     tabulate_scores,
     write_count,
@@ -262,7 +263,7 @@ def compare(names, window, out):
         for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
             path = locate_output(f"{name}.csv")
             escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
-        locate_output("leaderboard.md").write_text(write_board(board, about), encoding="utf-8")
+        locate_output("leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
         facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
         draw_comparison(board, pairs, facts | {"status": "as given"})
     files = [
@@ -272,7 +273,7 @@ def compare(names, window, out):
     found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
     family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
     could = "could be seen: the smallest difference found with 80% power at this spread and n"
-    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, "").rstrip(), ""]
+    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, BRIER)]
     return found, "\n".join([*text, "written: " + ", ".join(files)])
 
 
@@ -286,7 +287,7 @@ def main(arguments=None):
     try:
         found, text = compare(given.names, given.window, given.out or locate_output(f"{FOLDER}/pairs.csv").parent)
     except (ValueError, FileNotFoundError) as problem:
-        raise SystemExit(f"daybefore compare: {problem}") from None
+        raise SystemExit(f"daybefore compare: {describe_problem(problem)}") from None
     print(text)
     return found
 

@@ -35,3 +35,23 @@ def test_a_folder_without_lines_and_one_named_twice_are_told(folder, tmp_path):
         announce.announce_articles([tmp_path / "other"])
     with pytest.raises(ValueError, match="own is named twice"):
         announce.announce_articles([folder, folder])
+
+
+def test_articles_that_are_all_later_are_told(folder, capsys):
+    announce.announce_articles([folder], ["2012-10-10", "2013-01-10"])
+    told = capsys.readouterr().err
+    assert "Own: on 2012-10-10 none of its 3 articles is out yet; nothing of it can be searched then" in told
+    assert "on 2013-01-10 none of its 3" in told
+
+
+def test_what_cannot_be_read_is_named(folder, tmp_path):
+    (folder / "loop.jsonl").symlink_to("loop.jsonl")
+    with pytest.raises(ValueError, match=r"loop.jsonl cannot be read \(too many levels of symbolic links\)"):
+        announce.announce_articles([folder])
+    (folder / "loop.jsonl").unlink()
+    (folder / "gone.jsonl").symlink_to("nowhere")
+    with pytest.raises(ValueError, match="gone.jsonl leads to no file"):
+        announce.announce_articles([folder])
+    (tmp_path / "events.tar.gz").write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="an archive is broken"):
+        announce.announce_articles([tmp_path / "events.tar.gz"])

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
-from helpers.commands import compare
+from helpers.commands import chosen, compare
 from helpers.commands.main import main as run_command
 from helpers.store import write_table
 
@@ -58,7 +58,7 @@ def world(tmp_path, monkeypatch):
         "random-A-01": [at % 2 for at in range(n)],
     }
     make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(compare, "list_recorded", list)
+    monkeypatch.setattr(chosen, "list_recorded", list)
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
 
@@ -214,3 +214,77 @@ def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
     board = pd.DataFrame(found["leaderboard"])
     assert found["n_events"] == 240 and set(board["agent"]) == {"qwen_zero_shot", "last_value"}
     assert np.isfinite(board["score"]).all() and found["pairs"][0]["n_clusters"] > 20
+
+
+DAYS = {"Early": "2023-01-24", "Mid": "2023-02-24", "Late": "2023-03-27", "Near": "2023-04-16"}
+MOMENTS = {name: f"{day}T00:00:00+08:00" for name, day in DAYS.items()}
+
+
+def make_moments(folder, asked, monkeypatch):
+    """Write window L's events, which name four moments, and a ledger; `asked` maps run_id to (moment, condition)."""
+    marks = {run_id: [at % 4 > len(moment) % 4 for at in range(144)] for run_id, (moment, _) in asked.items()}
+    events = make_world(folder, marks, monkeypatch, window="L")
+    metadata = json.dumps({"moments": MOMENTS})
+    write_table("events", events.assign(as_of=MOMENTS["Mid"], metadata=metadata), "L")
+    with closing(open_ledger(folder / LEDGER)) as ledger:
+        for at, (run_id, (moment, condition)) in enumerate(asked.items()):
+            category = "baseline" if run_id.startswith("season") else "base_model"
+            ledger.execute("UPDATE predictions SET as_of = ? WHERE run_id = ?", [MOMENTS[moment], run_id])
+            ledger.execute(
+                "UPDATE runs SET condition = ?, category = ? WHERE run_id = ?", [condition, category, run_id]
+            )
+            ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
+        ledger.commit()
+    monkeypatch.setattr(chosen, "list_recorded", list)
+
+
+@pytest.fixture
+def moments(tmp_path, monkeypatch):
+    """`mine` asked at all four moments, Near last; `theirs` midway; the baseline `season` midway and then Near."""
+    asked = {"mine-L-02": ("Mid", None), "theirs-L-02": ("Mid", None), "season-L-01": ("Mid", None)}
+    asked |= {f"mine-L-{name}": (name, f"asked at {name}") for name in ("Early", "Late", "Near")}
+    make_moments(tmp_path, asked | {"season-L-02": ("Near", None)}, monkeypatch)
+    return tmp_path
+
+
+def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
+    found = compare.main(["mine", "theirs", "--window", "L"])
+    (row,) = found["pairs"]
+    assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "asked at Mid", "asked at Mid")
+    text = capsys.readouterr().out
+    assert "144 events of window L asked of all, asked at Mid, 144 with a score" in text
+    assert "mine: of its 4 runs mine-L-02 (asked at Mid) is compared, the newest of this machine's under the " in text
+    assert "mine-L-Near (asked at Near), mine-L-Late (asked at Late), mine-L-Early (asked at Early)" in text
+    assert "conditions differ" not in text
+    board = pd.read_csv(moments / compare.FOLDER / "leaderboard.csv")
+    assert set(board["condition"]) == {"asked at Mid"}
+
+
+def test_without_names_the_baselines_of_the_same_moment_stand_beside(moments):
+    board = pd.DataFrame(compare.main(["--window", "L"])["leaderboard"]).set_index("agent")
+    assert board["run_id"].to_dict() == {"mine": "mine-L-02", "theirs": "theirs-L-02", "season": "season-L-01"}
+
+
+def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["mine-L-Near", "mine-L-Early", "season", "--window", "L"])
+    told = (
+        "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
+    )
+    assert told in capsys.readouterr().out
+    labels = {"mine, asked at Near", "mine, asked at Early", "season, asked at Near"}
+    assert {row["agent"] for row in found["leaderboard"]} == labels
+    folder = moments / compare.FOLDER
+    with Image.open(folder / "figures/compare.png") as picture:
+        facts = json.loads(picture.text["daybefore"])
+    assert facts["dates"] == "2023-01-24 to 2023-04-16"
+    shown = pd.read_csv(folder / "figures/compare.csv")
+    assert set(shown["condition_a"].dropna()) == {"asked at Near", "asked at Early"}
+
+
+def test_a_baseline_beside_is_one_asked_at_the_same_moment(moments, monkeypatch):
+    make_moments(moments, {"theirs-L-Near": ("Near", "asked at Near")}, monkeypatch)
+    runs = chosen.list_runs()
+    both = [run for run in runs if run.run_id.endswith("-Near")]
+    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Near")] == ["season-L-02"]
+    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Mid")] == ["season-L-01"]

@@ -99,11 +99,11 @@ def test_a_command_line_that_cannot_be_read_ends_with_2(arguments, code, capsys)
     assert ending.value.code == code and "Traceback" not in capsys.readouterr().err
 
 
-def test_a_command_that_is_not_there_is_said_in_a_sentence(monkeypatch):
-    plant(monkeypatch, None)
-    monkeypatch.setitem(command.COMMANDS, "nope", ("", ""))
-    with pytest.raises(SystemExit, match="^daybefore nope: this version does not have this command"):
-        main(["nope"])
+@pytest.mark.parametrize(("path", "told"), [("absent.json", "there is no file "), ("", "is a folder, not a file")])
+def test_a_file_that_is_not_one_is_said_in_a_sentence(path, told, tmp_path):
+    with pytest.raises(SystemExit, match="^daybefore explore: ") as ending:
+        main(["explore", "--markets", str(tmp_path / path)])
+    assert told in str(ending.value) and "Errno" not in str(ending.value)
 
 
 def test_one_source_as_one_json_object(monkeypatch, capfd):

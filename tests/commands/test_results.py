@@ -141,6 +141,7 @@ def make_question(run_id, agent, event_id, at):
 def test_a_run_leaves_its_results_behind(kept):
     folder, run_ids, events = kept
     text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
     assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
@@ -201,3 +202,14 @@ def test_each_reason_has_its_count_and_one_example(ended):
     assert "mine, 1 refusal: will not bet; d" in lines
     assert "mine, 1 unparsable: no answer; b: ...'perhaps'" in lines
     assert any(line.endswith("5 or 6'") and len(line) < 160 for line in lines)
+
+
+def test_the_brier_mean_is_of_one_choice_and_its_sum_is_named():
+    scores, events = make_scores(12, mine=[1] * 24)
+    events.loc[::2, "kind"] = "multi"
+    scores.loc[scores["event_id"].isin(events.loc[::2, "event_id"]), "metric"] = "f1"
+    worth = np.where(scores["event_id"].isin(events.loc[::2, "event_id"]), 20.0, 0.08)
+    brier = scores.assign(metric="brier", score=worth, score_imputed=np.nan)
+    table = tabulate_scores(pd.concat([scores, brier]), events).query("metric == 'brier'").set_index(["group", "name"])
+    assert table["mean"].round(6).to_dict() == {("all", ""): 0.08, ("kind", "multi"): 20.0}
+    assert table["n"].tolist() == table["n_asked"].tolist() == [12, 12] and set(table["coverage"]) == {1}

@@ -95,6 +95,8 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
     asked = read_runs(tmp_path / LEDGER, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
     near = days <= pd.Timedelta(days=2)
+    told = read_runs(tmp_path / LEDGER, "runs").set_index("run_id")["condition"]
+    assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
     with pytest.raises(SystemExit, match="no question of window A says when Near is"):
         main(["--window", "A", "--horizon", "Near"])
@@ -107,7 +109,7 @@ def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, pr
     mine("--window", "L", "--horizon", "Near")
     stored = read_runs(tmp_path / LEDGER, "replies").set_index("run_id").filter(like="mine", axis="index")
     assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
-    assert read_runs(tmp_path / LEDGER, "runs")["condition"].dropna().tolist() == ["asked at Near"]
+    assert set(read_runs(tmp_path / LEDGER, "runs")["condition"]) == {"asked at Near"}
 
 
 def test_the_baselines_run_beside_the_agents_asked_for():
@@ -438,6 +440,10 @@ def test_a_mistake_in_an_article_is_told_before_anything_is_asked(mine, provider
         mine("--articles", str(tmp_path / "press"))
     with pytest.raises(SystemExit, match=r"^daybefore run: no articles at .*absent"):
         mine("--articles", str(tmp_path / "absent"))
+    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE), encoding="utf-8")
+    (tmp_path / "press/b.jsonl").mkdir()
+    with pytest.raises(SystemExit, match=r"^daybefore run: articles: .*b.jsonl cannot be read \(is a directory\)"):
+        mine("--articles", str(tmp_path / "press"))
     assert not provider.asked
 
 

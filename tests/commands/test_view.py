@@ -122,7 +122,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
         "A-1010-wti_price": "unparsable",
     }
     assert told["A-1010-brent_price"]["value"] == "1e999"
-    assert "left out: 1 questions, whose events are no longer in" in out.err
+    assert "left out: 1 question of window A, events that are no longer in data/tables/A/events.csv.gz" in out.err
 
 
 @pytest.mark.parametrize(
@@ -341,3 +341,28 @@ def test_12312_questions_are_usable_within_two_seconds(live, tmp_path, tab):
 def test_an_unknown_window_is_named():
     with pytest.raises(SystemExit, match="there is no window 'Z'; there are A, C1, C2, L"):
         viewer.main(["--window", "Z"])
+
+
+def test_questions_of_other_windows_are_no_loss(live, capsys):
+    viewer.main(["--window", "C1", "--json"])
+    assert "left out" not in capsys.readouterr().err, "of window A nothing was asked for"
+    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+        save_run(ledger, {"run_id": "strange-P-0123abcd", "agent_id": "strange", "category": "base_model"})
+        key = {"run_id": "strange-P-0123abcd", "event_id": "P-1", "sample": 0}
+        save_questions(ledger, [(key | {"status": "ok"}, key | {"agent_id": "strange", "status": "ok"}, [])])
+    viewer.main(["--json"])
+    assert "left out: 1 question of window P, which WINDOW=P shows" in capsys.readouterr().err
+
+
+def test_each_run_tells_its_moment_and_condition(live, capsys):
+    viewer.main(["--event", "A-1010-brent_band", "--agent", "strange"])
+    told = capsys.readouterr().out
+    assert f"== strange ({live}, sample 0, as of 2016-10-10T00:00:00+08:00, very very" in told
+
+
+def test_where_nothing_is_found_the_page_stays(live, tmp_path):
+    viewer.main(["--agent", "strange", "--folder", str(tmp_path / "page")])
+    before = (tmp_path / "page/rows.js").read_bytes()
+    with pytest.raises(SystemExit, match="^daybefore view: no question meets these filters; the page is left as it wa"):
+        viewer.main(["--agent", "strange", "--text", "zzzz", "--folder", str(tmp_path / "page")])
+    assert (tmp_path / "page/rows.js").read_bytes() == before

@@ -193,11 +193,13 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
 def describe_condition(arm):
     """Return the condition of an arm's run, None for the usual one.
 
+    >>> describe_condition({"days_after": 1})
+    'asked 1 day after the resolution'
     >>> describe_condition({"days_after": 7}), describe_condition({"query_of": "another"}), describe_condition({})
     ('asked 7 days after the resolution', "searched with another's question", None)
     """
     days = arm.get("days_after")
-    told = [] if days is None else [f"asked {days} days after the resolution"]
+    told = [] if days is None else [f"asked {days} day{'s' * (days != 1)} after the resolution"]
     told += ["searched with another's question"] * ("query_of" in arm)
     told += [f"asked at {arm['horizon']}"] if "horizon" in arm else []
     return "; ".join(told) or None

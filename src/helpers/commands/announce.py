@@ -6,6 +6,8 @@ Each wrong setting that could be known by then ends the run in a sentence, and n
 import math
 import os
 import sys
+import tarfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -178,7 +180,7 @@ def announce_articles(paths, days=()):
             raise ValueError(f"{path} holds no .jsonl file, the ending in small letters")
         if [Path(other).resolve() for other in paths].count(path.resolve()) > 1:
             raise ValueError(f"--articles {path} is named twice")
-    for path, feed in zip(paths, read_feeds(paths).values(), strict=True):
+    for path, feed in zip(paths, read_press(paths).values(), strict=True):
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
         for day in dict.fromkeys([*days[:1], *days[-1:]]) if Path(path).is_dir() else ():
@@ -187,10 +189,29 @@ def announce_articles(paths, days=()):
     return describe_articles(paths) if paths else None
 
 
+def read_press(paths):
+    """Return the feeds at some paths (`news.read_feeds`). Raises ValueError that names what cannot be read."""
+    try:
+        return read_feeds(paths)
+    except FileNotFoundError as problem:
+        if not problem.filename:  # its own sentence
+            raise
+        raise ValueError(f"articles: {problem.filename} leads to no file") from None
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as problem:
+        name, why = getattr(problem, "filename", None), getattr(problem, "strerror", None)
+        told = f"{name} cannot be read ({str(why).lower()})" if name else f"an archive is broken ({problem})"
+        raise ValueError(f"articles: {told}; take it away or mend it") from None
+
+
 def describe_hidden(feed, day):
-    """Return how many articles that are out on a start day cannot be searched then, and why; "" when all can."""
+    """Return how many articles cannot be searched on a start day though they are out, and why, or that none is out.
+
+    "" when some are out and all of these can be searched.
+    """
     clock = pd.Timestamp(f"{day}T00:00:00", tz=ZONE).timestamp()
     out = [article.published for article in feed.articles if article.published <= clock]
+    if not out:
+        return f"on {day} none of its {len(feed.articles):,} articles is out yet; nothing of it can be searched then"
     near = [moment for moment in out if moment >= clock - SHOWN_DAYS * 86400]
     n_old, n_more = len(out) - len(near), max(0, len(near) - N_LISTED)
     parts = [f"{n_old} are older than {SHOWN_DAYS} days"] * (n_old > 0)

@@ -1,23 +1,29 @@
 """Runs beside each other on the events that all of them were asked: paired differences, and a leaderboard.
 
-A run is named by its run_id, or by its agent's name: of a local run (the ledger of `make run`; the newest of an agent),
-else of a recorded one (data/tables). A missing prediction counts 0 on the leaderboard, so that all stand on the same
-events; a difference is over the events that both predicted. Intervals and tests are by source.
+Which runs these are, and under which condition, `commands.chosen` says. A missing prediction counts 0 on the
+leaderboard, so that all stand on the same events; a difference is over the events that both predicted. Intervals and
+tests are by source.
 """
 
-from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers.agents.ledger import LEDGER, open_ledger, read_runs
 from helpers.boards.past import read_window
 from helpers.calendar import write_windows
-from helpers.commands.main import build_parser
+from helpers.commands.chosen import (
+    add_baselines,
+    choose_runs,
+    describe_conditions,
+    label_runs,
+    list_runs,
+    read_predictions,
+)
+from helpers.commands.main import build_parser, describe_problem
 from helpers.commands.results import (
+    BRIER,
     describe_intervals,
     tabulate_scores,
     write_count,
@@ -30,8 +36,7 @@ from helpers.figures import save_figure, use_style
 from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
 from helpers.formats.sheets import escape_cells
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
-from helpers.store import ROOT, locate_output, read_table, write_under
-from helpers.world.checks import list_nearest
+from helpers.store import locate_output, write_under
 
 FOLDER = "data/runs/compare"
 """Where a comparison is written, ignored by git; --out names another folder."""
@@ -39,113 +44,22 @@ FOLDER = "data/runs/compare"
 MANY = 12
 """Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
 
+LONGEST = 44
+"""Characters of a run's label that the figure shows: an agent's name with its condition, or a run_id."""
+
 CHANCE = "random"
 """The agent that guesses: how far another is above it is skill, whatever the events."""
 
 
-class Run(NamedTuple):
-    """A run to compare: how it is shown, and where it is kept (a ledger's path, or a folder of data/tables)."""
-
-    label: str
-    run_id: str
-    agent_id: str
-    category: str
-    model: str
-    window: str
-    place: Path | str
-
-
-# --- which runs ------------------------------------------------------------------------------------------------------
-
-
-def list_local():
-    """Return the runs of the local ledger, the newest first; none where there is no ledger."""
-    path = locate_output(LEDGER)
-    if not path.exists():
-        return []
-    with closing(open_ledger(path)) as ledger:
-        newest = dict(ledger.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
-    runs = read_runs(path, "runs").sort_values("run_id")
-    rows = sorted(runs.to_dict("records"), key=lambda run: newest.get(run["run_id"]) or "", reverse=True)
-    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path) for row in rows if row["run_id"] in newest]
-
-
-def list_recorded():
-    """Return the recorded runs of data/tables."""
-    found = []
-    for file in sorted((ROOT / "data/tables").rglob("runs.csv.gz")):
-        place = file.parent.relative_to(ROOT / "data/tables").as_posix()
-        found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
-    return found
-
-
-def make_run(row, window, place):
-    """Return a Run from a row of the table runs."""
-    told = (row[name] if isinstance(row[name], str) else "" for name in ("agent_id", "category", "model"))
-    is_late = isinstance(row["condition"], str) and "no forecast" in row["condition"]
-    return Run(row["agent_id"] + ", no forecast" * is_late, row["run_id"], *told, window, place)
-
-
-def choose_runs(names, window):
-    """Return (runs, notes) for names of runs or agents; for none, the newest local run of every agent in a window.
-
-    Two runs of one agent are shown by their run_ids. Raises ValueError for an unknown name, with the nearest or all.
-    """
-    every = list_local() + list_recorded()
-    ours = [run for run in every if run.window == window]
-    notes, asked_for = [], list(dict.fromkeys(names))
-    if not names:
-        asked_for = sorted({run.agent_id for run in ours if isinstance(run.place, Path)})
-        if len(asked_for) < 2:
-            alone = f"only {asked_for[0]} has a local run" if asked_for else "there are no local runs"
-            raise ValueError(f"{alone} of window {window} yet; `make run WINDOW={window} LIMIT=20` makes some")
-    chosen = []
-    for name in asked_for:
-        found = [run for run in every if run.run_id == name] or [run for run in ours if run.agent_id == name]
-        if not found:
-            agents = {run.agent_id for run in ours}
-            known = sorted(agents) + sorted({run.run_id for run in every} - agents)
-            listed = list_nearest(name, known, "make view, or --window of another")
-            raise ValueError(f"no run or agent of window {window} is called {name!r}{listed}")
-        if names and len(found) > 1:
-            others = ", ".join(run.run_id for run in found[1:4])
-            newest = "the newest of this machine's" if isinstance(found[0].place, Path) else "as it is recorded"
-            notes.append(
-                f"{name}: of its {len(found)} runs {found[0].run_id} is compared, {newest}; another one is compared "
-                f"where its run_id stands in the agent's place: {others}"
-            )
-        chosen.append(found[0])
-    agents = [run.agent_id for run in chosen]
-    labels = [run.label.replace(run.agent_id, run.run_id, agents.count(run.agent_id) > 1) for run in chosen]
-    return [run._replace(label=label) for run, label in zip(chosen, labels, strict=True)], notes
-
-
-def add_baselines(runs, window):
-    """Return the baselines' runs that are not among some runs: local ones, else recorded."""
-    taken, found = {run.agent_id for run in runs}, {}
-    for run in list_local() + list_recorded():
-        if run.category == "baseline" and run.window == window and run.agent_id not in taken:
-            found.setdefault(run.agent_id, run)
-    return [found[name] for name in sorted(found)]
-
-
-def read_predictions(runs):
-    """Return some runs' predictions, each under its label as agent_id."""
-    parts = []
-    for run in runs:
-        if isinstance(run.place, Path):
-            rows = read_runs(run.place, "predictions", [run.run_id])
-        else:
-            rows = read_table("predictions", run.place).query("run_id == @run.run_id")
-        parts.append(rows.assign(agent_id=run.label))
-    return pd.concat(parts, ignore_index=True)
+# --- what is shared --------------------------------------------------------------------------------------------------
 
 
 def find_shared(predictions, runs):
     """Return the events that all runs were asked, as a set. Raises ValueError when there is none.
 
+    >>> from helpers.commands.chosen import Run
     >>> table = pd.DataFrame({"agent_id": ["x", "x", "y"], "event_id": ["e1", "e2", "e2"]})
-    >>> find_shared(table, [Run("x", "x-A", "x", "", "", "A", "A"), Run("y", "y-A", "y", "", "", "A", "A")])
+    >>> find_shared(table, [Run(name, f"{name}-A", name, "", "", "", "A", "A") for name in "xy"])
     {'e2'}
     """
     asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
@@ -173,17 +87,20 @@ def describe_limits(predictions, runs, shared):
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def compare_runs(scores, events, names):
-    """Return the paired differences between agents, every two of them (of many: each with the best one).
+def compare_runs(scores, events, runs):
+    """Return the paired differences between runs, every two of them (of many: each with the best one).
 
-    As `pairs.compare_pairs`, with coverage_a and _b (the share of the scored events predicted) and verdict (by p_holm).
+    As `pairs.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
+    verdict (by p_holm).
     """
+    names, conditions = [run.label for run in runs], {run.label: run.condition for run in runs}
     matrix = build_matrix(select_headline(scores, events), names)
     best = matrix.fillna(0).mean().idxmax()
     pairs = list_pairs(names) if len(names) <= MANY else [(best, [name for name in names if name != best])]
     table = compare_pairs(matrix, find_clusters(events)[0], pairs)
     covered = matrix.notna().mean()
-    table = table.assign(**{f"coverage_{side}": table[f"agent_{side}"].map(covered) for side in "ab"})
+    for name, told in (("condition", conditions), ("coverage", covered)):
+        table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
     return table.assign(verdict=[judge_answered(row) for row in table.to_dict("records")])
 
 
@@ -210,9 +127,9 @@ def rank_agents(scores, events, runs, shown=None):
 
     `shown` are the labels of the runs that stand on it, by default all; the others serve the measure above random.
 
-    Columns: rank, agent, run_id, category, model, score with its interval by source and by event, above_random (paired,
-    with interval; blank without that agent), score_answered and coverage, overall and brier (`tabulate_scores`), n,
-    n_sources. A run without one answer comes last and has neither rank nor score.
+    Columns: rank, agent, run_id, category, model, condition, score with its interval by source and by event,
+    above_random (paired, with interval; blank without that agent), score_answered and coverage, overall and brier
+    (`tabulate_scores`), n, n_sources. A run without one answer comes last and has neither rank nor score.
     """
     rows, clusters = select_headline(scores, events), find_clusters(events)[0]
     imputed = build_matrix(rows, [run.label for run in runs], "score_imputed")
@@ -220,8 +137,8 @@ def rank_agents(scores, events, runs, shown=None):
     board = bound_both(imputed, clusters).rename(columns={"mean": "score", "n_clusters": "n_sources"})
     board[ends] = board[ends].clip(0, 1)
     board = board[["score", *ends, "n", "n_sources"]]
-    if CHANCE in imputed:
-        above = summarize_clustered(imputed.sub(imputed[CHANCE], axis=0).drop(columns=CHANCE), clusters)
+    if chance := next((run.label for run in runs if run.agent_id == CHANCE), None):
+        above = summarize_clustered(imputed.sub(imputed[chance], axis=0).drop(columns=chance), clusters)
         board[["above_random", "above_random_low", "above_random_high"]] = above[["mean", "low", "high"]]
     means = tabulate_scores(scores, events).pivot_table(
         index="agent_id", columns=["metric", "group"], values="mean", aggfunc="first", dropna=False
@@ -232,7 +149,7 @@ def rank_agents(scores, events, runs, shown=None):
     board.loc[board["coverage"] == 0, [c for c in board if c.startswith(("score", "low", "high", "above", "over"))]] = (
         np.nan
     )
-    told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model"]]
+    told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model", "condition"]]
     board = told.join(board).rename_axis("agent").loc[shown or list(told.index)].reset_index()
     board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
     ranks = board["score"].rank(ascending=False, method="min")
@@ -280,12 +197,12 @@ def draw_comparison(board, pairs, about):
     """Draw the leaderboard and the differences as points with their intervals by source, thin ones by event."""
     use_style()
     board, pairs = board[board["coverage"] > 0].head(MOST_DRAWN), pairs[pairs["n"] > 0].head(MOST_DRAWN)
-    height = 1.3 + 0.27 * max(len(board), len(pairs), 3)
+    height = 1.3 + max(0.27 * len(board), 0.4 * len(pairs), 0.8)
     fig, axes = plt.subplots(1, 2, figsize=(12, height), width_ratios=[1, 1.15])
-    draw_dots(board.assign(label=shorten_names(board["agent"])), axes[0], label="label", value="score")
+    draw_dots(board.assign(label=shorten_names(board["agent"], LONGEST)), axes[0], label="label", value="score")
     axes[0].set(xlabel="mean score, missing = 0", title="The same events for all", xlim=(0, None))
-    names = [shorten_names(pairs[column], 24) for column in ("agent_a", "agent_b")]
-    labels = [f"{a} − {b}" for a, b in zip(*names, strict=True)]
+    names = [shorten_names(pairs[column], LONGEST) for column in ("agent_a", "agent_b")]
+    labels = [f"{a}{' ' if len(a + b) < LONGEST else chr(10)}− {b}" for a, b in zip(*names, strict=True)]
     if labels:
         draw_dots(pairs.assign(label=labels), axes[1], label="label", value="difference")
     else:
@@ -298,37 +215,41 @@ def draw_comparison(board, pairs, about):
         pairs.rename(columns={"difference": "value"}),
     ]
     shown = pd.concat([part.assign(part=name) for part, name in zip(shown, ("score", "difference"), strict=True)])
-    columns = "part agent agent_a agent_b value low high low_by_event high_by_event p p_holm seen n n_clusters".split()
-    shown = escape_cells(shown.reindex(columns=columns))
+    columns = "part agent condition agent_a condition_a agent_b condition_b value low high low_by_event high_by_event"
+    shown = escape_cells(shown.reindex(columns=[*columns.split(), *"p p_holm seen n n_clusters".split()]))
     save_figure(fig, "compare", shown, title="Runs on the same events", **about)
 
 
 def gather(names, window):
-    """Return (runs, baselines, predictions, events, notes): what is compared, on the events that all runs were asked.
+    """Return (runs, baselines, predictions, events, told, notes): what is compared, on the events that all were asked.
 
-    The baselines are those beside the runs that were asked these events too. Raises ValueError where nothing can be
-    compared.
+    The baselines are those beside the runs that were asked these events too; `told` is the condition of all runs, ""
+    for the usual one or several. Raises ValueError where nothing can be compared.
     """
-    runs, notes = choose_runs(names, window)
+    every = list_runs()
+    runs, notes, condition = choose_runs(every, names, window)
     if len(runs) < 2:
-        raise ValueError(f"a comparison needs two runs; {runs[0].label} is one, name another")
+        raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
+    labelled = label_runs(runs + add_baselines(every, runs, condition))
+    runs, baselines = labelled[: len(runs)], labelled[len(runs) :]
     predictions = read_predictions(runs)
     shared, window = find_shared(predictions, runs), runs[0].window
     notes += filter(None, [describe_limits(predictions, runs, shared)])
-    beside = [(run, read_predictions([run])) for run in add_baselines(runs, window)]
+    beside = [(run, read_predictions([run])) for run in baselines]
     beside = [(run, rows) for run, rows in beside if shared <= set(rows["event_id"])]
     predictions = pd.concat([predictions, *(rows for _, rows in beside)], ignore_index=True)
     events = read_window("events", window)
-    chosen = [table[table["event_id"].isin(shared)] for table in (predictions, events)]
-    return runs, [run for run, _ in beside], *chosen, notes
+    predictions, events = (table[table["event_id"].isin(shared)] for table in (predictions, events))
+    told, differing = describe_conditions(runs, predictions)
+    return runs, [run for run, _ in beside], predictions, events, told, [*filter(None, [differing]), *notes]
 
 
 def compare(names, window, out):
     """Compare runs, write the tables and the figure under a folder; returns (what was found, the text to print)."""
-    runs, baselines, predictions, events, notes = gather(names, window)
-    window, days = runs[0].window, events["as_of"].str[:10]
+    runs, baselines, predictions, events, told, notes = gather(names, window)
+    window, days = runs[0].window, predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
     scores = score_predictions(predictions, read_window("answers", window), events)
-    pairs = compare_runs(scores, events, [run.label for run in runs])
+    pairs = compare_runs(scores, events, runs)
     board = rank_agents(scores, events, runs + baselines, [run.label for run in runs] if names else None)
     n = select_headline(scores, events)["event_id"].nunique()
     notes += [
@@ -336,12 +257,13 @@ def compare(names, window, out):
     ]
     if (Path(out) / "pairs.csv").exists():
         notes.append(f"{out} held a comparison, which this one replaces; --out names another folder")
-    about = f"{len(events)} events of window {window} asked of all, {n} with a score; {describe_intervals(events)}"
+    asked = ", ".join(filter(None, [f"{len(events)} events of window {window} asked of all", told]))
+    about = f"{asked}, {n} with a score; {describe_intervals(events)}"
     with write_under(out):
         for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
             path = locate_output(f"{name}.csv")
             escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
-        locate_output("leaderboard.md").write_text(write_board(board, about), encoding="utf-8")
+        locate_output("leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
         facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
         draw_comparison(board, pairs, facts | {"status": "as given"})
     files = [
@@ -351,7 +273,7 @@ def compare(names, window, out):
     found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
     family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
     could = "could be seen: the smallest difference found with 80% power at this spread and n"
-    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, "").rstrip(), ""]
+    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, BRIER)]
     return found, "\n".join([*text, "written: " + ", ".join(files)])
 
 
@@ -365,7 +287,7 @@ def main(arguments=None):
     try:
         found, text = compare(given.names, given.window, given.out or locate_output(f"{FOLDER}/pairs.csv").parent)
     except (ValueError, FileNotFoundError) as problem:
-        raise SystemExit(f"daybefore compare: {problem}") from None
+        raise SystemExit(f"daybefore compare: {describe_problem(problem)}") from None
     print(text)
     return found
 

@@ -15,7 +15,7 @@ from helpers.boards.files import locate_public
 from helpers.boards.past import build_priced
 from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.commands.lives import check_window, list_questions, read_lives, spread_lives, write_value
-from helpers.commands.main import build_parser, parse_positive
+from helpers.commands.main import build_parser, describe_problem, parse_positive
 from helpers.commands.view import list_keys, name_file, pack, read_own, write_texts
 from helpers.formats.market_prices import read_prices
 from helpers.formats.markets import read_markets
@@ -57,7 +57,7 @@ def main(arguments=None):
     try:
         return explore(given)
     except (ValueError, LookupError, OSError) as problem:
-        raise SystemExit(f"daybefore explore: {problem}") from None
+        raise SystemExit(f"daybefore explore: {describe_problem(problem)}") from None
 
 
 def explore(given):

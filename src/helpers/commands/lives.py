@@ -60,8 +60,8 @@ N_END = 120
 
 class Lives(NamedTuple):
     """All that is known of some runs: the tables runs (with `origin`), events, answers, replies, predictions, traces,
-    evidence (with the key of its prediction), scores, and pages where a recorded run names them. `n_lost` questions are
-    left out, as their events are in no table."""
+    evidence (with the key of its prediction), scores, and pages where a recorded run names them. `lost` counts by
+    window the questions that are left out, as their events are in no table that was read."""
 
     runs: pd.DataFrame
     events: pd.DataFrame
@@ -72,7 +72,7 @@ class Lives(NamedTuple):
     evidence: pd.DataFrame
     scores: pd.DataFrame
     pages: pd.DataFrame
-    n_lost: int
+    lost: dict
 
 
 def list_folders(name):
@@ -123,7 +123,7 @@ def read_lives(windows=None, agents=None):
     """Return the Lives of all runs, or of those on some windows' events and of some agents."""
     events, answers = read_asked("events", windows), read_asked("answers", windows)
     tables = read_runs_tables(windows, agents)
-    n_lost = int((~tables["predictions"]["event_id"].isin(events["event_id"])).sum())
+    lost = count_lost(tables["predictions"], events, windows)
     if windows is not None:
         events = events[events["window"].isin(windows)]
     is_wanted = tables["predictions"]["event_id"].isin(events["event_id"])
@@ -134,7 +134,21 @@ def read_lives(windows=None, agents=None):
     for name in ("predictions", "replies", "traces", "evidence"):
         tables[name] = tables[name][tables[name]["event_id"].isin(events["event_id"])]
     scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
-    return Lives(events=events, answers=answers, scores=scores, n_lost=n_lost, **tables)
+    return Lives(events=events, answers=answers, scores=scores, lost=lost, **tables)
+
+
+def count_lost(predictions, events, windows=None):
+    """Return {window: predictions whose event is not among some}, of some windows where they are named.
+
+    The window of a run is told by its run_id.
+
+    >>> table = pd.DataFrame({"run_id": ["x-A-01", "x-P-01", "x-P-01"], "event_id": ["e1", "e2", "e3"]})
+    >>> count_lost(table, pd.DataFrame({"event_id": ["e1"]})), count_lost(table, table[:0], ["A"])
+    ({'P': 2}, {'A': 1})
+    """
+    left = predictions[~predictions["event_id"].isin(events["event_id"])]
+    counts = left["run_id"].str.rsplit("-", n=2).str[-2].value_counts()
+    return {str(name): int(counts[name]) for name in sorted(counts.index) if windows is None or name in windows}
 
 
 def read_asked(name, windows=None):
@@ -166,13 +180,14 @@ def join_tables(parts, name, key=None):
 
 
 def list_questions(lives):
-    """Return a row a question: its key, agent, outcome, headline score, value, reason, seconds, US dollars and tokens.
+    """Return a row a question: key, agent, condition, outcome, headline score, value, reason, seconds, costs, tokens.
 
     outcome: "right", "partly right", "wrong" by the score, "not scored", or the status of a missing prediction.
     """
     kinds = lives.events.set_index("event_id")["kind"]
     scores = lives.scores[lives.scores["metric"] == lives.scores["event_id"].map(kinds).map(HEADLINE)]
     rows = lives.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
+    rows = rows.merge(lives.runs[["run_id", "condition"]], "left", "run_id")
     rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored", "reason"]], "left", KEY, suffixes=("", "_score"))
     rows = rows.merge(lives.replies[[*KEY, "duration_s", "cost_usd", "n_input_tokens", "n_output_tokens"]], "left", KEY)
     steps = pd.to_numeric(lives.traces["duration_s"]).groupby([lives.traces[name] for name in KEY]).sum(min_count=1)

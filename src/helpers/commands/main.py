@@ -114,34 +114,37 @@ def parse_positive(name, text, least=1, example=20):
     return int(text)
 
 
-def parse_amount(name, text):
-    """Return a positive number. Raises ValueError that names the setting.
+def parse_amount(name, text, what="number of US dollars such as 1.5"):
+    """Return a positive number. Raises ValueError that names the setting and what it is.
 
     >>> parse_amount("CEILING", "0.5")
     0.5
-    >>> parse_amount("CEILING", "-1")
-    Traceback (most recent call last):
-        ...
-    ValueError: CEILING must be a positive number of US dollars such as 1.5, not '-1'
-    """
-    with contextlib.suppress(ValueError):
-        if 0 < (amount := float(text)) < math.inf:
-            return amount
-    raise ValueError(f"{name} must be a positive number of US dollars such as 1.5, not {text!r}")
-
-
-def parse_minutes(name, text):
-    """Return a positive number of minutes. Raises ValueError that names the setting.
-
-    >>> parse_minutes("MINUTES", "-5")
+    >>> parse_amount("MINUTES", "-5", "number such as 20")
     Traceback (most recent call last):
         ...
     ValueError: MINUTES must be a positive number such as 20, not '-5'
     """
     with contextlib.suppress(ValueError):
-        if 0 < (minutes := float(text)) < math.inf:
-            return minutes
-    raise ValueError(f"{name} must be a positive number such as 20, not {text!r}")
+        if 0 < (amount := float(text)) < math.inf:
+            return amount
+    raise ValueError(f"{name} must be a positive {what}, not {text!r}")
+
+
+def describe_problem(problem):
+    """Return what an exception says; of what the system says against a file, a plain sentence with its name.
+
+    >>> describe_problem(FileNotFoundError(errno.ENOENT, "No such file or directory", "a.json"))
+    'there is no file a.json'
+    >>> describe_problem(PermissionError(errno.EACCES, "Permission denied", "a.json"))
+    'a.json cannot be read or written (permission denied)'
+    """
+    if not isinstance(problem, OSError) or not problem.filename:
+        return str(problem)
+    if isinstance(problem, FileNotFoundError):
+        return f"there is no file {problem.filename}"
+    if isinstance(problem, IsADirectoryError):
+        return f"{problem.filename} is a folder, not a file"
+    return f"{problem.filename} cannot be read or written ({str(problem.strerror).lower()})"
 
 
 def describe_codes():
@@ -203,12 +206,8 @@ def call(name, arguments):
     except KeyboardInterrupt:
         print(f"\ndaybefore {name}: stopped; what was stored is kept, and the same command goes on", file=sys.stderr)
         raise SystemExit(130) from None
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise SystemExit(f"daybefore {name}: this version does not have this command yet") from None
-    except (FileNotFoundError, PermissionError) as problem:  # no checkout, or a file of it is missing
-        raise SystemExit(f"daybefore {name}: {problem}") from None
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:  # no checkout, or a file is missing
+        raise SystemExit(f"daybefore {name}: {describe_problem(problem)}") from None
     except OSError as problem:
         if problem.errno in BARRED:
             said = f"nothing can be written to {problem.filename} ({problem.strerror.lower()})"

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.commands.main import build_parser
-from helpers.commands.results import describe_intervals, tabulate_scores, write_count, write_interval
+from helpers.commands.results import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
 from helpers.estimates.calibration import bin_chances, list_chances
 from helpers.estimates.groups import tabulate_groups
 from helpers.estimates.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
@@ -198,6 +198,7 @@ def write_summary(table):
     for name, means in others.items():
         shown[name] = [write_interval(means.get(agent, math.nan), math.nan, math.nan) for agent in ranked["agent_id"]]
     rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
+    rest += f"\n{BRIER}" * bool(len(others["Brier"]))
     return shown.head(MOST_LISTED).to_string(index=False) + rest
 
 
@@ -276,10 +277,12 @@ def draw_domains(told):
 
 
 def draw_probabilities(told, answers, predictions, table):
-    """Draw Brier errors, and how often what was given a probability came true, where there are probabilities."""
-    brier = table[table["metric"] == "brier"].sort_values(["mean", "agent_id"], ignore_index=True)
+    """Draw Brier errors of one-choice events, and how often what was given a probability came true."""
+    brier = table[table["metric"].eq("brier") & table["group"].eq("all")].sort_values(
+        ["mean", "agent_id"], ignore_index=True
+    )
     if brier.empty:
-        return "no figure of probabilities: no prediction has one (columns probability, or distribution)"
+        return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
     bins = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
     title = "Brier errors, and how often what was given a probability came true"
     fig = draw_chances(brier, bins, title=f"{title} ({told.widths})")

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
 from helpers.boards.past import list_articles, open_window, read_window
-from helpers.commands.main import build_parser, parse_minutes
+from helpers.commands.main import build_parser, describe_problem, parse_amount
 from helpers.limits import end_after
 from helpers.models.failures import LlmError
 from helpers.models.llm import complete, open_door, open_recording
@@ -157,7 +157,7 @@ def main(arguments=None):
     parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
     given = parser.parse_args(arguments)
     try:
-        end = end_after(given.minutes and parse_minutes("--minutes", given.minutes))
+        end = end_after(given.minutes and parse_amount("--minutes", given.minutes, "number such as 20"))
         arms = load_arms()
         for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
             if arm_id not in arms:
@@ -167,7 +167,7 @@ def main(arguments=None):
                 continue
             print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=given.renew)} events recorded")
     except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"daybefore record: {problem}") from None
+        raise SystemExit(f"daybefore record: {describe_problem(problem)}") from None
     except KeyboardInterrupt:
         print("\nstopped; what was recorded is kept, and the same command goes on from there", file=sys.stderr)
         raise SystemExit(130) from None

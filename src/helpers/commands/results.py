@@ -37,6 +37,10 @@ SCORE_COLUMNS = (
 """Columns of a run's results.csv, after run_id and agent_id."""
 
 
+BRIER = "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no"
+"""Which Brier error is meant (`scores.score_brier`); the mean is over questions of one choice."""
+
+
 def read_sampled(path, table, run_ids, events, timings=False):
     """Return some runs' rows of a ledger's table for these events only: a run may already hold more."""
     rows = read_runs(path, table, run_ids.values(), timings)
@@ -49,18 +53,22 @@ def read_sampled(path, table, run_ids, events, timings=False):
 def tabulate_scores(scores, events):
     """Return every mean of some scores by agent: FutureX's overall score, all events, each level, kind and domain.
 
-    Columns: agent_id, `SCORE_COLUMNS`, note; metric is "score" (higher is better) or "brier" (an error, of
-    probabilities by option: lower is better). Raises ValueError when no event can be scored.
+    Columns: agent_id, `SCORE_COLUMNS`, note; metric is "score" (higher is better) or "brier" (an error, `BRIER`: lower
+    is better). Questions with several right answers, each option of which adds up to 1, have a Brier row of their own
+    (group kind, name multi). Raises ValueError when no event can be scored.
     """
     clusters = find_clusters(events)[0]
     rows, overall = select_headline(scores, events), bound_overall(scores, events, clusters)
     rows["domain"] = rows["event_id"].map(events.set_index("event_id").get("domain", {}))
     tables = [part.assign(metric="score") for part in (overall, tabulate_groups(rows, clusters))]
     brier = scores[(scores["metric"] == "brier") & scores["is_scored"].astype(bool) & scores["score"].notna()]
-    if len(brier):
-        asked = rows[rows["kind"].isin(("single", "multi"))].groupby("agent_id")["event_id"].nunique()
-        table = tabulate_groups(brier, clusters, groups=(), most=None).assign(metric="brier", mean_imputed=math.nan)
-        table["n_asked"] = table["agent_id"].map(asked)
+    kinds = brier["event_id"].map(events.set_index("event_id")["kind"])
+    for kind, group, name in (("single", "all", ""), ("multi", "kind", "multi")):
+        if (part := brier[kinds == kind]).empty:
+            continue
+        asked = rows[rows["kind"] == kind].groupby("agent_id")["event_id"].nunique()
+        table = tabulate_groups(part, clusters, groups=(), most=None).assign(metric="brier", mean_imputed=math.nan)
+        table = table.assign(group=group, name=name, n_asked=table["agent_id"].map(asked))
         tables.append(table.assign(coverage=table["n"] / table["n_asked"]))
     table = pd.concat(tables, ignore_index=True).fillna({"note": ""})
     return table[["agent_id", *SCORE_COLUMNS, "note"]]
@@ -336,7 +344,7 @@ def show_results(path, run_ids, events, window, baselines, seed, beside=None):
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
         shown = summarize_agents(table, leads).join(costs)
         notes = [note for note in table["note"].unique() if note]
-        told = "levels: mean (answered/asked); leads: over the best baseline, on events both answered"
+        told = f"levels: mean (answered/asked); leads: over the best baseline, on events both answered; {BRIER}"
         note = "; ".join([told, *(f"overall: {note}" for note in notes)])
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"

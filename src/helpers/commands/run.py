@@ -28,8 +28,9 @@ from helpers.commands.announce import (
     tell,
     tell_unbound,
 )
+from helpers.commands.chosen import find_moment
 from helpers.commands.judge import judge_run
-from helpers.commands.main import PartWay, build_parser, parse_amount, parse_positive
+from helpers.commands.main import PartWay, build_parser, describe_problem, parse_amount, parse_positive
 from helpers.commands.results import show_results
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
@@ -231,10 +232,17 @@ def run(
 def split_agents(agents, condition):
     """Return (the baselines' names, {name: agent} of those that ask no model, the names of those that ask one).
 
-    The condition, columns of the runs table, is for those that were asked for; baselines have none.
+    The condition, columns of the runs table, is for those that were asked for; baselines, which read no articles, have
+    of it when they are asked.
+
+    >>> told = {"condition": "asked at Near; with articles press 01234567"}
+    >>> split_agents({"mean_of_7": {"category": "baseline"}}, told)[1]
+    {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
     """
+    moment = find_moment(condition.get("condition", ""))
     compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
-    others = {name: agent | ({} if name in compared else condition) for name, agent in agents.items() if agent}
+    told = {name: ({"condition": moment} if moment else {}) if name in compared else condition for name in agents}
+    others = {name: agent | told[name] for name, agent in agents.items() if agent}
     return compared, others, [name for name, agent in agents.items() if agent is None]
 
 
@@ -245,7 +253,7 @@ def draw_events(window, limit, seed, arm):
     """
     whole = move_moments(choose_horizon(read_window("events", window), arm.get("horizon")), arm.get("days_after"))
     if whole.empty:
-        named = f"those of L name {', '.join(HORIZONS)}"
+        named = f"those of L and M name {', '.join(HORIZONS)}"
         raise ValueError(f"no question of window {window} says when {arm['horizon']} is; {named}")
     return whole, whole if limit is None else sample_events(whole, limit, seed)
 
@@ -283,8 +291,8 @@ def read_arguments(arguments):
     is_again = "--retry" in (arguments or ())
     parser = build_parser("retry") if is_again else build_parser("run", __doc__)
     parser.add_argument("--agent", action="append", help="a name in data/agents.toml; may be given several times")
-    parser.add_argument("--window", default="A", help=f"{write_windows()}, FutureX's past questions (default A)")
-    parser.add_argument("--horizon", choices=HORIZONS, help="of window L: when in a question's life (default Mid)")
+    parser.add_argument("--window", default="A", help=f"{write_windows()} (default A)")
+    parser.add_argument("--horizon", choices=HORIZONS, help="of window L or M: when in a question's life (default Mid)")
     parser.add_argument("--condition", help="of window L: one of WorldReasoner's six, such as Near-Resolution")
     parser.add_argument("--limit", help="number of events, shared by the levels (default: all)")
     parser.add_argument("--samples", default="1", help="answers a question (default 1)")
@@ -325,7 +333,7 @@ def main(arguments=None):
             condition=given.condition,
         )
     except (ValueError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"daybefore run: {problem}") from None
+        raise SystemExit(f"daybefore run: {describe_problem(problem)}") from None
     except KeyboardInterrupt as stopped:
         rest = "stopped; what was answered is stored, and the same command goes on from there"
         tell(f"daybefore run: {stopped}" if str(stopped) else f"\n{rest}")

@@ -5,7 +5,7 @@ import pandas as pd
 from helpers.agents.registry import predict_events
 from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment, write_windows
 from helpers.columns import check_name
-from helpers.commands.main import build_parser
+from helpers.commands.main import build_parser, describe_problem
 from helpers.formats.rows import check_rows
 from helpers.outcomes.answers import acquire_answers
 from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
@@ -114,7 +114,7 @@ def main(arguments=None):
     except (ValueError, FileNotFoundError) as problem:
         if not options.source:  # the command line cannot be read
             parser.error(str(problem))
-        raise SystemExit(f"daybefore source: {problem}") from None
+        raise SystemExit(f"daybefore source: {describe_problem(problem)}") from None
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 
 from helpers.agents.registry import load_entries
-from helpers.calendar import write_windows
+from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.commands.lives import (
     KEY,
     check_window,
@@ -29,7 +29,8 @@ from helpers.commands.lives import (
     spread_lives,
     write_value,
 )
-from helpers.commands.main import build_parser
+from helpers.commands.main import build_parser, describe_problem
+from helpers.commands.results import write_count
 from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.store import hash_text, locate_output
 
@@ -67,7 +68,7 @@ def main(arguments=None):
     except BrokenPipeError:  # who reads has seen enough, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, LookupError, OSError) as problem:
-        raise SystemExit(f"daybefore view: {problem}") from None
+        raise SystemExit(f"daybefore view: {describe_problem(problem)}") from None
 
 
 def view(given):
@@ -86,16 +87,31 @@ def view(given):
     if given.event and not given.json:
         print(write_life(found))
     elif not given.json:
+        if questions.empty and len(lives.predictions):
+            raise ValueError("no question meets these filters; the page is left as it was")
         folder = Path(given.folder) if given.folder else locate_output(f"{FOLDER}/index.html").parent
         size = write_page(folder, lives, questions, secrets)
         n_events = questions["event_id"].nunique()
         print(f"{len(questions):,} questions on {n_events:,} events, {size / 1e6:.1f} MB; open in a browser:")
         print((folder / "index.html").resolve().as_uri())
-    if lives.n_lost:
-        told = f"left out: {lives.n_lost} questions, whose events are no longer in data/tables/<window>/events.csv.gz"
-        told += " (those of window P are shown by WINDOW=P)"
-        print(told, file=sys.stderr)
+    for sentence in describe_lost(lives.lost):
+        print(sentence, file=sys.stderr)
     return found
+
+
+def describe_lost(lost):
+    """Return a sentence a window on its questions that are left out; those of public windows are read when named.
+
+    >>> describe_lost({"P": 1, "M": 20})[0]
+    'left out: 1 question of window P, which WINDOW=P shows'
+    """
+    shown = {
+        name: f"which WINDOW={name} shows" if name in PUBLIC_WINDOWS
+        else f"events that are no longer in data/tables/{name}/events.csv.gz"
+        for name in lost
+    }  # fmt: skip
+    counted = {name: write_count(n, "question", "questions") for name, n in lost.items()}
+    return [f"left out: {counted[name]} of window {name}, {told}" for name, told in shown.items()]
 
 
 def list_keys():
@@ -261,10 +277,12 @@ def write_life(life):
     """Return an event's life as text for a terminal."""
     event, answer = life["event"], life["answer"]
     truth = write_value(answer.get("value"), event.get("options")) or f"none ({answer.get('status', 'never asked')})"
-    head = f"{event['event_id']}, level {event.get('level', 'none')}, {event['kind']}, as of {event['as_of']}"
+    head = f"{event['event_id']}, level {event.get('level', 'none')}, {event['kind']}"
     lines = [head, event["prompt"], f"settled by: {event.get('resolution_criteria', '-')}", f"answer: {truth}"]
     for question in life["questions"]:
-        run = f"{question['run_id']}, sample {question['sample']}"
+        as_of = question["prediction"].get("as_of", "an unknown moment")
+        run = f"{question['run_id']}, sample {question['sample']}, as of {as_of}"
+        run += f", {question['condition']}" if "condition" in question else ""
         lines += ["", f"== {question['agent_id']} ({run}): {question['outcome']}", question["why"]]
         for step in question["steps"]:
             lines += [f"-- {step['step']} {' '.join(step[n] for n in ('actor', 'step_type', 'tool') if n in step)}"]

@@ -103,7 +103,7 @@ def draw_chances(brier, bins, *, title):
     fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, height))
     left, right = fig.subfigures(1, 2, width_ratios=[4.2, 2.5 * n_columns])
     ax = draw_dots(brier.assign(label=shorten_names(brier["agent_id"])), left.subplots(), label="label", value="mean")
-    ax.set(xlabel="Brier error: 0 is best", xlim=(0, None))
+    ax.set(xlabel="Brier error, sum over options: 0 is best", xlim=(0, None))
     axes = right.subplots(n_rows, n_columns, squeeze=False)
     for ax, name in zip(axes.flat, chosen, strict=False):
         draw_reliability(bins[bins["agent_id"] == name], ax, title=shorten_names([name], 26)[0])

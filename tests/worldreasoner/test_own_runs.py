@@ -25,6 +25,8 @@ def test_means_have_intervals_from_ten_sources_on_and_say_what_was_asked():
     assert (brier["mean"], brier["n"], brier["n_clusters"], brier["coverage"]) == (pytest.approx(0.34), 12, 12, 1)
     assert 0 < brier["low"] < 0.34 < brier["high"] < 1
     assert set(told.index.get_level_values("metric")) == {"worldreasoner_accuracy", "worldreasoner_brier"}
+    shared = tabulate_outcomes(make_scored(18, cluster=[f"s{at // 2}" for at in range(18)])).set_index("metric")
+    assert shared.loc["worldreasoner_brier", "n_clusters"] == 9 and pd.isna(shared.loc["worldreasoner_brier", "low"])
     few = tabulate_outcomes(make_scored(8)).set_index("metric").loc["worldreasoner_brier"]
     assert few["mean"] == pytest.approx(0.34) and pd.isna(few["low"])
 

@@ -12,9 +12,9 @@ from helpers.commands import explore
 from helpers.commands.main import main as run_command
 from helpers.formats.forecastbench import build_markets, word_events
 from helpers.store import locate_output
-from helpers.worldreasoner.builder import Hindsight
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted
-from helpers.worldreasoner.graphs import check_graph
+from helpers.worldreasoner.hindsight.builder import Hindsight
+from helpers.worldreasoner.hindsight.graphs import check_graph
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>"
 

@@ -6,7 +6,7 @@ import pytest
 from statsmodels.tsa.stattools import grangercausalitytests
 
 from helpers import store
-from helpers.worldreasoner.builder import (
+from helpers.worldreasoner.hindsight.builder import (
     N_RECORD,
     build_graph,
     build_hindsight,
@@ -16,7 +16,7 @@ from helpers.worldreasoner.builder import (
     read_days,
     word_answer,
 )
-from helpers.worldreasoner.graphs import check_form, check_graph
+from helpers.worldreasoner.hindsight.graphs import check_form, check_graph
 
 START = "2026-01-01"
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from helpers.models.judges import Verdict, build_consult
-from helpers.worldreasoner.drafts import ROUNDS, ask_edges, ask_events, draft_graph
-from helpers.worldreasoner.graphs import check_form
+from helpers.worldreasoner.hindsight.drafts import ROUNDS, ask_edges, ask_events, draft_graph
+from helpers.worldreasoner.hindsight.graphs import check_form
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
 DAYS = [str(day.date()) for day in pd.date_range("2026-01-01", periods=30)]

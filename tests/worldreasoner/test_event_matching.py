@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.matching import (
+from helpers.worldreasoner.hindsight.matching import (
     DAYS,
     MIN_IMPACT,
     PRINTED,

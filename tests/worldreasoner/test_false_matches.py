@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.false_matches import (
+from helpers.worldreasoner.hindsight.false_matches import (
     count_matches,
     list_cosines,
     match_others,
@@ -13,7 +13,7 @@ from helpers.worldreasoner.false_matches import (
     shift_questions,
     stack_faced,
 )
-from helpers.worldreasoner.matching import Rules, match_events
+from helpers.worldreasoner.hindsight.matching import Rules, match_events
 
 
 def make_cards(*rows):

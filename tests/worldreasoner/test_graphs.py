@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from helpers.boards.files import MIRROR, locate_public
-from helpers.worldreasoner.graphs import (
+from helpers.worldreasoner.hindsight.graphs import (
     check_form,
     check_graph,
     correct_edges,

@@ -13,7 +13,7 @@ from helpers.questions.shelf import write_page
 from helpers.store import dump_json, read_table
 from helpers.worldreasoner import conditions, submissions
 from helpers.worldreasoner.conditions import list_absent, list_arms, name_arm
-from helpers.worldreasoner.matching import MATCHERS
+from helpers.worldreasoner.hindsight.matching import MATCHERS
 from helpers.worldreasoner.submissions import (
     CONDITIONS,
     METRICS,

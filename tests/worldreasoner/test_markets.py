@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from helpers.boards.files import MIRROR, locate_public
-from helpers.worldreasoner.controls import USABLE_DAYS, draw_days, score_strangers
-from helpers.worldreasoner.graphs import read_cards, tabulate_nodes
-from helpers.worldreasoner.markets import (
+from helpers.worldreasoner.hindsight.graphs import read_cards, tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import match_events
+from helpers.worldreasoner.prices.controls import USABLE_DAYS, draw_days, score_strangers
+from helpers.worldreasoner.prices.markets import (
     compare_direction,
     draw_panels,
     draw_pressure,
@@ -21,7 +22,6 @@ from helpers.worldreasoner.markets import (
     measure_pressure,
     score_alignment,
 )
-from helpers.worldreasoner.matching import match_events
 
 
 def make_nodes(*rows):

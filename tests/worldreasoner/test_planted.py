@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.graphs import check_form, tabulate_nodes
-from helpers.worldreasoner.matching import (
+from helpers.worldreasoner.hindsight.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import (
     flag_foreknown,
     match_events,
     measure_foresight,
     pick_key_events,
     score_recall,
 )
-from helpers.worldreasoner.planted import (
+from helpers.worldreasoner.hindsight.planted import (
     CHAIN,
     COPIERS,
     PUSHES,

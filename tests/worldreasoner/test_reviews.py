@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.reviews import (
+from helpers.worldreasoner.hindsight.reviews import (
     APPROVED,
     CHECKS,
     COLUMNS,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.skill import (
+from helpers.worldreasoner.prices.skill import (
     compare_mixes,
     measure_skill,
     mix_forecasts,

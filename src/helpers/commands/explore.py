@@ -21,10 +21,10 @@ from helpers.formats.market_prices import read_prices
 from helpers.formats.markets import read_markets
 from helpers.models.secrets import hide_secrets
 from helpers.store import locate_output, parse_json
-from helpers.worldreasoner.builder import build_hindsight, explain_graph, word_answer
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
-from helpers.worldreasoner.graphs import tabulate_nodes
-from helpers.worldreasoner.matching import match_events
+from helpers.worldreasoner.hindsight.builder import build_hindsight, explain_graph, word_answer
+from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import match_events
 from helpers.worldreasoner.submissions import read_graph
 
 FOLDER = "data/runs/explore"

@@ -15,10 +15,17 @@ from scipy.stats import norm
 from helpers.formats.lines import clean_json
 from helpers.questions.moments import number_days
 from helpers.store import parse_json
-from helpers.worldreasoner.graphs import check_graph, correct_edges, date_nodes, join_edges, read_cards, tabulate_nodes
-from helpers.worldreasoner.markets import find_lead_changes, find_turning_points, measure_moves, measure_pressure
-from helpers.worldreasoner.matching import match_events, pick_key_events
-from helpers.worldreasoner.planted import CHAIN, draw_question, forecast_events
+from helpers.worldreasoner.hindsight.graphs import (
+    check_graph,
+    correct_edges,
+    date_nodes,
+    join_edges,
+    read_cards,
+    tabulate_nodes,
+)
+from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events
+from helpers.worldreasoner.hindsight.planted import CHAIN, draw_question, forecast_events
+from helpers.worldreasoner.prices.markets import find_lead_changes, find_turning_points, measure_moves, measure_pressure
 
 ORIGINS = {
     "synthetic": "Made up: series with planted causes, agents by rule, a price drawn from the series itself.",

@@ -11,9 +11,9 @@ from helpers.estimates.groups import tabulate_groups
 from helpers.store import parse_json
 from helpers.worldreasoner.asking import OWN_SEARCH
 from helpers.worldreasoner.conditions import OPEN
+from helpers.worldreasoner.prices.skill import measure_skill, tell_markets
 from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, filter_pairs, take_clusters
 from helpers.worldreasoner.scores import METRICS as OUTCOMES
-from helpers.worldreasoner.skill import measure_skill, tell_markets
 from helpers.worldreasoner.submissions import CONDITIONS, score_submissions
 
 SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")

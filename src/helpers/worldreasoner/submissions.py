@@ -14,11 +14,11 @@ from helpers.questions.horizons import load_series
 from helpers.questions.moments import number_days
 from helpers.questions.shelf import write_page
 from helpers.store import dump_json, parse_object
-from helpers.worldreasoner.builder import build_hindsight, word_answer
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
-from helpers.worldreasoner.drafts import OUTCOME, take_edge, take_impact
-from helpers.worldreasoner.graphs import check_form, check_graph, tabulate_nodes
-from helpers.worldreasoner.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
+from helpers.worldreasoner.hindsight.drafts import OUTCOME, take_edge, take_impact
+from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import (
     bound_gap,
     score_sources,

@@ -17,7 +17,7 @@ from helpers.calendar import ZONE
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
-from helpers.worldreasoner.graphs import (
+from helpers.worldreasoner.hindsight.graphs import (
     DIRECTIONS,
     MIN_ARTICLES,
     MIN_CONFIDENCE,
@@ -30,7 +30,7 @@ from helpers.worldreasoner.graphs import (
     date_nodes,
     join_edges,
 )
-from helpers.worldreasoner.matching import split_words
+from helpers.worldreasoner.hindsight.matching import split_words
 
 ROUNDS = get_constant("worldreasoner", "max_graph_rounds")
 NEUTRAL = get_constant("worldreasoner", "neutral_max_magnitude")

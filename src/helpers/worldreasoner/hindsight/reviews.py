@@ -16,7 +16,7 @@ from helpers.agents.ledger import insert_row, open_ledger
 from helpers.estimates.agreement import compute_kappa, measure_kappa
 from helpers.estimates.intervals import summarize_clustered
 from helpers.store import TABLES
-from helpers.worldreasoner.graphs import read_graphs
+from helpers.worldreasoner.hindsight.graphs import read_graphs
 
 CHECKS = {
     "real": ("Fabricated", "Unverifiable", "PredictionNotEvent", "TooBroad"),

@@ -22,7 +22,7 @@ from helpers.questions.market import melt_rows
 from helpers.store import parse_json, parse_object
 from helpers.world.extract import select_series
 from helpers.world.sources import load_sources, read_rows
-from helpers.worldreasoner.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
+from helpers.worldreasoner.hindsight.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
 
 N_LAGS = 3
 """Days (or weeks) by which a cause may come before its effect."""

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.questions.moments import number_days, place_forecast
-from helpers.worldreasoner.builder import N_LAGS, build_graph, judge_lags
-from helpers.worldreasoner.graphs import correct_edges
+from helpers.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
+from helpers.worldreasoner.hindsight.graphs import correct_edges
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 """Each pushes the next, the day after; the last is what is asked about."""

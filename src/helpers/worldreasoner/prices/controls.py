@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.estimates.intervals import summarize_clustered
-from helpers.worldreasoner.markets import measure_moves, order_prices, score_alignment
-from helpers.worldreasoner.matching import Rules, match_events
+from helpers.worldreasoner.hindsight.matching import Rules, match_events
+from helpers.worldreasoner.prices.markets import measure_moves, order_prices, score_alignment
 
 USABLE_DAYS = "on days by chance that can be used"
 N_POINTS = 2000

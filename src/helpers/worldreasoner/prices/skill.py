@@ -13,7 +13,7 @@ from helpers.estimates.pairs import compare_pairs, judge_pair
 from helpers.plots import draw_points
 from helpers.questions.moments import WINDOWS, name_horizon, number_days, place_forecast
 from helpers.store import dump_json, parse_json
-from helpers.worldreasoner.markets import check_days, order_prices
+from helpers.worldreasoner.prices.markets import check_days, order_prices
 
 
 def price_forecasts(forecasts, prices):

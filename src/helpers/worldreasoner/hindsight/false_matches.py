@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.estimates.intervals import keep_on_scale, summarize_clustered
-from helpers.worldreasoner.matching import count_words, match_events
+from helpers.worldreasoner.hindsight.matching import count_words, match_events
 
 
 def match_own(nodes, rules, vectors=None):
@@ -28,7 +28,7 @@ def match_own(nodes, rules, vectors=None):
 def match_others(nodes, rules, vectors=None):
     """Return each card's largest similarity with each other question's cards, blank where none reaches the rules' bar.
 
-    >>> from helpers.worldreasoner.matching import Rules
+    >>> from helpers.worldreasoner.hindsight.matching import Rules
     >>> nodes = pd.DataFrame({"question_id": list("pq"), "node_id": list("ab"), "text": ["rain in Rome", "rain today"]})
     >>> match_others(nodes.assign(day=1.0, is_outcome=False), Rules()).round(2).values.tolist()  # 0.6 + 0.4 * 2 / 4
     [[nan, 0.8], [0.8, nan]]

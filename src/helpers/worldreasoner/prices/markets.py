@@ -155,7 +155,7 @@ def draw_panels(nodes, prices, chosen, ends):
         says = f"{'same' if row['agrees'] else 'opposite'} direction, r = {row['correlation']:.2f}"
         ax.set(title=f"{label}\n{says}", ylabel="push (dot), pressure (steps)" if at % axes.shape[1] == 0 else "")
         right.set_ylabel("price of Yes", color=COLOURS[0])
-        ax.tick_params(axis="x", rotation=30)
+        plt.setp(ax.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
         for name, part in (("pressure", own), ("price", path)):
             shown.append(part.assign(question=label, part=name, value=part[name]))
     fig.legend(handles=lines, loc="outside lower center", ncols=4)

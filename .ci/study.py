@@ -19,7 +19,7 @@ from notebook import check_notebook, describe_failure, list_outputs, move
 from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.commands.main import parse_minutes
+from helpers.commands.main import parse_amount
 from helpers.models.judges import find_problem
 
 FOLDER = Path("data/studies")
@@ -110,7 +110,7 @@ def main():
         if "live" not in defaults:
             raise ValueError(f"{given.name} asks no model; `make figures` runs it")
         settings = read_settings(given.pairs, defaults)
-        minutes = parse_minutes("MINUTES", str(settings.get("minutes", given.minutes)))
+        minutes = parse_amount("MINUTES", str(settings.get("minutes", given.minutes)), "number such as 20")
         check_models(defaults | settings)
     except ValueError as problem:
         sys.exit(f"make study: {problem}")

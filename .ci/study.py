@@ -19,7 +19,7 @@ from notebook import check_notebook, describe_failure, list_outputs, move
 from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.commands.main import parse_amount
+from helpers.cli.main import parse_amount
 from helpers.models.judges import find_problem
 
 FOLDER = Path("data/studies")

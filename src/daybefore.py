@@ -1,4 +1,4 @@
-"""The command `daybefore`: hands over to helpers.commands.main, once it is sure that these are its own `helpers`."""
+"""The command `daybefore`: hands over to helpers.cli.main, once it is sure that these are its own `helpers`."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ INTERRUPTED = 130
 def main():
     """Run the command; says so when another project's package `helpers` stands before ours."""
     try:
-        from helpers.commands.main import main as run_command
+        from helpers.cli.main import main as run_command
     except ImportError:
         spec = find_spec("helpers")
         place = spec and (spec.origin or next(iter(spec.submodule_search_locations)))

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
 
-from helpers.estimates import missing
-from helpers.estimates import regression as factors
-from helpers.estimates.pairs import compare_pairs
+from helpers.stats import missing
+from helpers.stats import regression as factors
+from helpers.stats.pairs import compare_pairs
 
 N_AGENTS, N_EVENTS, N_TRIALS, RATES = 25, 1272, 20_000, range(1, 21)
 

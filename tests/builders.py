@@ -18,9 +18,9 @@ from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.servers import run_server
-from helpers.world.archive import Misbehaviour, build_server
-from helpers.world.crawl import Crawler
-from helpers.world.gateway import Gateway
+from helpers.web.archive import Misbehaviour, build_server
+from helpers.web.crawl import Crawler
+from helpers.web.gateway import Gateway
 
 KEEP_BINARY = 36 / 193
 

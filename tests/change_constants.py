@@ -17,14 +17,14 @@ class Silent:
 
     def observe(self, source_id, as_of):
         """Answer with a failure."""
-        from helpers.world.gateway import GatewayError
+        from helpers.web.gateway import GatewayError
 
         raise GatewayError("unreachable", "nobody answers")
 
 
 def list_attempts():
     """Return the hours at which an answer is looked for that never comes."""
-    from helpers.outcomes.answers import acquire_answers
+    from helpers.scoring.answers import acquire_answers
 
     event = {"event_id": "e", "source_id": "s", "variables": "{}"}
     event |= {"resolves_at": "2016-10-11T00:00:00+08:00", "answer_due_at": "2016-10-12T23:00:00+08:00"}
@@ -33,8 +33,8 @@ def list_attempts():
 
 def pose_date():
     """Return the date that a daily template asks for by default, the last that is published within the window."""
-    from helpers.questions.pose import Deck, pose_event
-    from helpers.world.sources import load_sources
+    from helpers.events.pose import Deck, pose_event
+    from helpers.web.sources import load_sources
 
     source = load_sources()["btc_transactions"]
     template = next(template for template in source.templates if template["id"] == "btc_count")
@@ -47,8 +47,8 @@ def pose_date():
 
 def compute():
     """Return six results, each by the name of the constant it rests on."""
-    from helpers.questions.filters import JUDGES, screen_event
-    from helpers.questions.tiers import assign_level, classify_volatility, measure_number_volatility
+    from helpers.events.filters import JUDGES, screen_event
+    from helpers.events.tiers import assign_level, classify_volatility, measure_number_volatility
 
     judges, rule = JUDGES["harmful"]
     judges = judges | {"nobody minds": lambda event: (False, "")}

@@ -8,13 +8,13 @@ from builders import KEEP_BINARY, KEY
 from mock_provider import Server
 
 from helpers.agents.prompted import Client
+from helpers.events.collect import collect_events
 from helpers.models.llm import open_door
 from helpers.models.transport import load_litellm
-from helpers.outcomes.answers import acquire_answers
-from helpers.questions.events import collect_events
+from helpers.scoring.answers import acquire_answers
 from helpers.servers import run_server
-from helpers.world.crawl import open_world
-from helpers.world.sources import load_sources
+from helpers.web.crawl import open_world
+from helpers.web.sources import load_sources
 
 
 @pytest.fixture(scope="session")

@@ -25,14 +25,14 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.boards.findings import state_weekly
-from helpers.estimates import pairs, spread
-from helpers.estimates.agreement import measure_judge
-from helpers.estimates.intervals import AGREES, correct_holm, judge_interval, judge_test, summarize_clustered
-from helpers.estimates.pairs import compare_pairs, judge_pair
 from helpers.futurex import delay, domains, gains, levels, reasons
 from helpers.futurex.experts.consensus import summarize_agents
 from helpers.futurex.fake_sites.estimates import judge_study
 from helpers.futurex.reasons import measure_evidence
+from helpers.stats import pairs, spread
+from helpers.stats.agreement import measure_judge
+from helpers.stats.intervals import AGREES, correct_holm, judge_interval, judge_test, summarize_clustered
+from helpers.stats.pairs import compare_pairs, judge_pair
 from helpers.store import ROOT, read_table
 
 N_WORLDS = 1000
@@ -43,7 +43,7 @@ WORDS = AGREES | {"a is better": "agrees", "b is better": "disagrees", "fit": "a
 
 
 def lay_out(rows, agents, value="score"):
-    """Return `outcomes.scores.build_matrix`'s matrix, where each agent has one row an event: in half of its time."""
+    """Return `scoring.scores.build_matrix`'s matrix, where each agent has one row an event: in half of its time."""
     return rows.set_index(["event_id", "agent_id"])[value].unstack().reindex(columns=agents).sort_index()
 
 

@@ -42,7 +42,7 @@ def test_the_rooms_keep_their_order():
         ("futurex/planted.py", "import helpers.liveagentbench", DOWN),  # from one paper's room into another's
         ("worldreasoner/stray.py", "import helpers.futurex", DOWN),
         ("proof_of_time/stray.py", "import helpers.futurex", DOWN),
-        ("estimates/planted.py", "import helpers.futurex", DOWN),  # upwards
+        ("stats/planted.py", "import helpers.futurex", DOWN),  # upwards
         ("models/planted.py", "import helpers.replies", DOWN),
         ("agents/planted.py", "import slice", APART),
         ("elsewhere/__init__.py", "", DOWN),  # a room without a place in the order

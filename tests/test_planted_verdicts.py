@@ -6,7 +6,7 @@ import pandas as pd
 import planted_verdicts as planted
 import pytest
 
-from helpers.outcomes.scores import build_matrix
+from helpers.scoring.scores import build_matrix
 
 WORLDS = pd.read_csv(planted.TABLE)
 COVERAGE = pd.read_csv(planted.COVERAGE)

@@ -4,8 +4,8 @@
     python tools/golden.py check      # say what differs from them; ends with 1 where something does
 
 Kept are a digest of every table behind a figure, every recorded reply as the parser reads it (under each kind of
-answer, with options and without), results.json of six runs, and of documented commands the exit code and the numbers
-they print. Wording, timings, digests of code and paths are not kept. It imports one function of the helpers, the parser.
+answer, with options and without), results.json of six runs, and of documented commands the exit code and the
+numbers they print. Wording, timings, digests of code and paths are not kept. Of the helpers it imports the parser.
 """
 
 import argparse
@@ -101,7 +101,12 @@ def digest_replies(commit):
 
 def run_command(words, folder):
     """Run the command `daybefore` with its output under a folder; returns the finished process."""
-    variables = {"DAYBEFORE_OUT": str(folder), "PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1", "PYTHONHASHSEED": "0"}
+    variables = {
+        "DAYBEFORE_OUT": str(folder),
+        "PYTHONPATH": str(ROOT / "src"),
+        "TQDM_DISABLE": "1",
+        "PYTHONHASHSEED": "0",
+    }
     command = [sys.executable, "-m", "daybefore", *words.split()]
     return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=600)
 
@@ -118,11 +123,14 @@ def keep_facts(value):
 def collect_runs(window):
     """Return what six runs and the documented commands end with: {name: facts}."""
     runs, commands = {}, {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         for name, words in RUNS.items():
-            before = {path: path.read_bytes() for path in Path(folder).rglob("results.json")}
+            before = {path: path.read_bytes() for path in folder.rglob("results.json")}
             done = run_command(f"run {words.format(window=window)}", folder)
-            files = [path for path in sorted(Path(folder).rglob("results.json")) if before.get(path) != path.read_bytes()]
+            files = [
+                path for path in sorted(Path(folder).rglob("results.json")) if before.get(path) != path.read_bytes()
+            ]
             runs[name] = {"code": done.returncode, "results": [keep_facts(json.loads(p.read_text())) for p in files]}
         for name, words in COMMANDS.items():
             done = run_command(words.format(window=window), folder)

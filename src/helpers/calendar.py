@@ -16,7 +16,7 @@ WINDOWS = {
 }
 """Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory.
 
-L holds WorldReasoner's long questions, which open once a quarter (`questions.horizons`).
+L holds WorldReasoner's long questions, which open once a quarter (`events.horizons`).
 """
 
 PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07"), "M": ("2025-11-24", "2026-04-25")}

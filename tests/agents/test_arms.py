@@ -7,9 +7,9 @@ import pytest
 from helpers.agents import arms
 from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run, replay_arms, select_events
 from helpers.agents.registry import connect_agent
+from helpers.events.shelf import Shelf
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
-from helpers.questions.shelf import Shelf
 from helpers.store import parse_json, read_table
 
 ENTRY = {"category": "think_search", "framework": "x", "method": "search_prompt", "model": "openai/mock-1"}

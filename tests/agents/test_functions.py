@@ -15,11 +15,11 @@ from helpers.agents.identity import hash_agent
 from helpers.agents.ledger import read_runs
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import choose_mode, run_agents
-from helpers.questions.shelf import Shelf
+from helpers.events.shelf import Shelf
 from helpers.store import dump_json, parse_json, read_table
-from helpers.world.crawl import open_world
-from helpers.world.gateway import GatewayError
-from helpers.world.sources import load_sources
+from helpers.web.crawl import open_world
+from helpers.web.gateway import GatewayError
+from helpers.web.sources import load_sources
 
 OIL = "oil_brent"
 NUMBER = make_event("number", source_id=OIL, event_id="T-1", level=3)
@@ -305,7 +305,7 @@ def test_what_a_function_was_made_with_counts():
 
 
 def test_a_registered_function_is_scored_beside_the_baselines(mine, monkeypatch, capsys):
-    from helpers.commands import run
+    from helpers.cli import run
 
     monkeypatch.setenv("DAYBEFORE_OUT", str(mine / "out"))
     (mine / "my_module.py").write_text(

@@ -46,12 +46,12 @@ def hash_all(source):
         ("agents/searching.py", SEARCHING),
         ("agents/tools.py", SEARCHING | {"research"}),
         ("agents/forecasters.py", {"baselines"}),
-        ("questions/targets.py", {"baselines"}),
-        ("world/search.py", METHODS | {"baselines"}),
-        ("world/render.py", METHODS | {"baselines"}),
+        ("events/targets.py", {"baselines"}),
+        ("web/search.py", METHODS | {"baselines"}),
+        ("web/render.py", METHODS | {"baselines"}),
         ("liveagentbench/tasks.py", set()),
         ("futurex/levels.py", set()),
-        ("outcomes/scores.py", set()),
+        ("scoring/scores.py", set()),
         ("agents/registry.py", set()),
         ("agents/arms.py", set()),
         ("agents/runs.py", set()),
@@ -81,9 +81,9 @@ def test_a_changed_constant_of_a_paper_renames_the_agents_that_read_it(monkeypat
 def test_an_import_inside_a_function_counts(source):
     file = source / "helpers/agents/deep_research.py"
     with file.open("a", encoding="utf-8") as out:
-        out.write("\n\ndef look():\n    from helpers.outcomes import scores\n\n    return scores\n")
+        out.write("\n\ndef look():\n    from helpers.scoring import scores\n\n    return scores\n")
     before = hash_all(source)
-    with (source / "helpers/outcomes/scores.py").open("a", encoding="utf-8") as out:
+    with (source / "helpers/scoring/scores.py").open("a", encoding="utf-8") as out:
         out.write("# a comment\n")
     assert {name for name, digest in hash_all(source).items() if digest != before[name]} == {"deep_research"}
 
@@ -106,7 +106,7 @@ def test_a_prompt_renames_the_runs_that_use_it(tmp_path, monkeypatch):
 
 
 def test_a_readers_own_agent_counts_with_its_file_and_what_it_imports(source, tmp_path):
-    text = "from helpers.outcomes import scores\n\n\ndef guess(event, world):\n    return scores, 1\n"
+    text = "from helpers.scoring import scores\n\n\ndef guess(event, world):\n    return scores, 1\n"
 
     def identify(text, name="cell"):
         """As a notebook keeps a cell's source: in linecache, under a name that is no file."""
@@ -118,7 +118,7 @@ def test_a_readers_own_agent_counts_with_its_file_and_what_it_imports(source, tm
     first = identify(text)
     assert identify(text, "another cell") == first
     assert identify(text.replace("1", "2")) != first
-    with (source / "helpers/outcomes/scores.py").open("a", encoding="utf-8") as out:
+    with (source / "helpers/scoring/scores.py").open("a", encoding="utf-8") as out:
         out.write("# a comment\n")
     assert identify(text) != first
 

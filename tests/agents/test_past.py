@@ -11,7 +11,7 @@ from helpers.agents import paths
 from helpers.agents.past import METHODS, load_past_agents, name_likely
 from helpers.boards import past
 from helpers.formats.futurex import build_events, screen_rows
-from helpers.outcomes.scores import score_multi
+from helpers.scoring.scores import score_multi
 from helpers.store import parse_json
 
 DAYS = pd.date_range("2026-01-10", periods=40, freq="D").strftime("%Y-%m-%d")

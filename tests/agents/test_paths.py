@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.agents import paths
-from helpers.questions import horizons
+from helpers.events import horizons
 from helpers.store import parse_json
 
 

@@ -17,7 +17,7 @@ from helpers.agents.registry import (
     load_entries,
     read_prices,
 )
-from helpers.commands import source
+from helpers.cli import source
 from helpers.models.files import MODELS
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, list_columns

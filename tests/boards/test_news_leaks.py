@@ -8,10 +8,10 @@ import pytest
 from helpers.boards import news
 from helpers.boards.files import MIRROR, locate_public
 from helpers.servers import run_server
-from helpers.world.archive import build_server
-from helpers.world.crawl import Crawler
-from helpers.world.gateway import Gateway
-from helpers.world.news import Feed, read_feed, write_article
+from helpers.web.archive import build_server
+from helpers.web.crawl import Crawler
+from helpers.web.gateway import Gateway
+from helpers.web.news import Feed, read_feed, write_article
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}

@@ -10,9 +10,9 @@ from builders import make_past_row
 from helpers.boards import past_habits, past_news
 from helpers.boards.files import MIRROR
 from helpers.boards.past_scores import ALL_OPTIONS
-from helpers.estimates.pairs import fill_predictions
 from helpers.formats.futurex import build_events, screen_rows
-from helpers.outcomes.scores import score_predictions
+from helpers.scoring.scores import score_predictions
+from helpers.stats.pairs import fill_predictions
 from helpers.store import dump_json, parse_json
 
 NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers.boards import series
-from helpers.questions import horizons
+from helpers.events import horizons
 
 
 def test_a_weeks_row_knows_nothing_of_later_days():

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 from builders import PRICED
-from commands.test_own import make_folder
+from cli.test_own import make_folder
 from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
 

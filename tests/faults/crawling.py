@@ -14,10 +14,10 @@ from faults.lying import close_half, repeat, reset, say_bytes, send_chunks_for_e
 from faults.table import FORK, measure_peak
 from mock_provider import press_bomb
 
-from helpers.world.crawl import Crawler
-from helpers.world.extract import ExtractionError
-from helpers.world.gateway import Gateway, GatewayError
-from helpers.world.sources import load_sources
+from helpers.web.crawl import Crawler
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.sources import load_sources
 
 AS_OF, JUST_BEFORE = "2016-10-10T00:00:00+08:00", "Sun, 09 Oct 2016 15:59:59 GMT"
 DEADLINE_S, OVER_S, MAX_MB = 5.0, 1.0, 400

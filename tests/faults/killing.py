@@ -20,7 +20,7 @@ from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
 from helpers.servers import run_server
 from helpers.store import read_table
-from helpers.world.crawl import open_world
+from helpers.web.crawl import open_world
 
 SEED, WORKERS = 15, 4
 BASELINES, SLOW_S = ("last_value", "mean_of_7"), 0.1

@@ -18,14 +18,14 @@ from io import StringIO
 import pandas as pd
 
 from helpers.calendar import WINDOWS, ZONE, stamp_moment
-from helpers.outcomes.answers import attempt_group
-from helpers.questions.events import collect_day
+from helpers.events.collect import collect_day
+from helpers.scoring.answers import attempt_group
 from helpers.store import dump_json
-from helpers.world.crawl import Crawler, open_world
-from helpers.world.extract import ExtractionError
-from helpers.world.gateway import Page, decode_body
-from helpers.world.passages import read_page
-from helpers.world.sources import load_sources
+from helpers.web.crawl import Crawler, open_world
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import Page, decode_body
+from helpers.web.passages import read_page
+from helpers.web.sources import load_sources
 
 SEED = 15
 MAX_PAGE_S = 10

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from helpers.futurex import collection
-from helpers.world.sources import load_sources
+from helpers.web.sources import load_sources
 
 
 def make_events(**columns):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.estimates.agreement import combine_views, compare_judges, count_share, measure_judge
+from helpers.events.filters import judge_harmful, screen_event
 from helpers.futurex.curation.decoys import DECOYS, Decoy, draw_pages, open_decoys, visit_candidates
 from helpers.futurex.curation.pages import FAULTS, FORM, Visit, find_figures, judge_page, pivot_views, screen_pages
 from helpers.futurex.curation.pages import visit_page as visit
@@ -39,9 +39,9 @@ from helpers.futurex.curation.questions import (
     view_questions,
 )
 from helpers.models.judges import Verdict
-from helpers.questions.filters import judge_harmful, screen_event
+from helpers.stats.agreement import combine_views, compare_judges, count_share, measure_judge
 from helpers.store import ROOT
-from helpers.world.gateway import Page
+from helpers.web.gateway import Page
 
 MOMENTS = [f"2016-10-{day}T00:00:00+08:00" for day in (10, 17, 24, 31)]
 PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]

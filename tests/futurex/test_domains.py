@@ -78,7 +78,7 @@ def test_unknown_and_blank_domains_are_named():
 
 
 def test_every_domain_of_the_registry_has_one_of_the_papers_eight():
-    from helpers.world.sources import load_sources
+    from helpers.web.sources import load_sources
 
     ours = pd.Series(sorted({source.domain for source in load_sources().values()} - {None, ""}))
     assert domains.group_domains(ours).notna().all()

@@ -10,7 +10,6 @@ import requests
 from builders import reply_with
 
 from helpers import store
-from helpers.estimates.intervals import measure_share
 from helpers.futurex.fake_sites import trials as fake_sites
 from helpers.futurex.fake_sites.agents import (
     BLANK,
@@ -48,9 +47,10 @@ from helpers.futurex.fake_sites.trials import (
 from helpers.models.grammars import build_grammar
 from helpers.models.judges import Verdict
 from helpers.prompts import read_prompt
-from helpers.world.crawl import Crawler
-from helpers.world.gateway import GatewayError
-from helpers.world.search import Hit
+from helpers.stats.intervals import measure_share
+from helpers.web.crawl import Crawler
+from helpers.web.gateway import GatewayError
+from helpers.web.search import Hit
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 EVENING = "2016-10-09T18:00:00+08:00"

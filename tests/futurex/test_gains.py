@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.estimates.intervals import compare_paired, judge_test
 from helpers.futurex.gains import (
     compare_efforts,
     compare_levels,
@@ -13,6 +12,7 @@ from helpers.futurex.gains import (
     describe_differences,
     score_shared,
 )
+from helpers.stats.intervals import compare_paired, judge_test
 
 
 def make_scores(events, means, rng, missing=()):

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from builders import make_scores
 
-from helpers.estimates.intervals import judge_test
 from helpers.futurex import levels
+from helpers.stats.intervals import judge_test
 
 
 def test_overall_weighs_levels():

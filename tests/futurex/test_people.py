@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from helpers.commands.own import draw_folder
+from helpers.cli.own import draw_folder
 from helpers.formats.folder import read_folder
 from helpers.futurex.people import (
     Incomplete,

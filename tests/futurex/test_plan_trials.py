@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from builders import scan
 
-from helpers.estimates.agreement import READINGS
 from helpers.futurex.planning.plans import RUBRICS
 from helpers.futurex.planning.trials import (
     ARMS,
@@ -27,8 +26,9 @@ from helpers.futurex.planning.trials import (
     write_plan_for,
 )
 from helpers.models.recordings import read_rows
+from helpers.stats.agreement import READINGS
 from helpers.store import ROOT, parse_json, read_table
-from helpers.world.sources import load_sources
+from helpers.web.sources import load_sources
 
 
 @pytest.fixture(scope="module")

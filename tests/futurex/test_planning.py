@@ -10,7 +10,6 @@ import statsmodels.formula.api as smf
 from matplotlib.figure import Figure
 from scipy import stats
 
-from helpers.estimates.agreement import READINGS
 from helpers.formats.sheets import Problems
 from helpers.futurex.planning.effects import (
     FACTORS,
@@ -41,6 +40,7 @@ from helpers.futurex.planning.plans import (
     quote_plan,
 )
 from helpers.models.judges import Verdict, anonymise
+from helpers.stats.agreement import READINGS
 
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
 

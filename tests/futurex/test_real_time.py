@@ -26,9 +26,9 @@ from helpers.futurex.real_time import (
     summarize_agents,
 )
 from helpers.models.judges import Verdict
-from helpers.world import archive
-from helpers.world import sources as registry
-from helpers.world.cache import open_cache
+from helpers.web import archive
+from helpers.web import sources as registry
+from helpers.web.cache import open_cache
 
 TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
 DAY = "2016-10-12"

@@ -28,7 +28,7 @@ from helpers.liveagentbench.solvers import KITS, Kit, solve_task
 from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, list_parts, read_shown
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
-from helpers.world.gateway import Gateway, GatewayError, Page
+from helpers.web.gateway import Gateway, GatewayError, Page
 
 READER = Kit("reader", ("text_file", "browser"), 12)
 

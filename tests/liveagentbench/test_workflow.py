@@ -21,8 +21,8 @@ from helpers.liveagentbench.funnel import (
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.models.judges import Verdict
-from helpers.outcomes.matching import match_answer
-from helpers.world.gateway import Gateway
+from helpers.scoring.matching import match_answer
+from helpers.web.gateway import Gateway
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from helpers.proof_of_time import baselines
 from helpers.proof_of_time.embedded import EVOLUTION, build_embedded, build_feed, load_panel, write_again
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_faults
-from helpers.world.sources import load_sources
+from helpers.web.sources import load_sources
 
 
 @pytest.fixture(scope="module")

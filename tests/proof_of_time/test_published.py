@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.estimates.counts import find_counts
 from helpers.proof_of_time import published
+from helpers.stats.counts import find_counts
 
 
 @pytest.mark.parametrize(

@@ -132,4 +132,4 @@ def test_the_command_answers_and_no_recipe_is_installed_with_the_helpers():
     assert "--wheels" in done.stdout
     found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
     installed = find_packages(str(ROOT / found["where"][0]), include=found["include"])
-    assert "helpers.world" in installed and all(name.split(".")[0] == "helpers" for name in installed)
+    assert "helpers.web" in installed and all(name.split(".")[0] == "helpers" for name in installed)

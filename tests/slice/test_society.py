@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers.store import ROOT
-from helpers.world.sources import parse_source, read_rows
+from helpers.web.sources import parse_source, read_rows
 from slice import goods, society, sport
 
 RECIPES = society.RECIPES | sport.RECIPES | goods.RECIPES

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.questions.moments import name_horizon, place_forecast
+from helpers.events.moments import name_horizon, place_forecast
 from helpers.worldreasoner.conditions import list_conditions
 from helpers.worldreasoner.scores import count_kept, date_cutoffs, filter_pairs
 

@@ -8,8 +8,8 @@ import pytest
 
 from helpers.agents.arms import load_arms
 from helpers.agents.registry import load_entries
-from helpers.questions.horizons import load_series
-from helpers.questions.shelf import write_page
+from helpers.events.horizons import load_series
+from helpers.events.shelf import write_page
 from helpers.store import dump_json, read_table
 from helpers.worldreasoner import conditions, submissions
 from helpers.worldreasoner.conditions import list_absent, list_arms, name_arm

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from builders import make_event
 
-from helpers.commands.judge import judge_run
+from helpers.cli.judge import judge_run
 from helpers.worldreasoner.asking import Plan, plan_run
 from helpers.worldreasoner.own_runs import describe_asked, keep_questions, price_runs, tabulate_outcomes
 
@@ -97,9 +97,9 @@ def test_the_markets_price_of_the_moment_stands_beside_in_pairs():
 
 def test_of_window_m_the_price_is_told_and_of_others_nothing(monkeypatch):
     events, answers, said, prices = make_market()
-    monkeypatch.setattr("helpers.commands.judge.read_sampled", lambda *_: said)
-    monkeypatch.setattr("helpers.commands.judge.read_window", lambda *_: answers)
-    monkeypatch.setattr("helpers.commands.judge.build_priced", lambda: (events, answers, prices))
+    monkeypatch.setattr("helpers.cli.judge.read_sampled", lambda *_: said)
+    monkeypatch.setattr("helpers.cli.judge.read_window", lambda *_: answers)
+    monkeypatch.setattr("helpers.cli.judge.build_priced", lambda: (events, answers, prices))
     plan = Plan(None, None, {})
     beside = judge_run("", {"mine": "r"}, events, "M", plan, {"mine": None})
     assert beside.rows[["metric", "mean", "n"]].round(2).values.tolist() == [["lead_over_market", -0.25, 12]]

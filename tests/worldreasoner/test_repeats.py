@@ -8,9 +8,9 @@ import pytest
 from helpers.agents import arms
 from helpers.agents.arms import select_events
 from helpers.agents.registry import connect_agent
+from helpers.events.shelf import Shelf
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
-from helpers.questions.shelf import Shelf
 from helpers.store import dump_json, parse_json, read_table
 from helpers.worldreasoner import trials
 from helpers.worldreasoner.trials import (

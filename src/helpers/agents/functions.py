@@ -29,11 +29,11 @@ import pandas as pd
 
 from helpers.agents.forecasters import read_history
 from helpers.agents.identity import hash_parser, is_plain, list_functions
-from helpers.questions.horizons import resolve_question
-from helpers.questions.targets import resolve_event
+from helpers.events.horizons import resolve_question
+from helpers.events.targets import resolve_event
 from helpers.replies.predictions import parse_prediction
 from helpers.store import ROOT, parse_json
-from helpers.world.gateway import GatewayError
+from helpers.web.gateway import GatewayError
 
 LOCK = threading.Lock()
 """Held while pages are parsed, as threads share one world."""

@@ -24,7 +24,7 @@ from helpers.papers import find_reads, get_constant, parse_code
 SOURCE = Path(__file__).resolve().parents[2]
 """Where the code that runs stands: a checkout's src, or what a package was installed into."""
 
-WORLD = ("helpers.world.crawl", "helpers.world.archive")
+WORLD = ("helpers.web.crawl", "helpers.web.archive")
 """What stands behind `world`: how pages are read and searched, and how the replay web makes them."""
 
 NOTHING = SimpleNamespace()

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.forecasters import QUANTILES, state_number
-from helpers.questions.horizons import list_own, load_series, name_month, read_series, step_dates
+from helpers.events.horizons import list_own, load_series, name_month, read_series, step_dates
 from helpers.store import dump_json, hash_text, parse_json
 
 N_PATHS = 104

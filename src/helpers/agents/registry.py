@@ -24,7 +24,7 @@ from helpers.models.local import LOCAL, SEED, get_local_name
 from helpers.models.polling import list_job_options
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
-from helpers.world.checks import suggest
+from helpers.web.checks import suggest
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")

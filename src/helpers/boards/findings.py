@@ -16,7 +16,8 @@ from helpers import papers
 from helpers.boards.forecastbench import compare_people
 from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import (
+from helpers.plots import mark_blanks
+from helpers.stats.intervals import (
     AGREES,
     MIN_CLUSTERS,
     bound_blocks,
@@ -25,7 +26,6 @@ from helpers.estimates.intervals import (
     judge_interval,
     judge_test,
 )
-from helpers.plots import mark_blanks
 
 TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
 """The colours of the verdicts."""

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.outcomes.scores import convert_brier
+from helpers.scoring.scores import convert_brier
 
 PARTS = ("dataset", "market", "overall")
 INDEX_UNIT, BRIER_UNIT = 0.1, 0.001

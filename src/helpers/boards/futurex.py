@@ -14,8 +14,8 @@ from scipy.stats import kendalltau, t
 from helpers import papers
 from helpers.boards.files import REGISTRY
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
-from helpers.estimates.intervals import take_interval
-from helpers.estimates.regression import fit_factors, measure_r2
+from helpers.stats.intervals import take_interval
+from helpers.stats.regression import fit_factors, measure_r2
 
 SCORES = [f"level{level}" for level in LEVELS]
 COUNTS = [f"n_level{level}" for level in LEVELS]

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.plots import COLOURS, draw_intervals, name_rows
+from helpers.stats.intervals import measure_share, summarize_clustered
 from helpers.store import ROOT, parse_json
-from helpers.world.leaks import audit_pages, find_hindsight
+from helpers.web.leaks import audit_pages, find_hindsight
 
 LABELS = ROOT / "data/labels/news_hindsight.csv"
 """Lines in which the rule finds hindsight, read by a language model: does it tell of a later day? Ids, no text."""

@@ -11,11 +11,11 @@ from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
+from helpers.events.shelf import Shelf, open_shelf
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
-from helpers.questions.shelf import Shelf, open_shelf
 from helpers.store import check_table, read_table
-from helpers.world.crawl import open_world
+from helpers.web.crawl import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""
@@ -80,7 +80,7 @@ def list_articles(window):
 def open_window(window, articles=(), **options):
     """Start the world of a window; yields a function that returns a world to search (`crawl.open_world`).
 
-    Window L's is a shelf of its series, and of articles where there are some (`questions.shelf`): it needs no server.
+    Window L's is a shelf of its series, and of articles where there are some (`events.shelf`): it needs no server.
     """
     if window == "L" and articles:
         articles = [str(Path(path).resolve()) for path in articles]

@@ -8,10 +8,10 @@ import pandas as pd
 
 from helpers.boards.past_news import NEWS_AGENTS
 from helpers.boards.past_scores import ALL_OPTIONS, label_forms, open_answers
-from helpers.estimates.calibration import bin_chances, list_chances
-from helpers.estimates.intervals import judge_family, summarize_clustered
-from helpers.estimates.pairs import compare_pairs
-from helpers.outcomes.scores import build_matrix
+from helpers.scoring.scores import build_matrix
+from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.intervals import judge_family, summarize_clustered
+from helpers.stats.pairs import compare_pairs
 from helpers.store import dump_json, parse_json
 
 YES = "A"

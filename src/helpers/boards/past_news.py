@@ -9,10 +9,10 @@ import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from helpers.boards.past_scores import FORMS
-from helpers.estimates.intervals import judge_family, keep_on_scale, summarize_clustered
-from helpers.estimates.pairs import compare_pairs
+from helpers.stats.intervals import judge_family, keep_on_scale, summarize_clustered
+from helpers.stats.pairs import compare_pairs
 from helpers.store import ROOT
-from helpers.world.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
+from helpers.web.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
 
 READINGS = ROOT / "data/labels/past_readings.csv"
 """What a language model read in passages of window P's questions: a row a question that was read, ids and labels."""

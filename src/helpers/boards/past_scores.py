@@ -5,10 +5,10 @@ from math import comb
 import pandas as pd
 
 from helpers.agents.past import read_form
-from helpers.estimates.intervals import judge_family, summarize_clustered
 from helpers.formats.futurex import cluster_questions
-from helpers.outcomes.scores import build_matrix, select_headline
 from helpers.plots import COLOURS, draw_points, measure_reach, name_rows
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.intervals import judge_family, summarize_clustered
 from helpers.store import dump_json, parse_json
 
 ALL_OPTIONS = "all options"

@@ -13,8 +13,8 @@ import pandas as pd
 
 from helpers import papers
 from helpers.boards.futurex import SCORES, bound_deviation, name_agent
-from helpers.estimates.agreement import correlate_ranks, permute_ranks
-from helpers.estimates.intervals import correct_holm, take_interval
+from helpers.stats.agreement import correlate_ranks, permute_ranks
+from helpers.stats.intervals import correct_holm, take_interval
 
 CRITERIA = ("comprehensiveness", "source_reliability", "plan_actionability", "mean")
 """What a plan is scored on, and the mean of the three."""

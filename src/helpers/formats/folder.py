@@ -13,11 +13,11 @@ import pandas as pd
 
 from helpers.calendar import ZONE, find_dates, stamp_moment
 from helpers.columns import LEVELS, find_wrong
+from helpers.events.tiers import assign_level
 from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
-from helpers.outcomes.scores import HEADLINE
-from helpers.questions.tiers import assign_level
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
+from helpers.scoring.scores import HEADLINE
 from helpers.store import dump_json, list_columns
 
 FILES = {

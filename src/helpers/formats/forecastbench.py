@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.questions.horizons import MAX_DAYS, MIN_DAYS
-from helpers.questions.moments import number_days, place_moments
-from helpers.questions.tiers import assign_level
+from helpers.events.horizons import MAX_DAYS, MIN_DAYS
+from helpers.events.moments import number_days, place_moments
+from helpers.events.tiers import assign_level
 from helpers.store import check_table, dump_json, parse_json
 
 VENUES = ("infer", "manifold", "metaculus", "polymarket")

@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, blank_dates, stamp_moment
+from helpers.events.pose import seed_by_name
+from helpers.events.tiers import assign_level
 from helpers.papers import get_constant
-from helpers.questions.pose import seed_by_name
-from helpers.questions.tiers import assign_level
 from helpers.replies.letters import make_key
 from helpers.store import check_table, dump_json
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.events.moments import number_days
 from helpers.formats.market_fields import list_rows, load
-from helpers.questions.moments import number_days
 from helpers.store import parse_json
 
 CENTS = 100

@@ -9,8 +9,8 @@ import pandas as pd
 from helpers.calendar import WINDOWS, ZONE
 from helpers.formats.folder import read_number
 from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
-from helpers.world.archive import SHOWN_DAYS
-from helpers.world.sources import compute_published_at, locate_rows
+from helpers.web.archive import SHOWN_DAYS
+from helpers.web.sources import compute_published_at, locate_rows
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
@@ -19,7 +19,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 def check_rows(source, window):
     """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
 
-    A market's rows are written by the kit (`questions.market`) and have columns of their own: only dates are checked.
+    A market's rows are written by the kit (`events.market`) and have columns of their own: only dates are checked.
     """
     path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
     needs = ["occurred_at", "entity", *names]

@@ -8,9 +8,9 @@ import math
 import pandas as pd
 
 from helpers import papers
-from helpers.estimates.intervals import measure_share
+from helpers.events.collect import covers_window
 from helpers.plots import COLOURS, draw_funnel, draw_grouped, draw_intervals, draw_stacked, lighten
-from helpers.questions.events import covers_window
+from helpers.stats.intervals import measure_share
 from helpers.store import parse_json
 
 STEPS = (

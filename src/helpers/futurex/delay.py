@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.estimates.agreement import compare_orders
-from helpers.estimates.intervals import find_clusters, flip_signs, judge_family, summarize_clustered, take_interval
-from helpers.outcomes.answers import acquire_answers
-from helpers.outcomes.scores import build_matrix, score_predictions, select_headline
+from helpers.events.collect import collect_events
+from helpers.events.pose import HORIZON_DAYS
 from helpers.plots import COLOURS, draw_reaches
-from helpers.questions.events import collect_events
-from helpers.questions.pose import HORIZON_DAYS
+from helpers.scoring.answers import acquire_answers
+from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.stats.agreement import compare_orders
+from helpers.stats.intervals import find_clusters, flip_signs, judge_family, summarize_clustered, take_interval
 from helpers.store import check_table, parse_json, read_table, write_table
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)

@@ -11,7 +11,11 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import SEARCH_CATEGORIES
-from helpers.estimates.intervals import (
+from helpers.futurex.gains import describe_differences
+from helpers.futurex.levels import CHANCE, LEVEL_PAIRS
+from helpers.plots import COLOURS, draw_points, name_rows
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.intervals import (
     AGREES,
     MIN_CLUSTERS,
     find_clusters,
@@ -21,11 +25,7 @@ from helpers.estimates.intervals import (
     summarize_clustered,
     take_interval,
 )
-from helpers.estimates.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
-from helpers.futurex.gains import describe_differences
-from helpers.futurex.levels import CHANCE, LEVEL_PAIRS
-from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.plots import COLOURS, draw_points, name_rows
+from helpers.stats.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
 
 RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""

@@ -9,10 +9,10 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import MIN_CLUSTERS, find_clusters, flip_signs, judge_family, summarize_clustered
-from helpers.estimates.pairs import measure_seen
 from helpers.futurex.levels import LEVEL_PAIRS
-from helpers.outcomes.scores import build_matrix, select_headline
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.intervals import MIN_CLUSTERS, find_clusters, flip_signs, judge_family, summarize_clustered
+from helpers.stats.pairs import measure_seen
 
 
 def score_shared(scores, events, agents):

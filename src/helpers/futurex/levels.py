@@ -10,9 +10,9 @@ import pandas as pd
 
 from helpers import papers
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
-from helpers.estimates.intervals import find_clusters, judge_family, summarize_clustered
-from helpers.outcomes.scores import build_matrix, select_headline
-from helpers.questions.tiers import assign_level
+from helpers.events.tiers import assign_level
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.intervals import find_clusters, judge_family, summarize_clustered
 from helpers.store import parse_json
 
 

@@ -2,7 +2,7 @@
 
 The paper asks four agents for the score of five games, ten minutes after each. Here agents are asked for the newest
 value on pages of the replay web that change every hour, with a direct line and behind a proxy that serves old copies
-(`helpers.world.cache`). The truth comes from the sources' rows, not from a page.
+(`helpers.web.cache`). The truth comes from the sources' rows, not from a page.
 """
 
 import re
@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.estimates.intervals import flip_signs
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.world.crawl import Crawler
-from helpers.world.extract import ExtractionError
-from helpers.world.gateway import Gateway, GatewayError
-from helpers.world.sources import read_rows
+from helpers.stats.intervals import flip_signs
+from helpers.web.crawl import Crawler
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.sources import read_rows
 
 TOPICS = (
     ("i94_traffic", "I-94", "volume", "number of westbound vehicles an hour"),

@@ -12,12 +12,12 @@ import re
 import pandas as pd
 
 from helpers.agents.prompts import split_question
-from helpers.estimates.intervals import summarize_clustered
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
+from helpers.stats.intervals import summarize_clustered
 from helpers.store import parse_json
-from helpers.world.render import format_period
+from helpers.web.render import format_period
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""

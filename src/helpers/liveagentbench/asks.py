@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from helpers.outcomes.matching import extract_answer, split_tokens
+from helpers.scoring.matching import extract_answer, split_tokens
 from helpers.store import dump_json, hash_text, parse_json
 
 

@@ -20,8 +20,8 @@ from scipy.io import wavfile
 
 from helpers.liveagentbench.tasks import list_parts, pick_rows, split_list
 from helpers.store import parse_json
-from helpers.world.render import build_table, format_number, format_period, wrap_page
-from helpers.world.sources import head_column
+from helpers.web.render import build_table, format_number, format_period, wrap_page
+from helpers.web.sources import head_column
 
 JUNK = b"\x00\xffUNREADABLE\xff\x00"
 """What stands in an unreadable file, whatever its name says."""

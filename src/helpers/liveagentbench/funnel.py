@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from helpers.estimates.intervals import measure_share
 from helpers.liveagentbench.asks import lock_answer, write_truth
 from helpers.liveagentbench.cases import CONTROLS, JUDGES, STAGES, rate_level
+from helpers.stats.intervals import measure_share
 from helpers.store import hash_text
 
 

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.store import ROOT
-from helpers.world.sources import load_sources
+from helpers.web.sources import load_sources
 
 READINGS = ROOT / "data/taskset/pictures.csv"
 COLUMNS = ["picture", "frame", "left", "top", "right", "bottom", "text"]

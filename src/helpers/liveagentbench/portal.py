@@ -7,7 +7,7 @@ import pandas as pd
 
 from helpers.liveagentbench.tasks import PORTAL, PORTALS
 from helpers.servers import run_server
-from helpers.world.archive import Handler, build_server
+from helpers.web.archive import Handler, build_server
 
 MENU_DATE = pd.Timestamp("2016-09-01T00:00:00Z")
 """Menus are older than any task."""

@@ -13,7 +13,7 @@ from pypdf.errors import PyPdfError
 
 from helpers.calendar import find_dates
 from helpers.liveagentbench.pictures import Unrecorded, find_words
-from helpers.world.markup import parse_html, parse_json, read_text
+from helpers.web.markup import parse_html, parse_json, read_text
 
 COLUMNS = ["occurred_at", "entity", "heading", "text"]
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
@@ -21,7 +21,7 @@ LABEL = re.compile(r"(\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?)\s*(.*)")
 """A label of a mark or frame: a date or time, then a name."""
 FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, AttributeError)
 FAULTS += (PyPdfError, etree.ParserError)
-"""What readers raise for a file that is not what its name says, or beyond the limits of `world.markup`."""
+"""What readers raise for a file that is not what its name says, or beyond the limits of `web.markup`."""
 
 
 class Unread(Exception):

@@ -12,14 +12,14 @@ import pandas as pd
 import seaborn as sns
 
 from helpers import store
-from helpers.estimates.intervals import measure_share, summarize_clustered
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import open_event, solve_task
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.models.grammars import make_schema
-from helpers.outcomes.matching import SCORER_VERSION, match_answer
 from helpers.prompts import read_prompt
+from helpers.scoring.matching import SCORER_VERSION, match_answer
+from helpers.stats.intervals import measure_share, summarize_clustered
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})

@@ -14,8 +14,8 @@ from lxml import etree
 from helpers.liveagentbench.readers import Unread, read_table
 from helpers.liveagentbench.rules import answer_question
 from helpers.store import parse_json
-from helpers.world.gateway import GatewayError
-from helpers.world.markup import parse_html, read_text
+from helpers.web.gateway import GatewayError
+from helpers.web.markup import parse_html, read_text
 
 
 class Kit(NamedTuple):
@@ -111,7 +111,7 @@ def rank_links(address, text, question):
     """Return a menu's links as [(rank, address)], most like the question first; a deeper link keeps its parent's place.
 
     The rank is minus the number of the link's words, of four letters or more, that stand in the question. Raises Unread
-    for a page that is broken or beyond the limits of `world.markup`.
+    for a page that is broken or beyond the limits of `web.markup`.
     """
     asked = set(re.findall(r"\w{4,}", question.casefold()))
     try:

@@ -13,7 +13,7 @@ from helpers import papers
 from helpers.formats.sheets import read_sheet
 from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer, write_truth
 from helpers.store import ROOT, check_table, dump_json
-from helpers.world.sources import read_rows
+from helpers.web.sources import read_rows
 
 AS_OF = "2016-10-24T00:00:00+08:00"
 """The moment at which every task is asked; nothing in its files was published later."""

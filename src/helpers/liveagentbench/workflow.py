@@ -25,8 +25,8 @@ from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.scores import FORM
 from helpers.liveagentbench.solvers import KITS, open_event, solve_task
 from helpers.models.grammars import make_schema
-from helpers.outcomes.matching import extract_answer, match_answer, split_tokens
 from helpers.prompts import read_prompt
+from helpers.scoring.matching import extract_answer, match_answer, split_tokens
 
 RUN_ID = "30_spdg"
 N_HITS = 3

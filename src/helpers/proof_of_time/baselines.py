@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from helpers.estimates.intervals import judge_family, measure_share, summarize_clustered
 from helpers.papers import get_constant
 from helpers.proof_of_time.builders import find_field, find_range, place_on_scale
 from helpers.proof_of_time.evidence import read_evidence
 from helpers.proof_of_time.instances import NONE
 from helpers.proof_of_time.public import T0
+from helpers.stats.intervals import judge_family, measure_share, summarize_clustered
 
 SOLVERS = ("last value", "trend", "nearest history")
 N_FIT = 14

@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from helpers import papers
-from helpers.estimates.intervals import judge_family, measure_share, summarize_clustered
 from helpers.proof_of_time.baselines import list_chances, score_majority
 from helpers.proof_of_time.published import count_tasks, list_limits, load_table
+from helpers.stats.intervals import judge_family, measure_share, summarize_clustered
 from helpers.store import locate_input
 
 

@@ -21,7 +21,7 @@ from helpers.proof_of_time.builders import (
     place_on_scale,
 )
 from helpers.proof_of_time.evidence import write_evidence
-from helpers.world.sources import read_rows
+from helpers.web.sources import read_rows
 
 DAYS = ("2016-10-03", "2016-10-10", "2016-10-17", "2016-10-24", "2016-10-31")
 """Cutoffs: 00:00 UTC+8 of these days, where what is asked is over by the end of the rows."""

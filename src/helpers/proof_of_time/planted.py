@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import measure_share
 from helpers.proof_of_time.taxonomies import ENDLESS, FAILURES, FLAGS
+from helpers.stats.intervals import measure_share
 from helpers.store import check_table, dump_json
 
 SLIP = 0.4

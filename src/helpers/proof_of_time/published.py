@@ -14,9 +14,9 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import papers
-from helpers.estimates.agreement import correlate, correlate_ranks, draw_rows
-from helpers.estimates.intervals import flip_signs, judge_family, take_interval
 from helpers.papers import get_constant
+from helpers.stats.agreement import correlate, correlate_ranks, draw_rows
+from helpers.stats.intervals import flip_signs, judge_family, take_interval
 
 KEY = "proof_of_time"
 

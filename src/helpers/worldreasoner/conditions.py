@@ -8,11 +8,11 @@ import pandas as pd
 
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
-from helpers.estimates.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
-from helpers.estimates.pairs import BETTER, compare_pairs
+from helpers.events.shelf import Shelf
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
-from helpers.questions.shelf import Shelf
+from helpers.stats.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
+from helpers.stats.pairs import BETTER, compare_pairs
 from helpers.store import dump_json, list_columns, locate_output, parse_json
 from helpers.worldreasoner.scores import (
     CATEGORICAL,

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from helpers.events.moments import number_days
 from helpers.formats.lines import clean_json
-from helpers.questions.moments import number_days
 from helpers.store import parse_json
 from helpers.worldreasoner.hindsight.graphs import (
     check_graph,

@@ -7,7 +7,7 @@ of a question asked several times the first answer counts.
 import pandas as pd
 
 from helpers.agents.registry import GRAPH_METHODS
-from helpers.estimates.groups import tabulate_groups
+from helpers.stats.groups import tabulate_groups
 from helpers.store import parse_json
 from helpers.worldreasoner.asking import OWN_SEARCH
 from helpers.worldreasoner.conditions import OPEN

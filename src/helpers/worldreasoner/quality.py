@@ -12,10 +12,10 @@ import pandas as pd
 
 from helpers.agents.paths import forecast_from_paths
 from helpers.calendar import find_dates
+from helpers.events.horizons import SEED, answer_questions, load_series, pose_questions
+from helpers.events.moments import place_moments
 from helpers.formats.markets import READERS
 from helpers.papers import get_constant
-from helpers.questions.horizons import SEED, answer_questions, load_series, pose_questions
-from helpers.questions.moments import place_moments
 from helpers.store import parse_json
 from helpers.worldreasoner.scores import name_type
 

@@ -12,10 +12,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers.calendar import ZONE
 from helpers.columns import check_shares, read_flags
-from helpers.estimates.intervals import summarize_clustered
-from helpers.estimates.pairs import measure_seen
-from helpers.outcomes import scores
 from helpers.papers import get_constant
+from helpers.scoring import scores
+from helpers.stats.intervals import summarize_clustered
+from helpers.stats.pairs import measure_seen
 from helpers.store import parse_json
 
 CUT = get_constant("worldreasoner", "binary_cut")

@@ -9,10 +9,10 @@ import pandas as pd
 from helpers.agents.evidence import list_evidence
 from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
-from helpers.estimates.intervals import find_clusters
-from helpers.questions.horizons import load_series
-from helpers.questions.moments import number_days
-from helpers.questions.shelf import write_page
+from helpers.events.horizons import load_series
+from helpers.events.moments import number_days
+from helpers.events.shelf import write_page
+from helpers.stats.intervals import find_clusters
 from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer

@@ -12,10 +12,10 @@ import pandas as pd
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.samples import NUMBERS, combine_values, count_votes
-from helpers.estimates.calibration import list_chances, measure_trials, pool_chances, spread_rest
-from helpers.estimates.intervals import find_clusters, summarize_clustered
+from helpers.events.shelf import Shelf
 from helpers.plots import draw_points, name_rows
-from helpers.questions.shelf import Shelf
+from helpers.stats.calibration import list_chances, measure_trials, pool_chances, spread_rest
+from helpers.stats.intervals import find_clusters, summarize_clustered
 from helpers.store import dump_json, list_columns, locate_output, parse_json
 from helpers.worldreasoner.conditions import compare_metrics
 from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_forecast, score_table

@@ -13,9 +13,9 @@ import pandas as pd
 
 from helpers.futurex.curation.pages import REASONS, visit_page
 from helpers.servers import run_server
-from helpers.world.archive import Handler, Misbehaviour, Site, build_server
-from helpers.world.gateway import Gateway
-from helpers.world.sources import read_rows
+from helpers.web.archive import Handler, Misbehaviour, Site, build_server
+from helpers.web.gateway import Gateway
+from helpers.web.sources import read_rows
 
 DECOYS = REASONS[1:]
 """The decoys' kinds: each has the fault of its name."""

@@ -15,8 +15,8 @@ from lxml import etree
 from helpers.calendar import find_dates
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.world.gateway import GatewayError
-from helpers.world.markup import check_size, parse_html
+from helpers.web.gateway import GatewayError
+from helpers.web.markup import check_size, parse_html
 
 REASONS = ("fine", "moving_address", "hidden_content", "no_figures", "irregular_updates", "duplicate")
 """What a judge may say of a page: fine, or the first fault found, in the order in which the rule looks for them."""
@@ -62,7 +62,7 @@ class Visit(NamedTuple):
 def visit_page(gateway, address, moments):
     """Return a page's visits at some moments, oldest first; one that brought nothing has no url and no text.
 
-    A page that is broken, or beyond what is read (`world.markup`), shows nothing: no text and no markup.
+    A page that is broken, or beyond what is read (`web.markup`), shows nothing: no text and no markup.
     """
     visits = []
     for moment in sorted(moments):
@@ -80,7 +80,7 @@ def visit_page(gateway, address, moments):
 def read_visible(text, content_type):
     """Return what a reader sees of a page: no scripts, no styles, no small print at its foot.
 
-    Raises ValueError for a page beyond the limits of `world.markup`, lxml.etree.ParserError for an empty one.
+    Raises ValueError for a page beyond the limits of `web.markup`, lxml.etree.ParserError for an empty one.
 
     >>> read_visible("<body><p>Rain: 3 mm</p><script>draw(4)</script><footer>Since 2001</footer></body>", "text/html")
     'Rain: 3 mm'

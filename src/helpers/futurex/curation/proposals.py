@@ -12,7 +12,7 @@ from helpers.futurex.curation.pages import NUMBER
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
-from helpers.world.extract import read_number
+from helpers.web.extract import read_number
 
 STAGES = ("proposed", "form", "scrape", "answer", "person")
 """A template's way: the model's reply, its form, the test scrape, the answer check, a person's yes."""

@@ -74,7 +74,7 @@ def view_questions(questions, judges):
 
 
 def build_judge(consult, prompt, name):
-    """Return a judge of questions for `helpers.questions.filters`: event -> (is_flagged, reason).
+    """Return a judge of questions for `helpers.events.filters`: event -> (is_flagged, reason).
 
     `prompt` names the wording ("question" or "question_again"), `name` what is judged ("harmful" or "subjective"); one
     request answers both. Without a valid reply the flag is None, and the reason says why.

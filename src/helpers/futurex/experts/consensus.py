@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.estimates.agreement import compare_scores
-from helpers.estimates.intervals import correct_holm, flatten_summary, judge_interval, summarize_means
 from helpers.formats.folder import read_number
 from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
+from helpers.stats.agreement import compare_scores
+from helpers.stats.intervals import correct_holm, flatten_summary, judge_interval, summarize_means
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
 NUMBERS = ("consensus", "actual", "forecast")

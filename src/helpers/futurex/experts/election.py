@@ -12,8 +12,8 @@ from helpers.futurex.experts.consensus import COLUMNS
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT
-from helpers.world.render import format_period
-from helpers.world.sources import compute_published_at
+from helpers.web.render import format_period
+from helpers.web.sources import compute_published_at
 
 ELECTION_DATE = "2016-11-08"
 METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}

@@ -15,10 +15,10 @@ from helpers.agents.prompted import constrain_answer, forecast
 from helpers.agents.prompts import describe_answer, split_question
 from helpers.agents.tools import describe_hit, open_page, search_web
 from helpers.calendar import blank_dates
+from helpers.events.targets import resolve_event
 from helpers.prompts import read_prompt
-from helpers.questions.targets import resolve_event
 from helpers.store import parse_json
-from helpers.world.gateway import GatewayError
+from helpers.web.gateway import GatewayError
 
 DEFENCES = ("none", "host_age", "page_age", "two_sources", "fence")
 """Set aside: nothing; hosts unknown HOST_DAYS ago; pages younger than PAGE_DAYS; figures of one host alone; nothing."""

@@ -10,10 +10,10 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.estimates.intervals import flip_signs, judge_family, measure_share
 from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
 from helpers.futurex.fake_sites.trials import N_ROUNDS, RUN_ID, is_target
-from helpers.outcomes.scores import score_predictions, select_headline
+from helpers.scoring.scores import score_predictions, select_headline
+from helpers.stats.intervals import flip_signs, judge_family, measure_share
 from helpers.store import check_table, dump_json
 
 

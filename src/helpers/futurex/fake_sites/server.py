@@ -18,10 +18,10 @@ from urllib3 import ProxyManager
 from helpers.calendar import stamp_moment
 from helpers.servers import Server, run_server
 from helpers.store import hash_text
-from helpers.world import archive
-from helpers.world.gateway import GatewayError, ask_door, open_door, read_memento
-from helpers.world.passages import read_page
-from helpers.world.search import MAX_OPENED, Hit
+from helpers.web import archive
+from helpers.web.gateway import GatewayError, ask_door, open_door, read_memento
+from helpers.web.passages import read_page
+from helpers.web.search import MAX_OPENED, Hit
 
 TIMEOUT_S = 10
 """Seconds within which a planted page has to come."""

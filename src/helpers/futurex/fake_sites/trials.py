@@ -16,11 +16,11 @@ from helpers import papers
 from helpers.agents.forecasters import read_history
 from helpers.agents.prompted import Client
 from helpers.calendar import stamp_moment
+from helpers.events.targets import resolve_event
 from helpers.futurex.fake_sites.agents import DEFENCES, RULES, GuardedWorld, ask_model
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult, open_study
 from helpers.prompts import read_prompt
-from helpers.questions.targets import resolve_event
 from helpers.store import ROOT, hash_text, parse_json
 
 RUN_ID = "12_fake_sites"

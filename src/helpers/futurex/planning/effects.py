@@ -13,11 +13,11 @@ import statsmodels.api as sm
 from scipy import linalg, stats
 
 from helpers import papers
-from helpers.estimates.intervals import MIN_CLUSTERS
-from helpers.estimates.pairs import measure_seen
-from helpers.estimates.regression import build_dummies
 from helpers.futurex.planning.plans import RUBRICS
 from helpers.plots import draw_intervals
+from helpers.stats.intervals import MIN_CLUSTERS
+from helpers.stats.pairs import measure_seen
+from helpers.stats.regression import build_dummies
 
 WORK = {"n_calls": "n_tool_calls", "n_query_tokens": "search_think_length", "n_plan_tokens": "manager_think_length"}
 """Columns of trials, and the factors that they are: what the searcher and the planner wrote, in tokens."""

@@ -1,4 +1,4 @@
-"""Labels of plans by a reader, and how far judges agree with them (definitions of fit: `estimates.agreement`).
+"""Labels of plans by a reader, and how far judges agree with them (definitions of fit: `stats.agreement`).
 
 The reader gets plans without their writers, with the criteria as judges have them, and scores each by each: who read
 stands in `label_by` (person, program or language model).
@@ -6,11 +6,11 @@ stands in `label_by` (person, program or language model).
 
 import pandas as pd
 
-from helpers.estimates.agreement import READINGS, compare_scores, judge_fit
-from helpers.estimates.intervals import correct_holm, keep_on_scale, summarize_clustered
-from helpers.estimates.pairs import compare_pairs
 from helpers.formats.sheets import read_sheet
 from helpers.futurex.planning.plans import PLAN_SCORES, RUBRICS
+from helpers.stats.agreement import READINGS, compare_scores, judge_fit
+from helpers.stats.intervals import correct_holm, keep_on_scale, summarize_clustered
+from helpers.stats.pairs import compare_pairs
 from helpers.store import locate_input
 
 SHEET, LABELS = "data/planning/plans.csv", "data/planning/labels.csv"

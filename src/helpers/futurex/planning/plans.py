@@ -1,7 +1,7 @@
 """Plans as judges and readers get them, and judges that score them: a model, and counts by rule (FutureX 4.5.2).
 
 A model is asked for one criterion a call. Whether a judge may be used is for labels by a reader who wrote neither the
-prompts nor the rules to say (`estimates.agreement.judge_fit`).
+prompts nor the rules to say (`stats.agreement.judge_fit`).
 """
 
 import re
@@ -10,10 +10,10 @@ import pandas as pd
 
 from helpers import papers
 from helpers.calendar import MONTHS
-from helpers.estimates.agreement import READINGS
 from helpers.models.grammars import make_schema
 from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
+from helpers.stats.agreement import READINGS
 from helpers.store import hash_text
 
 RUBRICS = {

@@ -17,14 +17,14 @@ from helpers.agents.arms import select_events
 from helpers.agents.prompted import Client, Transcript, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
 from helpers.agents.tools import search_web
-from helpers.estimates.agreement import READINGS
-from helpers.estimates.pairs import score
 from helpers.futurex.planning.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult, open_study
 from helpers.models.recordings import Recordings
-from helpers.outcomes.scores import select_headline
 from helpers.prompts import read_prompt
+from helpers.scoring.scores import select_headline
+from helpers.stats.agreement import READINGS
+from helpers.stats.pairs import score
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
 RUN_ID = "09b_plan_effect"

@@ -15,13 +15,13 @@ import pandas as pd
 from scipy import signal, stats
 from statsmodels.tsa.tsatools import lagmat
 
-from helpers.estimates.intervals import correct_holm
-from helpers.estimates.pairs import ALPHA
-from helpers.questions import horizons
-from helpers.questions.market import melt_rows
+from helpers.events import horizons
+from helpers.events.market import melt_rows
+from helpers.stats.intervals import correct_holm
+from helpers.stats.pairs import ALPHA
 from helpers.store import parse_json, parse_object
-from helpers.world.extract import select_series
-from helpers.world.sources import load_sources, read_rows
+from helpers.web.extract import select_series
+from helpers.web.sources import load_sources, read_rows
 from helpers.worldreasoner.hindsight.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
 
 N_LAGS = 3

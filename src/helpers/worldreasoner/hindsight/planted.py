@@ -6,7 +6,7 @@ Synthetic throughout: it shows that the measures find what is there, and nothing
 import numpy as np
 import pandas as pd
 
-from helpers.questions.moments import number_days, place_forecast
+from helpers.events.moments import number_days, place_forecast
 from helpers.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
 from helpers.worldreasoner.hindsight.graphs import correct_edges
 

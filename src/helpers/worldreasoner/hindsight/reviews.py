@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.ledger import insert_row, open_ledger
-from helpers.estimates.agreement import compute_kappa, measure_kappa
-from helpers.estimates.intervals import summarize_clustered
+from helpers.stats.agreement import compute_kappa, measure_kappa
+from helpers.stats.intervals import summarize_clustered
 from helpers.store import TABLES
 from helpers.worldreasoner.hindsight.graphs import read_graphs
 

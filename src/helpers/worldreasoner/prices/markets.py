@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, DateFormatter
 
-from helpers.estimates.agreement import correlate
-from helpers.estimates.intervals import divide
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
+from helpers.stats.agreement import correlate
+from helpers.stats.intervals import divide
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from helpers.columns import check_shares
-from helpers.estimates.calibration import pool_odds, recalibrate
-from helpers.estimates.intervals import summarize_clustered
-from helpers.estimates.pairs import compare_pairs, judge_pair
+from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast
 from helpers.plots import draw_points
-from helpers.questions.moments import WINDOWS, name_horizon, number_days, place_forecast
+from helpers.stats.calibration import pool_odds, recalibrate
+from helpers.stats.intervals import summarize_clustered
+from helpers.stats.pairs import compare_pairs, judge_pair
 from helpers.store import dump_json, parse_json
 from helpers.worldreasoner.prices.markets import check_days, order_prices
 

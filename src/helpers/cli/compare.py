@@ -1,0 +1,296 @@
+"""Runs beside each other on the events that all of them were asked: paired differences, and a leaderboard.
+
+Which runs these are, and under which condition, `cli.chosen` says. A missing prediction counts 0 on the
+leaderboard, so that all stand on the same events; a difference is over the events that both predicted. Intervals and
+tests are by source.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from helpers.boards.past import read_window
+from helpers.calendar import write_windows
+from helpers.cli.chosen import (
+    add_baselines,
+    choose_runs,
+    describe_conditions,
+    label_runs,
+    list_runs,
+    read_predictions,
+)
+from helpers.cli.main import build_parser, describe_problem
+from helpers.cli.results import (
+    BRIER,
+    describe_intervals,
+    tabulate_scores,
+    write_count,
+    write_interval,
+    write_signed,
+)
+from helpers.figures import save_figure, use_style
+from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
+from helpers.formats.sheets import escape_cells
+from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.stats.intervals import find_clusters, summarize_clustered
+from helpers.stats.pairs import ALPHA, compare_pairs, judge_pair, list_pairs
+from helpers.store import locate_output, write_under
+
+FOLDER = "data/runs/compare"
+"""Where a comparison is written, ignored by git; --out names another folder."""
+
+MANY = 12
+"""Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
+
+LONGEST = 44
+"""Characters of a run's label that the figure shows: an agent's name with its condition, or a run_id."""
+
+CHANCE = "random"
+"""The agent that guesses: how far another is above it is skill, whatever the events."""
+
+
+# --- what is shared --------------------------------------------------------------------------------------------------
+
+
+def find_shared(predictions, runs):
+    """Return the events that all runs were asked, as a set. Raises ValueError when there is none.
+
+    >>> from helpers.cli.chosen import Run
+    >>> table = pd.DataFrame({"agent_id": ["x", "x", "y"], "event_id": ["e1", "e2", "e2"]})
+    >>> find_shared(table, [Run(name, f"{name}-A", name, "", "", "", "A", "A") for name in "xy"])
+    {'e2'}
+    """
+    asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
+    shared = set.intersection(*asked.values())
+    if not shared:
+        told = ", ".join(f"{run.label} ({len(asked[run.label])} of window {run.window})" for run in runs)
+        raise ValueError(f"no event was asked of all: {told}; run them on the same window and LIMIT, or compare fewer")
+    return shared
+
+
+def describe_limits(predictions, runs, shared):
+    """Return a sentence on the run whose events limit the comparison most, "" where none does."""
+    asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
+    without = {
+        name: len(set.intersection(*(events for other, events in asked.items() if other != name)))
+        for name in asked
+        if len(asked) > 2
+    }
+    name = max(without, key=without.get, default=None)
+    if name is None or without[name] <= len(shared):
+        return ""
+    return f"{name} was asked only {len(asked[name])}; without it the others share {without[name]} events"
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def compare_runs(scores, events, runs):
+    """Return the paired differences between runs, every two of them (of many: each with the best one).
+
+    As `pairs.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
+    verdict (by p_holm).
+    """
+    names, conditions = [run.label for run in runs], {run.label: run.condition for run in runs}
+    matrix = build_matrix(select_headline(scores, events), names)
+    best = matrix.fillna(0).mean().idxmax()
+    pairs = list_pairs(names) if len(names) <= MANY else [(best, [name for name in names if name != best])]
+    table = compare_pairs(matrix, find_clusters(events)[0], pairs)
+    covered = matrix.notna().mean()
+    for name, told in (("condition", conditions), ("coverage", covered)):
+        table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
+    return table.assign(verdict=[judge_answered(row) for row in table.to_dict("records")])
+
+
+def judge_answered(row):
+    """Return the verdict on a pair (`pairs.judge_pair`, by p_holm), or why there is no event to judge it by.
+
+    >>> judge_answered({"agent_a": "x", "agent_b": "y", "coverage_a": 0.5, "coverage_b": 0.0, "n": 0})
+    'y answered none of them'
+    """
+    silent = [row[f"agent_{side}"] for side in "ab" if not row[f"coverage_{side}"]]
+    if silent:
+        return f"{' and '.join(silent)} answered none of them"
+    return judge_pair(row, "p_holm") if row["n"] else "no event that both answered"
+
+
+def bound_both(matrix, clusters):
+    """Return `summarize_clustered` of a matrix by cluster, with the ends of the intervals by event beside it."""
+    plain = summarize_clustered(matrix)
+    return summarize_clustered(matrix, clusters).assign(low_by_event=plain["low"], high_by_event=plain["high"])
+
+
+def rank_agents(scores, events, runs, shown=None):
+    """Return the leaderboard, best first: a row a run, over the same events for all, a missing prediction counting 0.
+
+    `shown` are the labels of the runs that stand on it, by default all; the others serve the measure above random.
+
+    Columns: rank, agent, run_id, category, model, condition, score with its interval by source and by event,
+    above_random (paired, with interval; blank without that agent), score_answered and coverage, overall and brier
+    (`tabulate_scores`), n, n_sources. A run without one answer comes last and has neither rank nor score.
+    """
+    rows, clusters = select_headline(scores, events), find_clusters(events)[0]
+    imputed = build_matrix(rows, [run.label for run in runs], "score_imputed")
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    board = bound_both(imputed, clusters).rename(columns={"mean": "score", "n_clusters": "n_sources"})
+    board[ends] = board[ends].clip(0, 1)
+    board = board[["score", *ends, "n", "n_sources"]]
+    if chance := next((run.label for run in runs if run.agent_id == CHANCE), None):
+        above = summarize_clustered(imputed.sub(imputed[chance], axis=0).drop(columns=chance), clusters)
+        board[["above_random", "above_random_low", "above_random_high"]] = above[["mean", "low", "high"]]
+    means = tabulate_scores(scores, events).pivot_table(
+        index="agent_id", columns=["metric", "group"], values="mean", aggfunc="first", dropna=False
+    )
+    columns = {"score_answered": ("score", "all"), "overall": ("score", "overall"), "brier": ("brier", "all")}
+    board = board.assign(**{name: means.get(key, np.nan) for name, key in columns.items()})
+    board["coverage"] = build_matrix(rows, list(board.index)).notna().mean()
+    board.loc[board["coverage"] == 0, [c for c in board if c.startswith(("score", "low", "high", "above", "over"))]] = (
+        np.nan
+    )
+    told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model", "condition"]]
+    board = told.join(board).rename_axis("agent").loc[shown or list(told.index)].reset_index()
+    board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
+    ranks = board["score"].rank(ascending=False, method="min")
+    board.insert(0, "rank", pd.Series([None if pd.isna(rank) else int(rank) for rank in ranks], dtype=object))
+    return board
+
+
+def write_board(board, about):
+    """Return the leaderboard as markdown, with what it rests on."""
+    head = ["", "agent", "score", "above random", "where answered", "coverage", "overall", "Brier"]
+    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
+    for row in board.to_dict("records"):
+        above = [row.get(f"above_random{end}", np.nan) for end in ("", "_low", "_high")]
+        bare = [write_interval(row[name], np.nan, np.nan) for name in ("score_answered", "overall", "brier")]
+        score = write_interval(row["score"], row["low"], row["high"]) if row["coverage"] else "no answers"
+        cells = [row["rank"] or "-", row["agent"].replace("|", "\\|"), score]
+        cells += [write_interval(*above), bare[0], f"{row['coverage']:.0%}", *bare[1:]]
+        lines.append(" | ".join(map(str, cells)))
+    return "\n".join([*(f"| {line} |" for line in lines), "", about, ""])
+
+
+def write_pairs(pairs):
+    """Return the differences as text, a line a pair."""
+
+    def write(low, high):
+        return f"{write_signed(low)} to {write_signed(high)}" if np.isfinite(low) else "cannot tell"
+
+    empty = pairs["n"] == 0
+    shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
+    shown["a - b"] = pairs["difference"].map(write_signed)
+    shown["95% by source"] = [write(*ends) for ends in pairs[["low", "high"]].to_numpy()]
+    shown["by event"] = [write(*ends) for ends in pairs[["low_by_event", "high_by_event"]].to_numpy()]
+    for name, column in (("p (Holm)", "p_holm"), ("could be seen", "seen")):
+        shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
+    shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
+    shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
+    shown.loc[empty, ["a - b", "95% by source", "by event"]] = "-"
+    return shown.assign(verdict=pairs["verdict"]).to_string(index=False)
+
+
+# --- the figure and the command --------------------------------------------------------------------------------------
+
+
+def draw_comparison(board, pairs, about):
+    """Draw the leaderboard and the differences as points with their intervals by source, thin ones by event."""
+    use_style()
+    board, pairs = board[board["coverage"] > 0].head(MOST_DRAWN), pairs[pairs["n"] > 0].head(MOST_DRAWN)
+    height = 1.3 + max(0.27 * len(board), 0.4 * len(pairs), 0.8)
+    fig, axes = plt.subplots(1, 2, figsize=(12, height), width_ratios=[1, 1.15])
+    draw_dots(board.assign(label=shorten_names(board["agent"], LONGEST)), axes[0], label="label", value="score")
+    axes[0].set(xlabel="mean score, missing = 0", title="The same events for all", xlim=(0, None))
+    names = [shorten_names(pairs[column], LONGEST) for column in ("agent_a", "agent_b")]
+    labels = [f"{a}{' ' if len(a + b) < LONGEST else chr(10)}− {b}" for a, b in zip(*names, strict=True)]
+    if labels:
+        draw_dots(pairs.assign(label=labels), axes[1], label="label", value="difference")
+    else:
+        axes[1].text(0.5, 0.5, "no event that both answered", ha="center", va="center", transform=axes[1].transAxes)
+        axes[1].set(xticks=[], yticks=[])
+    axes[1].axvline(0, color="0.4", lw=1)
+    axes[1].set(xlabel="difference on events both predicted", title="Pairs (thick: by source, thin: by event)")
+    shown = [
+        board.rename(columns={"score": "value", "n_sources": "n_clusters"}),
+        pairs.rename(columns={"difference": "value"}),
+    ]
+    shown = pd.concat([part.assign(part=name) for part, name in zip(shown, ("score", "difference"), strict=True)])
+    columns = "part agent condition agent_a condition_a agent_b condition_b value low high low_by_event high_by_event"
+    shown = escape_cells(shown.reindex(columns=[*columns.split(), *"p p_holm seen n n_clusters".split()]))
+    save_figure(fig, "compare", shown, title="Runs on the same events", **about)
+
+
+def gather(names, window):
+    """Return (runs, baselines, predictions, events, told, notes): what is compared, on the events that all were asked.
+
+    The baselines are those beside the runs that were asked these events too; `told` is the condition of all runs, ""
+    for the usual one or several. Raises ValueError where nothing can be compared.
+    """
+    every = list_runs()
+    runs, notes, condition = choose_runs(every, names, window)
+    if len(runs) < 2:
+        raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
+    labelled = label_runs(runs + add_baselines(every, runs, condition))
+    runs, baselines = labelled[: len(runs)], labelled[len(runs) :]
+    predictions = read_predictions(runs)
+    shared, window = find_shared(predictions, runs), runs[0].window
+    notes += filter(None, [describe_limits(predictions, runs, shared)])
+    beside = [(run, read_predictions([run])) for run in baselines]
+    beside = [(run, rows) for run, rows in beside if shared <= set(rows["event_id"])]
+    predictions = pd.concat([predictions, *(rows for _, rows in beside)], ignore_index=True)
+    events = read_window("events", window)
+    predictions, events = (table[table["event_id"].isin(shared)] for table in (predictions, events))
+    told, differing = describe_conditions(runs, predictions)
+    return runs, [run for run, _ in beside], predictions, events, told, [*filter(None, [differing]), *notes]
+
+
+def compare(names, window, out):
+    """Compare runs, write the tables and the figure under a folder; returns (what was found, the text to print)."""
+    runs, baselines, predictions, events, told, notes = gather(names, window)
+    window, days = runs[0].window, predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
+    scores = score_predictions(predictions, read_window("answers", window), events)
+    pairs = compare_runs(scores, events, runs)
+    board = rank_agents(scores, events, runs + baselines, [run.label for run in runs] if names else None)
+    n = select_headline(scores, events)["event_id"].nunique()
+    notes += [
+        f"{name} answered none of them: no answers, no rank" for name in board.loc[board["coverage"] == 0, "agent"]
+    ]
+    if (Path(out) / "pairs.csv").exists():
+        notes.append(f"{out} held a comparison, which this one replaces; --out names another folder")
+    asked = ", ".join(filter(None, [f"{len(events)} events of window {window} asked of all", told]))
+    about = f"{asked}, {n} with a score; {describe_intervals(events)}"
+    with write_under(out):
+        for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
+            path = locate_output(f"{name}.csv")
+            escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
+        locate_output("leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
+        facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
+        draw_comparison(board, pairs, facts | {"status": "as given"})
+    files = [
+        str(Path(out) / name) for name in ("pairs.csv", "leaderboard.csv", "leaderboard.md", "figures/compare.png")
+    ]
+    found = {"window": window, "n_events": len(events), "n_scored": n, "notes": [about, *notes], "files": files}
+    found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
+    family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
+    could = "could be seen: the smallest difference found with 80% power at this spread and n"
+    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, BRIER)]
+    return found, "\n".join([*text, "written: " + ", ".join(files)])
+
+
+def main(arguments=None):
+    """Read the command line, compare and print; returns what was found. A wrong name ends in one sentence."""
+    parser = build_parser("compare", __doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="RUN", help="a run_id, or an agent's name (none: all local runs)")
+    parser.add_argument("--window", default="A", help=f"{write_windows()} (default A); a run_id says its own")
+    parser.add_argument("--out", help=f"the folder to write to (default {FOLDER})")
+    given = parser.parse_args(arguments)
+    try:
+        found, text = compare(given.names, given.window, given.out or locate_output(f"{FOLDER}/pairs.csv").parent)
+    except (ValueError, FileNotFoundError) as problem:
+        raise SystemExit(f"daybefore compare: {describe_problem(problem)}") from None
+    print(text)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,356 @@
+"""`daybefore own folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
+
+events.csv (event_id, kind), answers.csv (event_id, value; spread for numbers) and predictions.csv (event_id, agent_id,
+value) are checked first; whatever is wrong is said with file, row and column, and nothing is written. Everything is
+written under the folder: figures/ and tables/.
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers.cli.main import build_parser
+from helpers.cli.results import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
+from helpers.figures import STATUSES, save_figure, use_style, write_index
+from helpers.formats.drawings import (
+    MOST_DRAWN,
+    draw_chances,
+    draw_effects,
+    draw_growth,
+    draw_panels,
+    shorten_names,
+)
+from helpers.formats.folder import read_folder
+from helpers.formats.sheets import Problems, describe_problem, escape_cells
+from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.groups import tabulate_groups
+from helpers.stats.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
+from helpers.stats.missing import N_TRIALS, PERCENTS, simulate_std
+from helpers.stats.pairs import compare_pairs, score
+from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_effects
+from helpers.store import locate_output, write_under
+
+MOST_PAIRED = 200
+"""Above so many agents each is compared with the best one only: tables/pairs.csv would have a row for every two."""
+
+MOST_LISTED = 15
+"""Agents in the table that is printed."""
+
+NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
+
+
+NO_ROW = "no row in predictions.csv"
+"""Why a prediction is missing of an event that an agent's rows leave out."""
+
+
+class Scored(NamedTuple):
+    """A folder's scores, and what all its figures need."""
+
+    scores: pd.DataFrame
+    events: pd.DataFrame  # with level 0 where some event has none, and domain
+    rows: pd.DataFrame  # the headline scores, with level, kind and domain
+    clusters: pd.Series
+    names: list  # the agents drawn, the best first
+    about: dict  # what each figure says of its source
+    widths: str  # what thick and thin lines are, and whether all means are over the same events
+
+
+def draw_folder(folder, status=None, n_trials=N_TRIALS):
+    """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
+
+    `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures and folder/tables, nothing
+    else. Raises Problems before anything is written.
+    """
+    events, answers, predictions = read_folder(folder)
+    predictions = fill_unanswered(events, predictions)
+    scores = explain_spreads(score(events, answers, predictions))
+    headline = scores[scores["metric"].isin(HEADLINE.values())]
+    if not headline["is_scored"].any():
+        why = headline["reason"].iloc[0]
+        column = "spread" if why == NO_SPREAD else "value"
+        raise Problems([describe_problem("answers.csv", 0, column, f"no event can be scored: {why}")])
+    n_blank = int(events["level"].isna().sum())
+    known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))
+    table = tabulate_scores(scores, known)
+    with write_under(folder):
+        use_style()
+        told = gather_scores(scores, known, table, describe_folder(folder, events, status))
+        notes = [describe_uneven(told.rows), describe_clusters(events)]
+        notes += [*write_tables(told, table), *describe_unscored(scores)]
+        if n_blank:
+            blank = write_count(n_blank, "event has", "events have")
+            notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
+        rng = np.random.default_rng(0)
+        notes += [draw_scores(told), draw_domains(told), draw_probabilities(told, answers, predictions, table)]
+        notes += [draw_missing(told, rng, n_trials), draw_factors(told)]
+        write_index()
+    return [write_summary(table), "", *filter(None, notes)]
+
+
+def fill_unanswered(events, predictions):
+    """Return predictions with a missing one for each event that an agent has no row for: all are held to all events.
+
+    >>> events = pd.DataFrame({"event_id": ["e1", "e2"]})
+    >>> rows = [("e1", "ann", "ann", 0, "1"), ("e2", "ann", "ann", 0, "2"), ("e2", "bob", "bob", 0, "2")]
+    >>> told = pd.DataFrame(rows, columns=["event_id", "agent_id", "run_id", "sample", "value"])
+    >>> fill_unanswered(events, told).iloc[3:][["event_id", "agent_id", "run_id", "reason"]].values.tolist()
+    [['e1', 'bob', 'bob', 'no row in predictions.csv']]
+    """
+    runs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]]
+    every = runs.merge(events[["event_id"]], how="cross")
+    pairs = ["agent_id", "event_id"]
+    absent = ~pd.MultiIndex.from_frame(every[pairs]).isin(pd.MultiIndex.from_frame(predictions[pairs]))
+    filled = every[absent].assign(sample=0, value=None, reason=NO_ROW).to_dict("records")
+    columns = dict.fromkeys([*predictions, *(["reason"] if filled else [])])
+    return pd.DataFrame([*predictions.to_dict("records"), *filled], columns=list(columns))
+
+
+def gather_scores(scores, events, table, about):
+    """Return what the figures of a folder need; `table` as of `results.tabulate_scores`."""
+    clusters, by = find_clusters(events)
+    rows = select_headline(scores, events)
+    rows["domain"] = rows["event_id"].map(events.set_index("event_id")["domain"])
+    names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
+    few = f"hollow: fewer than {MIN_CLUSTERS} {by}s cannot tell"
+    widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
+    uneven = "; not all over the same events" * bool(describe_uneven(rows))
+    return Scored(scores, events, rows, clusters, names, about, widths + uneven)
+
+
+def rank_agents(table):
+    """Return the agents' rows over all events, the best mean first; of equal means the name decides."""
+    whole = table[(table["metric"] == "score") & (table["group"] == "all")]
+    return whole.sort_values(["mean", "agent_id"], ascending=[False, True], ignore_index=True)
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def describe_folder(folder, events, status=None):
+    """Return what the figures say about their source: the folder's name, dates where there are any, and a status.
+
+    The status is the one asked for; else synthetic or real, where is_synthetic says so of every event; else as given.
+    """
+    days = events.get("as_of", pd.Series(dtype=object)).dropna().astype(str).str[:10]
+    made_up = events.get("is_synthetic", pd.Series(dtype=object)).dropna().astype(str).str.casefold()
+    said = made_up.iloc[0] if len(made_up) == len(events) and made_up.nunique() == 1 else ""
+    status = status or {"true": "synthetic", "false": "real"}.get(said, "as given")
+    dates = (days.min(), days.max()) if len(days) else ""
+    return {"source": f"{Path(folder).resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
+
+
+def describe_clusters(events):
+    """Return a sentence on what the intervals are by, and which column of events.csv said so."""
+    by = find_clusters(events)[1]
+    column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
+    if column is None:
+        return f"{describe_intervals(events)}; events.csv has no source_id or cluster_id, so each event is its own"
+    return f"{describe_intervals(events)}; the column {column} of events.csv says which"
+
+
+def describe_uneven(rows):
+    """Return a sentence where agents answered different scored events, and so have means that do not compare; else "".
+
+    >>> rows = pd.DataFrame({"event_id": ["e1", "e2", "e1", "e2"], "agent_id": [*"aabb"], "score": [1, 0, 1, None]})
+    >>> describe_uneven(rows).split(":")[0]
+    'the agents answered different events (1 to 2 of 2, 1 by all)'
+    """
+    there = build_matrix(rows, sorted(rows["agent_id"].unique())).notna()
+    same, n = int(there.all(axis=1).sum()), there.sum()
+    if (n == same).all():
+        return ""
+    told = f"the agents answered different events ({n.min()} to {n.max()} of {len(there)}, {same} by all)"
+    return (
+        f"{told}: their means do not rank them; tables/pairs.csv has the differences on the events that both answered"
+    )
+
+
+def explain_spreads(scores):
+    """Return scores whose reason for a number without a spread speaks of the column that is to be filled in."""
+    is_spread = scores["reason"].str.contains("give no spread", na=False)
+    return scores.assign(reason=scores["reason"].mask(is_spread, NO_SPREAD))
+
+
+def describe_unscored(scores):
+    """Return a sentence for each reason why events are not scored, with how many and the first."""
+    left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
+    return [
+        f"{write_count(len(part), 'event is', 'events are')} not scored, {part['event_id'].iloc[0]} the first: {reason}"
+        for reason, part in left.groupby("reason", sort=False)
+    ]
+
+
+def write_summary(table):
+    """Return the best agents' results as text, a line each."""
+    ranked = rank_agents(table)
+    others = {
+        name: table[table["metric"].eq(metric) & table["group"].eq(group)].set_index("agent_id")["mean"]
+        for name, metric, group in (("overall", "score", "overall"), ("Brier", "brier", "all"))
+    }
+    shown = pd.DataFrame({"agent": shorten_names(ranked["agent_id"])})
+    shown["score"] = [write_interval(*row) for row in ranked[["mean", "low", "high"]].to_numpy()]
+    cells = ranked[["coverage", "n", "n_asked"]].to_numpy()
+    shown["coverage"] = [f"{share:.0%} ({n:.0f} of {n_asked:.0f})" for share, n, n_asked in cells]
+    for name, means in others.items():
+        shown[name] = [write_interval(means.get(agent, math.nan), math.nan, math.nan) for agent in ranked["agent_id"]]
+    rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
+    rest += f"\n{BRIER}" * bool(len(others["Brier"]))
+    return shown.head(MOST_LISTED).to_string(index=False) + rest
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def write_tables(told, table):
+    """Write tables/scores.csv, agents.csv (every mean with its interval) and pairs.csv; return sentences."""
+    agents = told.rows["agent_id"].nunique()
+    files = [write_csv(told.scores, "scores"), write_csv(table.drop(columns="note"), "agents")]
+    on = write_count(len(told.events), "event", "events")
+    notes = [f"{write_count(agents, 'agent', 'agents')} on {on}: "]
+    if agents > 1:
+        ranked = list(rank_agents(table)["agent_id"])
+        pairs = None if agents <= MOST_PAIRED else [(ranked[0], ranked[1:])]
+        found = compare_pairs(build_matrix(told.rows, ranked), told.clusters, pairs)
+        files.append(write_csv(found, "pairs"))
+        what = "every two agents" if pairs is None else f"the best agent and each other (of {agents} not every two)"
+        notes.append(f"pairs.csv: differences between {what}, one family of {len(found)} (p_holm)")
+    if agents > MOST_DRAWN:
+        notes.append(f"the figures show the {MOST_DRAWN} best of {agents} agents; all are in the tables")
+    return [notes[0] + ", ".join(files), *notes[1:]]
+
+
+def write_csv(table, name):
+    """Write a table to tables/<name>.csv, its texts safe for a spreadsheet; return the path."""
+    path = locate_output(f"tables/{name}.csv")
+    escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
+    return show_path(path)
+
+
+def show_path(path):
+    """Return a path whole, from the working folder where it lies below."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def save(fig, name, shown, *, title, n, about):
+    """Save a figure with the numbers it shows, safe for a spreadsheet; return its path."""
+    save_figure(fig, name, escape_cells(shown), title=title, n=n, **about)
+    return show_path(locate_output(f"figures/{name}.png"))
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def tabulate_panels(told, groups):
+    """Return the means to draw by group (`groups.tabulate_groups`), the groups' names as panel, with n_events."""
+    table = tabulate_groups(told.rows, told.clusters, groups)
+    named = table["name"].replace("", "all events")
+    table["panel"] = named.where(table["group"] != "level", "level " + named)
+    sizes = {("all", ""): told.rows["event_id"].nunique()}
+    for group in groups:
+        counts = told.rows.groupby(group)["event_id"].nunique()
+        sizes |= {(group, str(name)): n for name, n in counts.items()}
+    return table.assign(n_events=[sizes[pair] for pair in zip(table["group"], table["name"], strict=True)])
+
+
+def draw_scores(told):
+    """Draw each agent's mean score, over all events and by level (by kind, without levels)."""
+    by = "kind" if (told.rows["level"] == 0).any() else "level"
+    table = tabulate_panels(told, [by])
+    n = told.rows["event_id"].nunique()
+    fig = draw_panels(table, told.names, title=f"Mean scores, all and by {by} ({told.widths})")
+    return "scores: " + save(fig, "scores", table, title=f"Scores by agent and {by}", n=n, about=told.about)
+
+
+def draw_domains(told):
+    """Draw each agent's mean by domain."""
+    n_blank = int(told.events["domain"].isna().sum())
+    if n_blank:
+        return f"no domain figure: {write_count(n_blank, 'event has', 'events have')} no domain in events.csv"
+    table = tabulate_panels(told, ["domain"]).query("group == 'domain'")
+    fig = draw_panels(table, told.names, title=f"Mean scores by domain ({told.widths})")
+    n = told.rows["event_id"].nunique()
+    return "domains: " + save(fig, "domains", table, title="Mean score by domain", n=n, about=told.about)
+
+
+def draw_probabilities(told, answers, predictions, table):
+    """Draw Brier errors of one-choice events, and how often what was given a probability came true."""
+    brier = table[table["metric"].eq("brier") & table["group"].eq("all")].sort_values(
+        ["mean", "agent_id"], ignore_index=True
+    )
+    if brier.empty:
+        return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
+    bins = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
+    title = "Brier errors, and how often what was given a probability came true"
+    fig = draw_chances(brier, bins, title=f"{title} ({told.widths})")
+    shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
+    columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
+    path = save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
+    return f"probabilities: {path}"
+
+
+def draw_missing(told, rng, n_trials):
+    """Draw the standard deviation of each agent's mean against the share of missing predictions (Figures 7 and 16).
+
+    Draws of as many events as the folder has scored, with replacement.
+    """
+    matrix = build_matrix(told.rows, told.names)
+    coverage = matrix.notna().mean()
+    matrix = matrix.dropna(axis=1, how="all")
+    table = simulate_std(matrix, rng, PERCENTS, n_drawn=len(matrix), n_trials=n_trials, replace=True)
+    fig = draw_growth(table, list(matrix.columns), n_drawn=len(matrix))
+    title = "SD of the mean score by share missing"
+    path = save(fig, "missing", table, title=title, n=len(matrix), about=told.about)
+    return f"missing: {path}; coverage {coverage.min():.0%} to {coverage.max():.0%} of the scored events"
+
+
+def draw_factors(told):
+    """Draw the effects of agent, domain and level on the score, with intervals by cluster (Figure 11)."""
+    rows = select_rows(told.scores, told.events)
+    rows = rows[rows["agent_id"].isin(told.names)].assign(cluster=rows["event_id"].map(told.clusters))
+    factors = [name for name in FACTORS if rows[name].notna().all() and rows[name].nunique() > 1]
+    left = [name for name in FACTORS if name not in factors]
+    why = f"; without {', '.join(left)} (blank, or all the same)" if left else ""
+    if not factors:
+        return f"no factor figure{why}"
+    if rows["cluster"].nunique() < MIN_CLUSTERS:
+        return f"no factor figure: {rows['cluster'].nunique()} sources cannot tell, it needs {MIN_CLUSTERS}"
+    try:
+        fit = fit_factors(rows, factors, coding="sum", cluster="cluster")
+    except ValueError as problem:
+        return f"no factor figure: {problem}"
+    table = tabulate_effects(fit).query("factor != 'intercept'").reset_index(drop=True)
+    names = table["category"].astype(str)
+    table["label"] = names.where(table["factor"] != "level", "level " + names)
+    table = table.rename(columns={"clustered_low": "low", "clustered_high": "high"})
+    by = find_clusters(told.events)[1]
+    fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
+    path = save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
+    return f"factors: {path}; R2 {fit.r2:.3f} from {fit.n} scores{why}"
+
+
+def main(arguments=None):
+    """Read the command line and draw; returns the means. Wrong files end in sentences with file, row and column."""
+    parser = build_parser("own", __doc__.split("\n\n")[0])
+    parser.add_argument("folder", help="a folder with events.csv, answers.csv and predictions.csv")
+    parser.add_argument("--status", choices=STATUSES, help="what the figures say the data are (default: as given)")
+    given = parser.parse_args(arguments)
+    folder = Path(given.folder)
+    if not folder.is_dir():
+        raise SystemExit(
+            f"daybefore own: {folder} is not a folder; name one with events, answers and predictions (.csv)"
+        )
+    try:
+        notes = draw_folder(folder, given.status)
+    except Problems as problems:
+        raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
+    print("\n".join(notes))
+    means = pd.read_csv(folder / "tables/agents.csv").to_dict("records")
+    return {"folder": str(folder), "notes": [note for note in notes[1:] if note], "scores": means}
+
+
+if __name__ == "__main__":
+    main()

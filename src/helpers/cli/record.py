@@ -1,0 +1,177 @@
+"""`daybefore record --arm name` (make record ARM=name): put local models to events and keep what they reply.
+
+The arms are those of data/arms.toml.
+What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
+"""
+
+import math
+import sys
+import time
+from contextlib import ExitStack
+
+from tqdm import tqdm
+
+from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
+from helpers.agents.registry import check_entry, connect_agent, load_entries
+from helpers.boards.past import list_articles, open_window, read_window
+from helpers.cli.main import build_parser, describe_problem, parse_amount
+from helpers.limits import end_after
+from helpers.models.failures import LlmError
+from helpers.models.llm import complete, open_door, open_recording
+from helpers.models.local import describe_model, open_model
+from helpers.models.recordings import Recordings, pack_recordings
+from helpers.store import hash_text
+from helpers.web.checks import list_nearest
+from helpers.web.news import describe_articles
+
+COMMAND = "make record ARM="
+
+KEEPS = "replies are reduced: each is the answer that was read of it, written anew, without prompt or prose"
+"""What run.json says of an arm of which values alone are kept."""
+
+
+def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
+    """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
+    keeps = {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
+    keeps |= {"articles": describe_articles(articles)} if articles else {}
+    keeps |= {"trials": arm["trials"]} if "trials" in arm else {}
+    return (
+        describe_model(entry["model"])
+        | keeps
+        | {
+            "arm": arm_id,
+            "agent": arm["agent"],
+            "window": arm["window"],
+            "about": arm.get("about"),
+            "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
+            "n_events": len(seconds),
+            "seconds": seconds,
+        }
+    )
+
+
+def record_arm(arm_id, arm, end=math.inf, *, renews=False):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
+
+    With `renews` the complete ones are gone through instead: where a prompt or a page has changed since, the requests
+    that no recording answers are asked.
+    """
+    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
+    whole = read_window("events", arm["window"])
+    events = select_events(arm, whole)
+    n_trials = arm.get("trials", 1)
+    done = list_recorded(arm_id, n_trials)
+    left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
+    if not left or time.monotonic() > end:
+        return len(done)
+    if problem := check_entry(entry):
+        raise ValueError(f"{arm['agent']}: {problem}; nothing was asked")
+    with ExitStack() as stack:
+        connection = open_model(entry, stack)
+        articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
+        crawler = stack.enter_context(open_window(arm["window"], articles=articles))()
+        door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
+        stack.callback(door.recordings.close)
+        agent = connect_agent(entry, door)
+        try:
+            for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
+                if time.monotonic() > end:
+                    break
+                done[event["event_id"]] = ask_trials(agent, event, crawler, n_trials)
+        finally:
+            door.recordings.close()
+            if done:
+                pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole, articles), door.secrets)
+    return len(done)
+
+
+def ask_trials(agent, event, crawler, n_trials):
+    """Ask an event so many times, as `sample` 0 and on; returns the seconds. Raises RuntimeError when a trial fails."""
+    steps = []
+    for sample in range(n_trials):
+        outcome = agent["forecast"](event | ({"sample": sample} if sample else {}), crawler)
+        if outcome.get("status") == "error":
+            raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
+        steps += outcome["trace"]
+    return sum_seconds(steps)
+
+
+def sum_seconds(trace):
+    """Return the seconds that a question's requests took when they were asked.
+
+    >>> sum_seconds([{"step_type": "prompt"}, {"step_type": "model", "duration_s": 9.87}])
+    9.9
+    """
+    return round(sum(step.get("duration_s") or 0 for step in trace), 1)
+
+
+def ask_again(arm_id, arm, n):
+    """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
+
+    Nothing is recorded. Only requests that stand alone are taken: a later turn's reply may depend on the cache of the
+    turns before. Raises LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError
+    when a request fails.
+    """
+    if keeps_values(arm):
+        raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
+    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
+    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
+    chosen = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n]
+    if not chosen:
+        raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
+    compared = []
+    with ExitStack() as stack:
+        door = open_door("again", live=True, connection=open_model(entry, stack))
+        stack.callback(door.recordings.close)
+        for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
+            try:
+                now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
+                now = open_recording({"status": "ok"} | now)
+            except LlmError as error:
+                failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
+                raise RuntimeError(failed) from None
+            compared.append({"key": row["key"], "recorded": row["content"], "now": now["content"]})
+    return compared
+
+
+def is_alone(request):
+    """Say whether a request was asked without the cache of an earlier one."""
+    return not request["options"].get("extra_body", {}).get("cache_prompt")
+
+
+def show_again(arm_id, compared):
+    """Print which replies differ and the share that agrees."""
+    for row in compared:
+        if row["recorded"] != row["now"]:
+            print(f"{row['key']}: recorded {row['recorded']!r}, now {row['now']!r}")
+    n_same = sum(row["recorded"] == row["now"] for row in compared)
+    print(f"{arm_id}: {n_same} of {len(compared)} replies are the recorded ones")
+
+
+def main(arguments=None):
+    """Read the command line and record; a wrong setting ends in one sentence that says what to do."""
+    parser = build_parser("record", __doc__)
+    parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
+    parser.add_argument("--minutes", help="stop after so many minutes (default: when all is recorded)")
+    parser.add_argument("--renew", action="store_true", help="ask only what recorded events lack since a page changed")
+    parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
+    given = parser.parse_args(arguments)
+    try:
+        end = end_after(given.minutes and parse_amount("--minutes", given.minutes, "number such as 20"))
+        arms = load_arms()
+        for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
+            if arm_id not in arms:
+                raise LookupError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
+            if given.again:
+                show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
+                continue
+            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=given.renew)} events recorded")
+    except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
+        raise SystemExit(f"daybefore record: {describe_problem(problem)}") from None
+    except KeyboardInterrupt:
+        print("\nstopped; what was recorded is kept, and the same command goes on from there", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

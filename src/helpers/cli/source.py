@@ -1,0 +1,121 @@
+"""`make source SOURCE=name`: try one source by itself, from its page to its scores."""
+
+import pandas as pd
+
+from helpers.agents.registry import predict_events
+from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment, write_windows
+from helpers.cli.main import build_parser, describe_problem
+from helpers.columns import check_name
+from helpers.events.collect import collect_events, covers_window
+from helpers.formats.rows import check_rows
+from helpers.papers import get_constant
+from helpers.scoring.answers import acquire_answers
+from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.web.checks import list_nearest
+from helpers.web.crawl import open_world
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import GatewayError
+from helpers.web.sources import load_sources
+
+SEED = 20161010
+FOLDER = "data/sources"
+
+
+def choose_source(source_id, window, *, local=False):
+    """Return all sources, the one of this name held to its rows. Raises ValueError naming what is wrong, and where."""
+    if window not in WINDOWS:
+        raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS)}")
+    sources = load_sources(local=local)
+    if not source_id:
+        raise ValueError(f"say which source to try, such as SOURCE=clemson{list_nearest('', sources, FOLDER)}")
+    check_name("source", source_id)
+    if source_id not in sources:
+        listed = list_nearest(source_id, sources, FOLDER)
+        raise ValueError(f"no source is called {source_id!r}{listed}; to add it, write {FOLDER}/{source_id}.toml")
+    if not covers_window(sources[source_id], window):
+        raise ValueError(f"{source_id}.toml: windows are {', '.join(sources[source_id].windows)}, not {window}")
+    check_rows(sources[source_id], window)
+    return sources
+
+
+def try_source(source_id, window, *, local=False):
+    """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
+
+    Raises ValueError naming what is wrong.
+    """
+    sources = choose_source(source_id, window, local=local)
+    with open_world(local=local) as connect:
+        crawler = connect()
+        page = show_page(crawler, sources[source_id], stamp_moment(pd.Timestamp(list_days(window)[0], tz=ZONE)))
+        share = get_constant("futurex", "keep_binary")
+        chosen = {source_id: sources[source_id]}
+        events, screenings = collect_events(chosen, crawler, window, seed=SEED, keep_binary=share)
+        answers, acquisitions = acquire_answers(events, crawler)
+        predictions = predict_events(events, crawler)
+    n_pages = sum(kept["url"] == page["address"] for kept in crawler.gateway.pages.values())
+    print(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
+    dropped = screenings[screenings["is_dropped"]]
+    print(f"{len(events)} events kept, {len(dropped)} dropped{':' * (len(dropped) > 0)}")
+    print_counts(dropped["reason"])
+    show_unanswered(answers, acquisitions)
+    shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
+    known = answers.set_index("event_id")["value"]
+    last = predictions[predictions["agent_id"] == "last_value"].set_index("event_id")["value"]
+    shown = shown.assign(last_value=shown["event_id"].map(last), answer=shown["event_id"].map(known))
+    print("\n" + shown.head(8).to_string(index=False))
+    rows = select_headline(score_predictions(predictions, answers, events), events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    table = pd.DataFrame({"n": matrix.notna().sum(), "mean score": matrix.mean().round(3)})
+    table = table.sort_values("mean score", ascending=False)
+    print("\n" + table.to_string())
+    scores = table.rename(columns={"mean score": "score"}).rename_axis("agent").reset_index().to_dict("records")
+    kept = shown.astype(object).where(shown.notna(), None).to_dict("records")
+    return {"source": source_id, "window": window, "page": page, "events": kept, "scores": scores}
+
+
+def show_page(crawler, source, moment):
+    """Print the newest values of a source's page as of a moment; returns its address, moment and number of values.
+
+    Raises ValueError when none can be read.
+    """
+    try:
+        observations, _ = crawler.observe(source.id, moment)
+    except (GatewayError, ExtractionError) as error:
+        raise ValueError(f"{source.id}.toml: its page as of {moment} cannot be read: {error}") from None
+    print(f"page {source.address} as of {moment}: {len(observations)} values, the newest are")
+    by = "opens_at" if source.form == "market" else "occurred_at"
+    print(observations.sort_values(by, kind="stable").tail(3).to_string(index=False))
+    return {"address": source.address, "as_of": moment, "n_values": len(observations)}
+
+
+def show_unanswered(answers, acquisitions):
+    """Print how many events have an answer, and the reasons of the last attempts at those that have none."""
+    is_open = answers["status"] != "ok"
+    print(f"{len(answers) - is_open.sum()} of them answered, {is_open.sum()} not{':' * bool(is_open.any())}")
+    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
+    print_counts(attempts.groupby("event_id")["reason"].last())
+
+
+def print_counts(reasons):
+    """Print each reason with how often it stands, the most frequent first."""
+    for reason, n in reasons.value_counts().items():
+        print(f"  {n} x {reason}")
+
+
+def main(arguments=None):
+    """Read the command line and try the source; returns what was found."""
+    parser = build_parser("source")
+    parser.add_argument("--source", default="", help="the source's id: the name of its toml file")
+    parser.add_argument("--window", default="A", help=f"{write_windows(WINDOWS)} (default A)")
+    parser.add_argument("--local", action="store_true", help="also sources that may be loaded but not passed on")
+    options = parser.parse_args(arguments)
+    try:
+        return try_source(options.source, options.window, local=options.local)
+    except (ValueError, FileNotFoundError) as problem:
+        if not options.source:  # the command line cannot be read
+            parser.error(str(problem))
+        raise SystemExit(f"daybefore source: {describe_problem(problem)}") from None
+
+
+if __name__ == "__main__":
+    main()

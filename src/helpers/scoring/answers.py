@@ -1,0 +1,147 @@
+"""Acquire the true answers: crawl each source on and after an event's resolution day until its value is there.
+
+Four crawls a day at 14:00, 16:00, 18:00 and 20:00 UTC+8; an unresolved event is carried for seven days (FutureX 3.2.4;
+definitions.md 1.3). A site that cannot be crawled and a page that cannot be read are told apart.
+"""
+
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+import pandas as pd
+
+from helpers.calendar import ZONE, stamp_moment
+from helpers.columns import ANSWER_STATUSES, SPREAD_RULES
+from helpers.events.collect import CRAWL_HOURS
+from helpers.events.pose import pool_matches
+from helpers.events.targets import resolve_event
+from helpers.papers import get_constant
+from helpers.store import check_table, dump_json, parse_json
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import GatewayError
+
+SPREAD_DAYS = get_constant("futurex", "spread_days")
+"""Days before the outcome's date whose values make its spread; as many values where a source is slower."""
+MIN_SPREAD_VALUES = get_constant("futurex", "spread_min_values")
+SPREAD_DDOF = get_constant("futurex", "spread_ddof")
+
+
+def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
+    """Return (answers, acquisitions): one row an event, and one an attempt.
+
+    An answer's status is `ok`, or why the last attempt failed: `crawl_error` (the site did not answer),
+    `extraction_error` (its page could not be read), `not_published` (it held no such value). Number events carry
+    `spread`, the values' standard deviation (ddof=1), with its n and rule. Raises ValueError for an unknown rule.
+    """
+    if spread_rule not in SPREAD_RULES:
+        raise ValueError(f"spread_rule {spread_rule!r} is unknown; it must be one of {', '.join(SPREAD_RULES)}")
+    open_events = [row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")]
+    for event in open_events:
+        event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
+        event["last_at"] = pd.Timestamp(event["answer_due_at"])
+    answers, attempts, by_source = {}, [], itemgetter("source_id")
+    for day in list_crawl_days(open_events):
+        for hour in CRAWL_HOURS:
+            moment = day + pd.Timedelta(hours=hour)
+            due = [event for event in open_events if is_due(event, moment) and event["event_id"] not in answers]
+            for source_id, group in groupby(sorted(due, key=by_source), by_source):
+                for event, outcome in attempt_group(crawler, source_id, list(group), moment, spread_rule):
+                    attempts.append({"event_id": event["event_id"], "attempted_at": stamp_moment(moment)} | outcome[0])
+                    if outcome[1]:
+                        answers[event["event_id"]] = outcome[1] | {"acquired_at": stamp_moment(moment)}
+    last = {attempt["event_id"]: attempt for attempt in attempts}
+    rows = [
+        {"event_id": event_id} | answers.get(event_id, {"status": last[event_id]["status"], "value": None})
+        for event_id in events["event_id"]
+    ]
+    return check_table("answers", pd.DataFrame(rows)), check_table("acquisitions", pd.DataFrame(attempts))
+
+
+def list_crawl_days(events):
+    """Return the days on which something is due, from the first resolution to the last carried day."""
+    first = min(event["first_day"] for event in events)
+    last = max(event["last_at"] for event in events).tz_convert(ZONE).normalize()
+    return pd.date_range(first, last)
+
+
+def is_due(event, moment):
+    """Tell whether an event belongs to the acquisition set at a crawl: resolved today or carried from before."""
+    return event["first_day"] <= moment <= event["last_at"]
+
+
+def attempt_group(crawler, source_id, events, moment, spread_rule):
+    """Yield (event, (attempt, answer or None)) for all events of one source at one crawl; the page is read once."""
+    try:
+        observed, page_id = crawler.observe(source_id, stamp_moment(moment))
+    except (GatewayError, ExtractionError) as error:
+        status = "crawl_error" if isinstance(error, GatewayError) else "extraction_error"
+        for event in events:
+            yield event, ({"status": status, "page_id": None, "reason": str(error)}, None)
+        return
+    source = crawler.sources[source_id]
+    for event in events:
+        if source.form == "market":
+            answer = read_market(event, observed)
+        else:
+            terms = event["terms"]
+            series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
+            answer = read_answer(event, series, source, spread_rule)
+        if answer is None:
+            reason = f"the page holds no value for {event['terms']['date']} yet"
+            yield event, ({"status": "not_published", "page_id": page_id, "reason": reason}, None)
+        else:
+            method = source.extract["kind"]
+            answer |= {"status": "ok", "page_id": page_id, "method": method}
+            yield event, ({"status": "ok", "page_id": page_id, "reason": ""}, answer)
+
+
+def read_answer(event, series, source, spread_rule):
+    """Return an event's value (and spread, for numbers) from a page's series; None when it is not there."""
+    terms = event["terms"]
+    if terms["date"] not in series.index:
+        return None
+    value = resolve_event(terms, series.loc[terms["date"]])
+    if value is None:
+        return None
+    answer = {"value": dump_json(value)}
+    if event["kind"] == "number":
+        answer |= measure_spread(event, series, source, spread_rule)
+    return answer
+
+
+def read_market(event, pages):
+    """Return the letter of the option that a market's page names as its resolution; None while it is open."""
+    row = pages[pages["market_id"] == event["terms"]["market_id"]]
+    resolution = row["resolution"].iloc[0] if len(row) else None
+    letters = {text: letter for letter, text in parse_json(event["options"]).items()}
+    return {"value": dump_json(letters[resolution])} if resolution in letters else None
+
+
+def measure_spread(event, series, source, rule):
+    """Return spread, n_spread and spread_rule of a number event (definitions.md 1.5).
+
+    The sample standard deviation of the values on the seven days before the event's date (before its start day with
+    rule "before_start"), never the outcome itself; of the last seven published values where the source updates less
+    often than daily. With fewer than three values the spread is missing and the event cannot be scored.
+    """
+    terms = event["terms"]
+    end = terms["date"] if rule == "before_resolution" else min(terms["date"], event["as_of"][:10])
+    before = series[series.index < end]
+    if source.page.get("fixtures_days"):
+        values = pool_matches(before)[-SPREAD_DAYS:]
+    elif source.update_frequency in ("weekly", "monthly"):
+        values = before[terms["entity"]].dropna().iloc[-SPREAD_DAYS:]
+    else:
+        first = str((pd.Timestamp(end) - pd.Timedelta(days=SPREAD_DAYS)).date())
+        values = before.loc[before.index >= first, terms["entity"]].dropna()
+    n_values = len(values)
+    spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if n_values >= MIN_SPREAD_VALUES else None
+    return {"spread": spread, "n_spread": n_values, "spread_rule": rule}
+
+
+def summarize_acquisition(answers):
+    """Return one row a status: n_events and share of all events."""
+    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
+    return pd.DataFrame(
+        {"status": counts.index, "n_events": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
+    )

@@ -1,0 +1,397 @@
+"""One prediction and one answer in, a number out; and the scores table made of them.
+
+Options, rankings and numbers are scored as in FutureX 3.4.3; percentages, intervals and dates as WorldReasoner's
+quantities and timeframes (F.1); texts and lists by LiveAgentBench's string matching (4.2).
+
+Scores lie in [0, 1], higher is better. Errors keep their own names (`brier`, `abs_error`), lower is better. A missing
+prediction (None or NaN) scores 0.0 in the functions; in the table its score is blank and `score_imputed` is 0.
+"""
+
+import math
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+
+from helpers import papers, store
+from helpers.replies.boxes import Unreadable
+from helpers.replies.dates import read_date
+from helpers.scoring.matching import match_answer, split_tokens
+
+HEADLINE = {"single": "accuracy", "multi": papers.get_constant("futurex", "multi_headline")}
+HEADLINE |= {"ranking": "ranking", "number": "number"}
+HEADLINE |= {"percent": "quantity", "interval": "inside", "date": "exact", "text": "match", "list": "match"}
+"""Kind of event -> the metric that counts (FutureX 3.4.3, F1 rather than the strict rule of 3.3; see the module)."""
+
+MOST = 1e300
+"""No miss is counted as larger: beyond it arithmetic ends."""
+
+ERRORS = ("brier", "abs_error")
+"""Metrics where lower is better; they have no imputed score, since 0 would be perfect."""
+
+SCORER_VERSION = "1"
+
+OVERLAP_WEIGHT = papers.get_constant("futurex", "ranking_overlap_weight")
+OMISSION_SCORE = papers.get_constant("futurex", "strict_omission_score")
+TOLERANCE = papers.get_constant("worldreasoner", "quantity_tolerance")
+
+
+def is_missing(value):
+    """Say whether a prediction is missing; an empty list is a prediction.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing([]), is_missing(0)
+    (True, True, False, False)
+    """
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def score_single(prediction, answer):
+    """Score a single-choice prediction: 1 if it is the answer, else 0 (FutureX 3.4.3).
+
+    >>> score_single("A", "A"), score_single("B", "A"), score_single(None, "A")
+    (1.0, 0.0, 0.0)
+    """
+    return 0.0 if is_missing(prediction) else float(prediction == answer)
+
+
+def score_multi(prediction, answer):
+    """Score a set of options by its F1 against the right ones, 0 when they share none (FutureX 3.4.3).
+
+    Raises ValueError when no option is right, since recall is then undefined.
+
+    >>> round(score_multi(["A", "B"], ["A", "B", "C"]), 4)  # precision 1, recall 2/3
+    0.8
+    >>> score_multi([], ["A"]), score_multi(None, ["A"])
+    (0.0, 0.0)
+    """
+    named, right = _compare_options(prediction, answer)
+    hits = len(named & right)
+    return 2 * hits / (len(named) + len(right))
+
+
+def score_multi_strict(prediction, answer):
+    """Score a set of options by level 2's rule: 1 exact, half if only some are named, 0 with a wrong one (FutureX 3.3).
+
+    The half is taken once an item, however many options are left out. Raises ValueError when no option is right.
+
+    >>> [score_multi_strict(p, ["A", "B"]) for p in (["B", "A"], ["A"], ["A", "B", "C"], [])]
+    [1.0, 0.5, 0.0, 0.0]
+    """
+    named, right = _compare_options(prediction, answer)
+    if named == right:
+        return 1.0
+    return OMISSION_SCORE if named and named < right else 0.0
+
+
+def _compare_options(prediction, answer):
+    right = set(_as_list(answer))
+    if not right:
+        raise ValueError("the answer names no right option, so the event cannot be scored")
+    return set() if is_missing(prediction) else set(_as_list(prediction)), right
+
+
+def _as_list(value):
+    return [value] if isinstance(value, str) else list(value)
+
+
+def normalise_name(name, aliases=None):
+    """Return a name without case and surplus white space, by its first name in `aliases` (other name -> name).
+
+    >>> normalise_name("  The  BEATLES ", {"the beatles": "Beatles"})
+    'beatles'
+    """
+    if is_missing(name):
+        return None
+    plain = " ".join(str(name).casefold().split())
+    known = {" ".join(other.casefold().split()): first for other, first in (aliases or {}).items()}
+    return " ".join(known.get(plain, plain).casefold().split())
+
+
+def score_ranking(prediction, answer, aliases=None):
+    """Score an ordered list: 1 if every place is right, else 0.8 times the share of names shared (FutureX 3.4.3).
+
+    k is the answer's length. A longer prediction is cut to k, a shorter one padded with nulls, a repeated name counts
+    once. With k = 1 the score is 0 or 1. Raises ValueError for an answer that is
+    empty or has a blank rank.
+
+    >>> round(score_ranking(["b", "a", "x"], ["a", "b", "c"]), 4)  # 0.8 * 2 / 3
+    0.5333
+    >>> score_ranking(["A ", "b"], ["a", "B"]), score_ranking(None, ["a"])
+    (1.0, 0.0)
+    """
+    truth = [normalise_name(name, aliases) for name in _as_list(answer)]
+    k = len(truth)
+    if k == 0 or None in truth:
+        raise ValueError("the answer leaves a rank blank, so the event cannot be scored")
+    if is_missing(prediction):
+        return 0.0
+    guess = [normalise_name(name, aliases) for name in _as_list(prediction)[:k]]
+    guess += [None] * (k - len(guess))
+    if guess == truth:
+        return 1.0
+    return OVERLAP_WEIGHT * len(set(guess) & set(truth)) / k
+
+
+def score_number(prediction, answer, spread):
+    """Score a number: 1 at the answer, falling quadratically to 0 one `spread` away (FutureX 3.4.3).
+
+    `spread` is the outcome's recent standard deviation, in the answer's unit. Where it is zero the score is 1 for the
+    answer itself, else 0; zero and equal are read to the precision of floating point. Raises ValueError without a
+    spread: the event is unscored.
+
+    >>> score_number(prediction=101, answer=100, spread=2)  # 1 - (1/2)**2
+    0.75
+    >>> score_number(None, 100, 2), score_number(103, 100, 2), score_number(100, 100, 0)
+    (0.0, 0.0, 1.0)
+    >>> score_number(1e200, 100, 2), score_number(-(10**400), 100, 2)
+    (0.0, 0.0)
+    """
+    if is_missing(spread):
+        raise ValueError("fewer than 3 earlier values give no spread, so the event cannot be scored")
+    if spread < 0:
+        raise ValueError(f"a spread is a standard deviation and cannot be {spread}; recompute it from the answers")
+    if is_missing(prediction):
+        return 0.0
+    if spread <= 1e-12 * abs(answer):  # what is left of a constant series after rounding
+        return float(math.isclose(prediction, answer, rel_tol=1e-9))
+    miss = measure_miss(prediction, answer) / spread
+    return 1.0 - miss**2 if miss < 1 else 0.0
+
+
+def measure_miss(prediction, answer):
+    """Return the distance of a number from the answer, in its unit; however large the number, the distance is one.
+
+    >>> measure_miss(101, 100), measure_miss(10**400, 100) == MOST, measure_miss(-1e308, 1e308) == MOST
+    (1, True, True)
+    """
+    return min(abs(max(-MOST, min(MOST, prediction)) - answer), MOST)
+
+
+def score_quantity(prediction, answer):
+    """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0.
+
+    >>> [score_quantity(p, -20) for p in (-18, -22.0, -17.9, 20, None)]
+    [1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    if is_missing(prediction):
+        return 0.0
+    gap, width = abs(prediction - answer), TOLERANCE * abs(answer)
+    return float(gap <= width or math.isclose(gap, width, rel_tol=1e-9))
+
+
+def score_interval(prediction, answer):
+    """Score an interval [low, high]: 1 if the answer lies inside, its ends included, else 0 (WorldReasoner F.1).
+
+    >>> score_interval([1, 2], 2), score_interval([1, 2], 2.1), score_interval([2, 1], 1.5), score_interval(None, 1)
+    (1.0, 0.0, 0.0, 0.0)
+    """
+    return 0.0 if is_missing(prediction) else float(prediction[0] <= answer <= prediction[1])
+
+
+def score_date(prediction, answer):
+    """Score a date: 1 if it is the answer once both are written as YYYY-MM-DD, else 0 (WorldReasoner F.1).
+
+    A prediction that is no full date is wrong. Raises ValueError for an answer that is none.
+
+    >>> score_date("2016-10-13", "13 October 2016"), score_date("October 2016", "2016-10-13"), score_date(None, "x")
+    (1.0, 0.0, 0.0)
+    """
+    if is_missing(prediction):
+        return 0.0
+    try:
+        right = read_date(answer)
+    except Unreadable as problem:
+        raise ValueError(f"the answer is no date ({problem}), so the event cannot be scored") from None
+    with suppress(Unreadable):
+        return float(read_date(prediction) == right)
+    return 0.0
+
+
+def score_text(prediction, answer, is_strict=False):
+    """Score a short text: 1 if it equals the answer once both are normalised, or holds it as a whole run of tokens.
+
+    LiveAgentBench 4.2 (see `scoring.matching`); with `is_strict` only what is written the same counts.
+
+    >>> score_text("the Labrador retriever", "Labrador Retriever."), score_text("Labradors", "Labrador")
+    (1.0, 0.0)
+    >>> score_text("58.04 dollars", "58.04"), score_text("58.04 dollars", "58.04", is_strict=True)
+    (1.0, 0.0)
+    """
+    fits = match_answer(None if is_missing(prediction) else str(prediction), str(answer))
+    return float(fits["is_strict" if is_strict else "is_match"])
+
+
+def score_list(prediction, answer, is_strict=False):
+    """Score a list: 1 if each item equals one of the answer's once normalised, none left over, else 0.
+
+    LiveAgentBench 4.2, item by item and in any order (an event whose order counts is a ranking); with `is_strict` items
+    and order as they are written. Raises ValueError for an answer without items.
+
+    >>> score_list(["lyon", "Nice."], ["Nice", "Lyon"]), score_list(["Nice"], ["Nice", "Lyon"])
+    (1.0, 0.0)
+    >>> score_list(["Lyon", "Nice"], ["Nice", "Lyon"], is_strict=True)
+    0.0
+    """
+    right = _as_list(answer)
+    if not right:
+        raise ValueError("the answer lists nothing, so the event cannot be scored")
+    if is_missing(prediction):
+        return 0.0
+    named = _as_list(prediction)
+    if is_strict:
+        return float(named == right)
+    return float(sorted(map(split_tokens, named)) == sorted(map(split_tokens, right)))
+
+
+def score_brier(distribution, answer, options):
+    """Return the multi-class Brier error: the sum over options of (probability - outcome) squared; lower is better.
+
+    For a single-choice event it lies in [0, 2]; for several right answers each option has its own probability. An
+    option without a probability has 0. Raises ValueError for a probability of no option or outside [0, 1].
+
+    >>> round(score_brier({"A": 0.7, "B": 0.3}, "A", ["A", "B"]), 4)  # 0.3**2 + 0.3**2
+    0.18
+    """
+    stray = sorted(set(distribution) - set(options))
+    if stray:
+        raise ValueError(f"option {stray[0]} has a probability but is not among {', '.join(options)}")
+    if any(not 0 <= p <= 1 for p in distribution.values()):
+        raise ValueError("a probability lies outside 0 to 1")
+    right = set(_as_list(answer))
+    return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
+
+
+def score_stated(probability, is_right):
+    """Return the Brier error, in [0, 2], of the one probability that a choice was given: of its being right or not.
+
+    Of two options it is `score_brier` itself, since the other has the rest; of more it is that of the two outcomes
+    right and wrong (WorldReasoner F.1, whose value is half of it). Raises ValueError for what is no probability.
+
+    >>> round(score_stated(0.8, True), 2), round(score_brier({"A": 0.8, "B": 0.2}, "A", ["A", "B"]), 2)
+    (0.08, 0.08)
+    """
+    shares = {"right": probability, "wrong": 1 - probability}
+    return score_brier(shares, "right" if is_right else "wrong", list(shares))
+
+
+def _score_metrics(kind, prediction, answer, spread, aliases):
+    """Yield (metric, score function without arguments) for the metrics that need the prediction itself."""
+    if kind == "single":
+        yield "accuracy", lambda: score_single(prediction, answer)
+    elif kind == "multi":
+        yield "f1", lambda: score_multi(prediction, answer)
+        yield "f1_strict", lambda: score_multi_strict(prediction, answer)
+    elif kind == "ranking":
+        yield "ranking", lambda: score_ranking(prediction, answer, aliases)
+    elif kind == "number":
+        yield "number", lambda: score_number(prediction, answer, spread)
+        yield "abs_error", lambda: measure_miss(prediction, answer)
+    elif kind == "percent":
+        yield "quantity", lambda: score_quantity(prediction, answer)
+        yield "abs_error", lambda: measure_miss(prediction, answer)
+    elif kind == "interval":
+        yield "inside", lambda: score_interval(prediction, answer)
+    elif kind == "date":
+        yield "exact", lambda: score_date(prediction, answer)
+    elif kind in ("text", "list"):
+        score = score_text if kind == "text" else score_list
+        yield "match", lambda: score(prediction, answer)
+        yield "strict", lambda: score(prediction, answer, is_strict=True)
+    else:
+        raise ValueError(f"no score for events of kind {kind!r}; there are {', '.join(HEADLINE)}")
+
+
+def score_row(row, aliases=None):
+    """Return the score rows of one prediction joined with its event and answer, as dictionaries.
+
+    A missing prediction has a blank score and 0 imputed; an event without an answer or without a spread is not scored
+    and says why, whether or not it was predicted.
+    """
+    prediction, answer, distribution = (_open_cell(row[name]) for name in ("value", "answer", "distribution"))
+    metrics = dict(_score_metrics(row["kind"], prediction, answer, row["spread"], aliases))
+    if row["kind"] in ("single", "multi") and distribution is not None:
+        options = sorted(store.parse_json(row["options"]))
+        metrics["brier"] = lambda: score_brier(distribution, answer, options)
+    elif row["kind"] == "single" and not is_missing(row.get("probability")):
+        metrics["brier"] = lambda: score_stated(row["probability"], prediction == answer)
+    base = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
+    return [base | _fill_row(row, metric, score, prediction, answer) for metric, score in metrics.items()]
+
+
+def _open_cell(cell):
+    """Open a JSON cell; a column of bare numbers has already been opened by the csv reader."""
+    return store.parse_json(cell) if isinstance(cell, str) or is_missing(cell) else cell
+
+
+def _fill_row(row, metric, score, prediction, answer):
+    filled = {"metric": metric, "is_missing": is_missing(prediction), "is_scored": True, "reason": None}
+    filled |= {"score": math.nan, "score_imputed": math.nan, "scorer_version": SCORER_VERSION}
+    if is_missing(answer):
+        return filled | {"is_scored": False, "reason": f"no answer: {row['answer_status']}"}
+    try:
+        value = math.nan if filled["is_missing"] and metric in ERRORS else score()
+    except ValueError as problem:
+        return filled | {"is_scored": False, "reason": str(problem)}
+    if filled["is_missing"]:
+        filled["reason"] = row["reason"] if isinstance(row["reason"], str) else row["status"]
+    else:
+        filled["score"] = value
+    if metric not in ERRORS:
+        filled["score_imputed"] = 0.0 if filled["is_missing"] else value
+    return filled
+
+
+def score_predictions(predictions, answers, events, aliases=None):
+    """Return the scores table: a row a prediction and metric, in the order of `predictions`.
+
+    Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
+    percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
+    probabilities by option, or of a single choice that of its being right, also `brier`. `aliases` maps
+    another spelling of a name to its name. Raises ValueError when a prediction's event is not in `events`.
+    """
+    stray = ~predictions["event_id"].isin(events["event_id"])
+    if stray.any():
+        name = predictions.loc[stray, "event_id"].iloc[0]
+        raise ValueError(f"{int(stray.sum())} predictions are for no known event, the first is {name}; pass its events")
+    answers = store.check_table("answers", answers)[["event_id", "value", "status", "spread"]]
+    answers = answers.rename(columns={"value": "answer", "status": "answer_status"}).fillna({"answer_status": "none"})
+    table = (
+        store.check_table("predictions", predictions)
+        .merge(store.check_table("events", events)[["event_id", "kind", "options"]], on="event_id", how="left")
+        .merge(answers, on="event_id", how="left")
+    )
+    table["answer_status"] = table["answer_status"].fillna("never asked")
+    rows = [row for record in table.to_dict("records") for row in score_row(record, aliases)]
+    return store.check_table("scores", pd.DataFrame(rows, columns=store.list_columns("scores")))
+
+
+def select_headline(scores, events):
+    """Return the scored rows of each event's headline metric, with its level and kind.
+
+    Raises ValueError when nothing is left, or an event has no level.
+    """
+    known = events[["event_id", "kind", "level"]]
+    rows = scores[scores["is_scored"].astype(bool)].merge(known, on="event_id", how="inner")
+    rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
+    if rows.empty:
+        raise ValueError("no scored event is left; check that scores and events are of the same window")
+    if rows["level"].isna().any():
+        raise ValueError(
+            f"event {rows.loc[rows['level'].isna(), 'event_id'].iloc[0]} has no level; assign levels first"
+        )
+    return rows.assign(level=rows["level"].astype(int))
+
+
+def build_matrix(rows, agents, value="score"):
+    """Return the mean `value` by event (rows) and agent (columns, in the order of `agents`); NaN where none."""
+    matrix = rows.pivot_table(index="event_id", columns="agent_id", values=value, aggfunc="mean", dropna=False)
+    return matrix.reindex(columns=agents).sort_index()
+
+
+def convert_brier(brier):
+    """Return the Brier index of a Brier score (smaller is better) on the scale to 100 (larger is better).
+
+    >>> [float(x) for x in convert_brier([0.0, 0.25, 1.0])]
+    [100.0, 50.0, 0.0]
+    """
+    return 100 * (1 - np.sqrt(np.asarray(brier, dtype=float)))

@@ -1,0 +1,304 @@
+"""How two sides agree: labels, flags and scores, by kappa, rank correlation and difference, each with an interval.
+
+Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap over cases, or over what cases share
+(`clusters`), for the rest; all 95%.
+"""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.events.filters import RULES
+from helpers.stats.intervals import (
+    MIN_CLUSTERS,
+    divide,
+    draw_counts,
+    judge_interval,
+    measure_share,
+    take_interval,
+)
+
+MOST_PAIRS, SEEN = 8, 0.05
+"""Pairs whose orders are all run through (40,320), and the p below which a correlation counts as seen."""
+
+MIN_KAPPA = 0.4
+"""Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
+
+MIN_CASES, MIN_RARER, MIN_DRAWN = 30, 5, 10
+"""Cases that a verdict on a judge needs, of the rarer label, and those that an interval of kappa needs."""
+
+READINGS = ("as asked", "criteria in reverse order", "once more")
+"""How a judge that is a model must have been asked; a rule says the same each time."""
+
+
+def judge_fit(readings, *, is_fresh, is_rule=False):
+    """Say whether a judge may be used in a study: fit, unfit or cannot tell. The one definition of it.
+
+    `readings` holds, for each of `READINGS` that was made (a rule: for its only one), n, n_rarer (cases of the rarer
+    label), kappa_low and kappa_high of the judge with the study's own labels. Fit: all are there, with enough cases
+    and kappa's 95% interval above MIN_KAPPA, and the labels are by a reader who wrote neither rules nor prompts
+    (`is_fresh`). Unfit: one interval lies below, whoever labelled.
+
+    >>> row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
+    >>> judge_fit([row], is_fresh=True, is_rule=True), judge_fit([row], is_fresh=False, is_rule=True)
+    ('fit', 'cannot tell')
+    >>> judge_fit([row], is_fresh=True), judge_fit([row | {"kappa_low": 0, "kappa_high": 0.2}], is_fresh=False)
+    ('cannot tell', 'unfit')
+    """
+    known = [row for row in readings if row["n"] >= MIN_CASES and row["n_rarer"] >= MIN_RARER]
+    sides = [judge_interval(row["kappa_low"], row["kappa_high"], MIN_KAPPA) for row in known]
+    if "fails" in sides:
+        return "unfit"
+    is_all = is_fresh and sides.count("holds") == len(readings) >= (1 if is_rule else len(READINGS))
+    return "fit" if is_all else "cannot tell"
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------
+
+
+def compute_kappa(tables):
+    """Return Cohen's kappa of tables (... x k x k: first side, second side) of counts; NaN where all is one label.
+
+    >>> compute_kappa([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables)
+    total = tables.sum(axis=(-2, -1))
+    first, second = (tables.sum(axis=axis) / total[..., None] for axis in (-1, -2))
+    chance = (first * second).sum(axis=-1)
+    agreed = np.trace(tables, axis1=-2, axis2=-1) / total
+    return divide(agreed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
+
+
+def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
+    """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew.
+
+    `clusters` (one a case, such as its event) are drawn whole; of fewer than MIN_CLUSTERS there is no interval.
+    """
+    cells = np.eye(n_labels**2)[np.asarray(first, dtype=int) * n_labels + np.asarray(second, dtype=int)]
+    if clusters is not None:
+        cells = pd.DataFrame(cells).groupby(np.asarray(clusters), sort=False).sum().to_numpy()
+    is_enough = clusters is None or len(cells) >= MIN_CLUSTERS
+    counts = np.vstack([cells.sum(axis=0), draw_counts(len(cells), rng, n_boot if is_enough else 0) @ cells])
+    kappa, *draws = compute_kappa(counts.reshape(-1, n_labels, n_labels))
+    return float(kappa), *take_interval(np.array(draws))
+
+
+def measure_judge(flags, truth, rng, n_boot=2000, **about):
+    """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
+    interval, and the verdict of this one reading (`judge_fit`, which takes `about`; labels count as not fresh).
+
+    Cases without a flag (None) are left out. A share of nothing, and kappa where one side never differs, are NaN.
+    """
+    pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
+    if not pairs:
+        raise ValueError("no flag to compare with the truth; the judge has not been asked")
+    row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
+    for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
+        share = measure_share(flagged)
+        row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
+    kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot)
+    row |= {"kappa": kappa, "kappa_low": low, "kappa_high": high}
+    reading = row | {"n_rarer": min(row["n_true"], row["n"] - row["n_true"])}
+    return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}
+
+
+def compare_judges(views, truth, seed, n_boot=2000, rules=(), is_fresh=False):
+    """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0.
+
+    `rules` names the columns that are rules, `is_fresh` says whether who labelled wrote neither rules nor prompts.
+    """
+    rows = []
+    for judge in views:
+        flags = views[judge].tolist()
+        row = {"judge": judge, "n": 0, "verdict": "not asked"}
+        if any(flag is not None for flag in flags):
+            about = {"is_fresh": is_fresh, "is_rule": judge in rules}
+            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, **about)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def count_share(flags):
+    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out.
+
+    >>> count_share([True, True, False, None])["n_true"], count_share([])["n"]
+    (2, 0)
+    """
+    flags = [bool(flag) for flag in flags if flag is not None]
+    return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
+
+
+def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
+    """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest read label), kappa, low,
+    high (95%, traces or their `clusters` drawn anew; NaN below MIN_DRAWN) and the verdict of this one reading
+    (`judge_fit`, with `about`). Where all are given one label there is nothing to agree in: kappa is NaN.
+
+    >>> row = compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0), is_fresh=True)
+    >>> row["kappa"], row["verdict"]  # a model's other two readings are lacking
+    (1.0, 'cannot tell')
+    """
+    names = ("n", "accuracy", "majority", "kappa", "low", "high", "verdict")
+    read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
+    if not len(read):
+        return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
+    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
+    low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
+    accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
+    n_rarer = round(len(read) * (1 - majority))
+    reading = {"n": len(read), "n_rarer": n_rarer, "kappa_low": low, "kappa_high": high}
+    verdict = judge_fit([reading], **{"is_fresh": False} | about)
+    if len(set(made)) == 1:
+        kappa = low = high = np.nan
+    return dict(zip(names, (len(read), accuracy, majority, kappa, low, high, verdict), strict=True))
+
+
+def tabulate_confusion(read, made, labels):
+    """Return how often each label of the reader (rows) was given which label (columns)."""
+    axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
+    return pd.crosstab(*axes, rownames=["the reader's"], colnames=["given"], dropna=False)
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def weigh_agreement(first, second):
+    """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
+
+    1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
+
+    >>> weigh_agreement(np.array([0, 5, 10]), np.array([0, 5, 10])), weigh_agreement(np.array([0, 9]), np.array([9, 0]))
+    (np.float64(1.0), np.float64(-1.0))
+    """
+    apart = first.var(axis=-1) + second.var(axis=-1) + (first.mean(axis=-1) - second.mean(axis=-1)) ** 2
+    return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
+
+
+def correlate_ranks(first, second):
+    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
+
+    >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
+    (np.float64(1.0), np.float64(nan))
+    """
+    return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
+
+
+def permute_ranks(first, second):
+    """Return Spearman's correlation of a few pairs with its exact two-sided p: (rho, p, least).
+
+    p is the share of all orders of `second` whose correlation is as far from 0, ties kept as they are; `least` is the
+    smallest size of a correlation that such values can show with p below 0.05 (NaN where none does), so what could be
+    seen before the values are paired. Raises ValueError for more than MOST_PAIRS pairs, whose orders are too many.
+
+    >>> permute_ranks([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 10 of 120 orders are as far from 0
+    (0.9, 0.08333333333333333, 1.0)
+    """
+    if len(first) > MOST_PAIRS:
+        raise ValueError(f"{len(first)} pairs have too many orders for an exact test; {MOST_PAIRS} at most")
+    ranks, others = stats.rankdata(first), stats.rankdata(second)
+    rho = float(correlate(ranks, others))
+    sizes = np.round(np.abs(correlate(ranks, np.array(list(permutations(others))))), 9)
+    seen = [size for size in np.unique(sizes) if (sizes >= size).mean() < SEEN]
+    return rho, float((sizes >= round(abs(rho), 9)).mean()), float(min(seen, default=np.nan))
+
+
+def correlate(first, second):
+    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary.
+
+    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
+    [1.0]
+    """
+    first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
+    size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
+    return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
+
+
+MEASURES = {
+    "kappa": weigh_agreement,
+    "spearman": correlate_ranks,
+    "difference": lambda first, second: (second - first).mean(axis=-1),
+    "correlation": correlate,
+}
+
+
+def draw_rows(n, rng, n_boot=2000, clusters=None):
+    """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
+
+    `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.
+
+    >>> [rows.tolist() for rows in draw_rows(1, np.random.default_rng(0), 2)]
+    [[[0], [0]]]
+    >>> draw_rows(4, np.random.default_rng(0), 2, ["a", "a", "b", "b"])
+    []
+    """
+    if clusters is None:
+        return [rng.integers(n, size=(n_boot, n))] if n else []
+    codes, names = pd.factorize(np.asarray(clusters))
+    if len(names) < MIN_CLUSTERS:
+        return []
+    members, by_length = [np.flatnonzero(codes == code) for code in range(len(names))], {}
+    for drawn in rng.integers(len(names), size=(n_boot, len(names))):
+        rows = np.concatenate([members[code] for code in drawn])
+        by_length.setdefault(len(rows), []).append(rows)
+    return [np.array(rows) for rows in by_length.values()]
+
+
+def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000, clusters=None):
+    """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
+
+    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first; correlation: Pearson's.
+    Columns rubric, n, and each measure with _low and _high. `second` may be a Series (words of a plan): it is then set
+    against every criterion. Plans are drawn anew, or what they share: `clusters` maps a plan to it (its event).
+    """
+    rows = []
+    for rubric in first.columns:
+        other = second if isinstance(second, pd.Series) else second[rubric]
+        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().astype(float)
+        row = {"rubric": rubric, "n": len(both)}
+        left, right = both.to_numpy().T
+        draws = draw_rows(len(both), rng, n_boot, None if clusters is None else clusters[both.index])
+        for name in measures:
+            row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
+            drawn = [MEASURES[name](left[rows], right[rows]) for rows in draws]
+            row[f"{name}_low"], row[f"{name}_high"] = take_interval(np.concatenate([[np.nan], *drawn]))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def compare_orders(first, second):
+    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties.
+
+    >>> float(compare_orders(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(4))  # 2 pairs agree, 1 not
+    0.3333
+    """
+    at, other = np.triu_indices(first.shape[-1], 1)
+    one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
+    size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
+    agreement = (one * two).sum(axis=-1)
+    return divide(agreement, size)
+
+
+def list_shares(rated, column="judge"):
+    """Return precision and recall of `compare_judges`' rows as rows of their own: label, share, low, high."""
+    rows = [
+        (f"{row[column]}: {name}", row[name], row[f"{name}_low"], row[f"{name}_high"])
+        for row in rated.to_dict("records")
+        for name in ("precision", "recall")
+    ]
+    return pd.DataFrame(rows, columns=["label", "share", "low", "high"])
+
+
+def combine_views(views, rules):
+    """Return views (a row a case, a column a judge; True, False or None) with a column for each combination.
+
+    `rules` maps a name to (judges, rule), rule one of any, majority, all. A case that one of the judges lacks has None.
+    """
+    combined = views.copy()
+    for name, (judges, rule) in rules.items():
+        rows = views[list(judges)].to_numpy().tolist()
+        combined[name] = pd.Series(
+            [None if None in flags else bool(RULES[rule](flags)) for flags in rows], index=views.index, dtype=object
+        )
+    return combined

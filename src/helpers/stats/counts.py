@@ -1,0 +1,181 @@
+"""Which whole counts lie behind printed percentages: sizes of columns, counts of cells.
+
+A share of n things is k/n for a whole k, so printed percentages give away n and k. A cell is given by a size when some
+whole count, rounded or cut off to the printed digits, shows as what is printed.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from helpers.stats.intervals import correct_holm
+
+UNIT = 0.01
+"""The printed percentages have two decimals."""
+FALL_UNIT = 0.1
+"""Printed falls have one."""
+
+
+def find_counts(percents, size, unit=UNIT):
+    """Return the whole counts of `size` things that come nearest to percentages, and whether they give them.
+
+    `unit` is that of the last printed digit.
+
+    >>> counts, given = find_counts([16.39, 31.18], 61)
+    >>> counts.tolist(), given.tolist()
+    ([10, 19], [True, False])
+    """
+    percents = np.asarray(percents, dtype=float)
+    counts = np.rint(percents / 100 * size).astype(int)
+    over = 100 * counts / size - percents  # rounded: half a unit either way; cut off: up to a unit more
+    return counts, (over >= -unit / 2 - 1e-9) & (over < unit - 1e-9)
+
+
+def list_sizes(percents, limit, unit=UNIT):
+    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give.
+
+    >>> list_sizes([16.39, 13.11, 21.31], 130)
+    ([61, 122], 3)
+    """
+    fits = np.array([find_counts(percents, size, unit)[1].sum() for size in range(1, int(limit) + 1)])
+    return (np.flatnonzero(fits == fits.max()) + 1).tolist(), int(fits.max())
+
+
+def fit_sizes(table, columns, limit):
+    """Return for each column and each size up to `limit` how many cells the size gives: column, size, n_given, n_cells.
+
+    Cells of 0 are given by every size and left out. Raises ValueError for a column without another cell.
+    """
+    rows = []
+    for column in columns:
+        percents = table[column].to_numpy(dtype=float)
+        percents = percents[percents > 0]
+        if not len(percents):
+            raise ValueError(f"{column} holds no percentage above 0; nothing can be said of its size")
+        sizes = range(1, limit + 1)
+        rows += [(column, size, int(find_counts(percents, size)[1].sum()), len(percents)) for size in sizes]
+    return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells"])
+
+
+def choose_sizes(fits):
+    """Return for each column its size: the smallest that gives most cells, with how many, and the three next best.
+
+    Columns column, size, n_given, n_cells, is_whole (all cells are given), others (the sizes that come next).
+    """
+    rows = []
+    for column, part in fits.groupby("column", sort=False):
+        ranked = part.sort_values(["n_given", "size"], ascending=[False, True])
+        best, rest = ranked.iloc[0], ranked.iloc[1:4]
+        others = "; ".join(f"{size} gives {n}" for size, n in zip(rest["size"], rest["n_given"], strict=True))
+        rows.append(
+            (column, best["size"], best["n_given"], best["n_cells"], best["n_given"] == best["n_cells"], others)
+        )
+    return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells", "is_whole", "others"])
+
+
+def count_cells(table, sizes):
+    """Return every cell with the count behind it: subject, column, percent, size, count, shown (percent), is_given.
+
+    `sizes` maps columns to sizes; `shown` is what the count makes in percent, to the printed digits.
+    """
+    rows = []
+    for column, size in sizes.items():
+        counts, given = find_counts(table[column], size)
+        cells = zip(table["subject"], table[column].astype(float), counts, given, strict=True)
+        rows += [(who, column, percent, size, k, round(100 * k / size, 2), ok) for who, percent, k, ok in cells]
+    return pd.DataFrame(rows, columns=["subject", "column", "percent", "size", "count", "shown", "is_given"])
+
+
+def check_totals(cells, whole, parts, *, may_overlap=False):
+    """Return by subject how many of the whole's right answers lie in none of the parts, and whether that can be.
+
+    What is left over can be at most the tasks that no part holds, and, where no task lies in two parts, must be 0 or
+    more; parts that `may_overlap` can hold a right answer twice. Columns subject, whole, parts, left_over, is_possible.
+    """
+    counts = cells.pivot(index="subject", columns="column", values="count").loc[cells["subject"].unique()]
+    sizes = cells.drop_duplicates("column").set_index("column")["size"]
+    spare = sizes[whole] - sizes[list(parts)].sum()
+    left = counts[whole] - counts[list(parts)].sum(axis=1)
+    table = pd.DataFrame({"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1), "left_over": left})
+    return table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0))).rename_axis("subject").reset_index()
+
+
+def list_falls(fall, n, n_kept, unit=FALL_UNIT):
+    """Return the whole counts that a printed fall in percent leaves open, with what they say: a row a pair of counts.
+
+    `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`; the difference may have been
+    rounded, or be that of two rounded percentages. Columns right, right_kept, right_left_out, gap (left out minus kept,
+    points), by_chance (with as many right of all, luck goes beyond this gap in at most 2.5% of cases), p (Fisher's
+    exact test). Raises ValueError when no counts give the fall.
+
+    >>> found = list_falls(16.4, 120, 55)  # 69.2% of 120 and 52.7% of 55 are among them
+    >>> found.loc[found["right"] == 83, ["right_kept", "right_left_out", "p"]].round(4).values.tolist()
+    [[29.0, 54.0, 0.0006]]
+    """
+    right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
+    right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))
+    percents, digits = (100 * right / n, 100 * kept / n_kept), round(-np.log10(unit))
+    falls = percents[0] - percents[1], percents[0].round(digits) - percents[1].round(digits)
+    given = (abs(falls[0] - fall) <= unit / 2 + 1e-9) | (abs(falls[1] - fall) < unit / 2)
+    if not given.any():
+        raise ValueError(f"no whole counts of {n} and {n_kept} give a fall of {fall} points")
+    table = pd.DataFrame({"right": right, "right_kept": kept, "right_left_out": right - kept})[given]
+    n_left = n - n_kept
+    most = stats.hypergeom(n, table["right"], n_left).ppf(0.975)
+    parts = zip(table["right_left_out"], table["right_kept"], strict=True)
+    return table.assign(
+        gap=100 * (table["right_left_out"] / n_left - table["right_kept"] / n_kept),
+        by_chance=100 * (most / n_left - (table["right"] - most) / n_kept),
+        p=[stats.fisher_exact([[a, n_left - a], [b, n_kept - b]])[1] for a, b in parts],
+    ).reset_index(drop=True)
+
+
+def judge_falls(falls, n, kept, known=None):
+    """Return what printed falls tell of left-out cases beside kept ones: a row a fall, by name.
+
+    `falls` and `kept` are Series by name; `known` has, by name, how many of the kept are right, where that is printed.
+    Columns n_pairs (of counts left open, `list_falls`), n_kept, n_left_out, gap (the smallest), chance (the largest),
+    p_least and p (the smallest and the largest), p_holm (of p, over the falls).
+    """
+    rows = []
+    for name, fall in falls.items():
+        able = list_falls(fall, n, int(kept[name]))
+        if name in (known or {}):
+            able = able[able["right_kept"] == known[name]]
+        ends = {"gap": able["gap"].min(), "chance": able["by_chance"].max(), "p_least": able["p"].min()}
+        about = {"n_pairs": len(able), "n_kept": int(kept[name]), "n_left_out": n - int(kept[name])}
+        rows.append(about | ends | {"p": able["p"].max()})
+    table = pd.DataFrame(rows, falls.index)
+    return table.assign(p_holm=correct_holm(table["p"]))
+
+
+def bound_percent(percent, size):
+    """Return the 95% Wilson interval of a printed mean in percent of so many values between 0 and 100: (low, high).
+
+    A mean of such values varies at most as a share does, so the interval of a mean that is none is too wide, not too
+    narrow.
+
+    >>> [round(end, 1) for end in bound_percent(50.0, 100)]
+    [40.4, 59.6]
+    """
+    low, high = proportion_confint(percent / 100 * size, size, method="wilson")
+    return 100 * float(low), 100 * float(high)
+
+
+def measure_least(percents, sizes, n_steps=None):
+    """Return the smallest gap between two printed percentages that their counts show: 1.96 standard errors of the gap.
+
+    As if the two were independent shares, which vary the most that means of values between 0 and 1 can; with `n_steps`
+    the values are so many-th parts of 1 and vary the least that such means can (all at the two parts beside the mean).
+
+    >>> round(float(measure_least((68.8, 58.7), (525, 525))), 1)
+    5.8
+    >>> round(float(measure_least((10.8, 8.0), (338, 187), n_steps=5)), 1)
+    1.8
+    """
+    step = 100 if n_steps is None else 100 / n_steps
+    variances = [
+        (percent % step) * (step - percent % step) / size for percent, size in zip(percents, sizes, strict=True)
+    ]
+    return stats.norm.ppf(0.975) * np.sqrt(sum(variances))

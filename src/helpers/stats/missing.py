@@ -1,0 +1,318 @@
+"""What missing predictions do to an average score (FutureX 3.4.2, Figures 7 and 16, appendix D).
+
+At random: the standard deviation of the average over the predictions that are left, by simulation and in closed form.
+Not at random: an agent that refuses events by a rule (their level, how hard they are to others, how wrong it would be)
+and three ways to treat the gaps. There the gaps are made up: a mask is laid over predictions that were made, so the
+average without gaps is known.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from helpers.papers import get_constant
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.intervals import divide, draw_counts, take_interval
+
+RULES = ("at random", "level", "difficulty", "own error")
+"""What the chance of a refusal grows with; only `own error` depends on what is missing itself."""
+
+TREATMENTS = ("drop", "zero", "model")
+
+N_DRAWN = get_constant("futurex", "missing_sample_events")
+N_TRIALS = get_constant("futurex", "missing_trials")
+"""Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
+
+PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("futurex", "missing_percent_high") + 1)
+"""Percent of predictions missing (FutureX 3.4.2, Figures 7 and 16)."""
+
+
+def align_scores(scores, events):
+    """Return the headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain.
+
+    Events that no agent predicted are left out; both tables have the same index.
+    """
+    rows = select_headline(scores, events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna(how="all")
+    return matrix, events.set_index("event_id").loc[matrix.index, ["level", "kind", "domain"]].astype({"level": int})
+
+
+def count_kept(n_drawn, percents):
+    """Return how many of `n_drawn` events are left when so many percent are missing, rounded.
+
+    >>> count_kept(500, [0, 1, 20]).tolist()
+    [500, 495, 400]
+    """
+    return np.rint(n_drawn * (1 - np.asarray(percents, dtype=float) / 100)).astype(int)
+
+
+def derive_std(values, n_kept, replace):
+    """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random.
+
+    A random subset of a random draw is a random draw, so only the number of events that are left counts.
+    Raises ValueError when more are to be kept than there are, without replacement.
+
+    >>> derive_std([0.0, 1.0], 4, replace=True)  # 0.5 / sqrt(4)
+    0.25
+    >>> derive_std([0.0, 1.0], 2, replace=False)  # both values, always
+    0.0
+    """
+    values = np.asarray(values, dtype=float)
+    if replace:
+        return float(values.std() / np.sqrt(n_kept))
+    if n_kept > len(values):
+        raise ValueError(f"{n_kept} events cannot be drawn from {len(values)} without replacement; draw fewer")
+    return float(values.std(ddof=1) * np.sqrt(1 / n_kept - 1 / len(values)))
+
+
+def derive_growth(n_drawn, n_kept, n_pool=None):
+    """Return (Std(S^) - Std(S)) / Std(S) in closed form (FutureX appendix D); without `n_pool`, with replacement.
+
+    >>> round(derive_growth(500, 400), 3), round(derive_growth(500, 400, 1272), 3)
+    (0.118, 0.188)
+    """
+    rest = 0.0 if n_pool is None else 1 / n_pool
+    return float(np.sqrt((1 / n_kept - rest) / (1 / n_drawn - rest)) - 1)
+
+
+def draw_trials(n_pool, n_drawn, n_trials, rng, replace):
+    """Return `n_drawn` positions among `n_pool` for each trial (a row), in random order: any prefix is a random subset.
+
+    >>> draw_trials(3, 3, 2, np.random.default_rng(0), replace=False).sum(axis=1).tolist()
+    [3, 3]
+    """
+    if replace:
+        return rng.integers(n_pool, size=(n_trials, n_drawn), dtype=np.int32)
+    return rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (n_trials, 1)), axis=1)[:, :n_drawn]
+
+
+def average_prefixes(values, draws, sizes):
+    """Return the averages of the first `sizes` draws of each trial: an array trials x sizes x columns of `values`.
+
+    A matrix of weights (a row for each trial and stretch between two sizes, a column for each event) times the values
+    gives the sums of the stretches for all columns at once; summed up they are the sums of the prefixes. The weights
+    are kept sparse: nearly all are zero, and the product is then quicker than a dense one. `sizes` must ascend.
+
+    >>> average_prefixes(np.array([[1.0], [3.0]]), np.array([[1, 0]]), [1, 2])[:, :, 0].tolist()
+    [[3.0, 2.0]]
+    """
+    n_trials, drawn = len(draws), draws[:, : sizes[-1]]
+    starts = np.arange(n_trials)[:, None] * sizes[-1] + np.concatenate([[0], sizes[:-1]])
+    shape = (n_trials * len(sizes), len(values))
+    weights = sparse.csr_array((np.ones(drawn.size), drawn.ravel(), np.append(starts.ravel(), drawn.size)), shape=shape)
+    sums = (weights @ values).reshape(n_trials, len(sizes), -1).cumsum(axis=1)
+    return sums / np.asarray(sizes)[None, :, None]
+
+
+def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False, chunk=500):
+    """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
+
+    A trial draws `n_drawn` of an agent's scored predictions (with or without replacement), and keeps the share that is
+    not missing, always without replacement. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0
+    percent, NaN for an agent whose scores are all equal), std_analytic, growth_analytic. Agents with equally many
+    predictions share their draws. Raises ValueError for an agent with none, or too few to draw without replacement.
+    """
+    percents = sorted({0, *percents})
+    sizes = count_kept(n_drawn, percents)
+    pools = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}
+    for agent, pool in pools.items():
+        if len(pool) < (1 if replace else n_drawn):
+            raise ValueError(
+                f"{agent} has {len(pool)} scored predictions for draws of {n_drawn}; leave it out"
+                " or draw with replacement"
+            )
+    parts = []
+    for n_pool in sorted({len(pool) for pool in pools.values()}):
+        agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
+        values = np.column_stack([pools[agent] for agent in agents])
+        spread = _simulate_pool(values, rng, sizes, n_trials, replace, chunk)
+        parts += [
+            _describe_pool(agent, column, percents, sizes, std, replace)
+            for agent, column, std in zip(agents, values.T, spread.T, strict=True)
+        ]
+    return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
+
+
+def _simulate_pool(values, rng, sizes, n_trials, replace, chunk):
+    """Standard deviations (sizes x columns), from sums over trials of centred averages and of their squares."""
+    centred = values - values.mean(axis=0)
+    ascending = sizes[::-1]
+    total = squares = 0.0
+    for start in range(0, n_trials, chunk):
+        draws = draw_trials(len(values), ascending[-1], min(chunk, n_trials - start), rng, replace)
+        means = average_prefixes(centred, draws, ascending)
+        total = total + means.sum(axis=0)
+        squares = squares + np.einsum("tsa,tsa->sa", means, means)
+    variance = (squares - total**2 / n_trials) / (n_trials - 1)
+    return np.sqrt(np.maximum(variance, 0))[::-1]
+
+
+def _describe_pool(agent, values, percents, sizes, std, replace):
+    n_pool = None if replace else len(values)
+    return pd.DataFrame(
+        {
+            "agent_id": agent,
+            "percent": percents,
+            "n_pool": len(values),
+            "n_kept": sizes,
+            "std": std,
+            "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan,
+            "std_analytic": [derive_std(values, size, replace) for size in sizes],
+            "growth_analytic": [
+                derive_growth(sizes[0], size, n_pool) if sizes[0] != n_pool else np.nan for size in sizes
+            ],
+        }
+    )
+
+
+def weigh_refusals(hardness, share):
+    """Return each event's chance of a refusal: proportional to its hardness, at most 1, `share` on average.
+
+    Raises ValueError when too few events have a hardness above 0 to refuse that share.
+
+    >>> weigh_refusals([1, 1, 2], 0.4).round(3).tolist()
+    [0.3, 0.3, 0.6]
+    >>> weigh_refusals([0, 1, 9], 0.5).tolist()  # the last cannot exceed 1, so the second has the rest
+    [0.0, 0.5, 1.0]
+    """
+    hardness = np.asarray(hardness, dtype=float)
+    if not 0 <= share <= np.mean(hardness > 0):
+        raise ValueError(f"a share of {share} cannot be refused: {np.mean(hardness > 0):.3f} of events can be")
+    chance, full = np.zeros(len(hardness)), np.zeros(len(hardness), dtype=bool)
+    while share > 0:
+        left = share * len(hardness) - full.sum()
+        chance = np.where(full, 1.0, hardness * (left / max(hardness[~full].sum(), 1e-300)))
+        if (chance <= 1 + 1e-12).all():
+            break
+        full |= chance >= 1
+    return np.minimum(chance, 1.0)
+
+
+EXPONENTS = (0.5, 1.0, 2.0, 4.0)
+"""How steeply refusals may grow with hardness: what a study of them must assume, so each is tried."""
+
+
+def measure_hardness(rule, own, others, level, exponent=1.0):
+    """Return what the chance of a refusal is proportional to: an array like `own`.
+
+    `level`: the event's level. `difficulty`: 1 - the other agents' mean score. `own error`: 1 - the agent's own score.
+    Each to the power of `exponent`.
+    """
+    known = {"at random": np.ones(len(own)), "level": level, "difficulty": 1 - others, "own error": 1 - own}
+    if rule not in known:
+        raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}")
+    return np.asarray(known[rule], dtype=float) ** exponent
+
+
+def average_others(matrix, agent):
+    """Return the other agents' mean score by event; the mean of these where no other agent predicted.
+
+    Raises ValueError when the agent is alone.
+
+    >>> average_others(pd.DataFrame({"a": [1.0, 0.0], "b": [0.5, np.nan]}), "a").tolist()
+    [0.5, 0.5]
+    """
+    others = matrix.drop(columns=agent)
+    if not others.notna().to_numpy().any():
+        raise ValueError(f"{agent} is the only agent; how hard an event is needs another one's score")
+    mean = others.mean(axis=1)
+    return mean.fillna(mean.mean()).to_numpy()
+
+
+def build_design(known, others):
+    """Return the predictors a missing score is filled from: dummies of level by kind and of domain, others' mean."""
+    cell = known["level"].astype(str) + " " + known["kind"]
+    return np.column_stack([pd.get_dummies(cell, dtype=float), pd.get_dummies(known["domain"], dtype=float), others])
+
+
+def fill_scores(own, weights, design):
+    """Return predicted scores by weighted least squares, clipped to [0, 1]; weight 0 marks a missing score.
+
+    Dummies that no kept event has get no effect.
+
+    >>> fill_scores(np.array([0.2, 0.4, 0.0]), np.array([1.0, 1.0, 0.0]), np.ones((3, 1))).round(3).tolist()
+    [0.3, 0.3, 0.3]
+    """
+    weighted = design * weights[:, None]
+    effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
+    return np.clip(design @ effects, 0.0, 1.0)
+
+
+def treat_refusals(own, counts, is_kept, design, groups):
+    """Return the average score of each group (columns of `groups`, 0 or 1) under each of `TREATMENTS`.
+
+    `counts` says how often an event counts. A group of which nothing is kept is NaN under `drop`, an empty one always.
+    """
+    kept, asked = counts * is_kept, counts @ groups
+    sums, n_kept = (kept * own) @ groups, kept @ groups
+    filled = fill_scores(own, kept, design)
+    model = sums + (counts * ~is_kept * filled) @ groups
+    return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
+
+
+def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, exponent=1.0, clusters=None):
+    """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
+
+    In each draw events are resampled within their level, or with `clusters` (of the matrix's rows) whole clusters are,
+    the same draw for every agent; one agent refuses `share` of its predictions by the rule, to the power of `exponent`
+    (`measure_hardness`), while the others refuse none, and the treated average is set against the one without gaps.
+    Level "all" is the plain mean over events. Columns: rule, treatment, level, agent_id, draw, error, places
+    (ranks gained among all agents; blank where a level's mean is).
+    """
+    names = [*sorted(known["level"].unique()), "all"]
+    groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
+    counts = _resample_events(known["level"].to_numpy(), rng, n_draws, clusters)
+    there = matrix.notna().to_numpy()
+    truth = _average_groups(np.nan_to_num(matrix.to_numpy()), counts, there, groups)
+    errors = np.full((len(rules), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
+    places = np.full_like(errors, np.nan)
+    for at, agent in enumerate(matrix.columns):
+        is_there, others = there[:, at], average_others(matrix, agent)
+        own, design = matrix[agent].to_numpy()[is_there], build_design(known, others)[is_there]
+        level = known["level"].to_numpy()[is_there]
+        rivals = np.delete(truth, at, axis=2)
+        for r, rule in enumerate(rules):
+            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level, exponent), share)
+            is_kept = rng.random((n_draws, len(own))) >= chance
+            for d in range(n_draws):
+                treated = treat_refusals(own, counts[d, is_there], is_kept[d], design, groups[is_there])
+                errors[r, :, :, at, d] = treated - truth[d, :, at]
+                gained = (rivals[d] > truth[d, :, [at]].T).sum(axis=1) - (rivals[d] > treated[..., None]).sum(axis=2)
+                places[r, :, :, at, d] = np.where(np.isfinite(treated), gained, np.nan)
+    index = pd.MultiIndex.from_product(
+        [rules, TREATMENTS, [str(name) for name in names], matrix.columns, range(n_draws)],
+        names=["rule", "treatment", "level", "agent_id", "draw"],
+    )
+    return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
+
+
+def _resample_events(level, rng, n_draws, clusters=None):
+    """How often each event is drawn when each level's events, or whole clusters, are resampled (draws x events)."""
+    if clusters is not None:
+        codes = pd.factorize(clusters)[0]
+        return draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
+    counts = np.zeros((n_draws, len(level)))
+    for name in np.unique(level):
+        counts[:, level == name] = draw_counts(int((level == name).sum()), rng, n_draws)
+    return counts
+
+
+def _average_groups(values, counts, there, groups):
+    """Mean score by draw, group and agent."""
+    sums = np.einsum("de,eg,ea->dga", counts, groups, values * there, optimize=True)
+    n = np.einsum("de,eg,ea->dga", counts, groups, there.astype(float), optimize=True)
+    return divide(sums, n)
+
+
+def summarize_refusals(draws, by=("rule", "treatment", "level")):
+    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained.
+
+    In each draw the error is first averaged over the agents of a group.
+    """
+    by = list(by)
+    mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
+    table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})
+    bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: take_interval(errors.to_numpy()))
+    table.insert(1, "low", [low for low, _ in bounds])
+    table.insert(2, "high", [high for _, high in bounds])
+    return table.reset_index()

@@ -1,0 +1,181 @@
+"""From Python, in two calls: score predictions of your own, and compare two agents on the events that both predicted.
+
+Differences are paired by event. Events of one source share their luck, so intervals and tests are by source, and by
+event where there is no source (`intervals.summarize_clustered`).
+
+>>> events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": ["single", "number"]})
+>>> answers = pd.DataFrame({"event_id": ["e1", "e2"], "value": ['"Yes"', 10.0], "spread": [None, 2.0]})
+>>> rows = [("e1", "ann", '"Yes"'), ("e1", "bob", '"No"'), ("e2", "ann", 11.0), ("e2", "bob", 10.0)]
+>>> scores = score(events, answers, pd.DataFrame(rows, columns=["event_id", "agent_id", "value"]))
+>>> compare(scores, "ann", "bob").iloc[0][["mean_a", "mean_b", "difference"]].astype(float).tolist()
+[0.875, 0.5, 0.375]
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
+from helpers.stats.intervals import ALPHA, correct_holm, find_clusters, judge_test, summarize_clustered
+
+COLUMNS = (
+    "group a b mean_a mean_b difference low high low_by_event high_by_event n n_clusters n_only_a n_only_b verdict"
+).split()
+TOLD = ("level", "domain")
+"""Columns of the events that `score` writes beside the scores (event_level, event_domain), for `compare`."""
+
+POWER = 0.8
+"""With this chance a study finds a real difference, at p below `intervals.ALPHA`."""
+BETTER = ("a is better", "b is better")
+
+
+def score(events, answers, predictions, aliases=None):
+    """Return the scores table (FutureX 3.4.3) of predictions, with the events' level, domain and cluster beside them.
+
+    Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
+    answers, and event_id, agent_id and value in predictions; cells are JSON as in the tables of the kit. A run is an
+    agent's name where no run_id is given. Raises ValueError when a needed column is absent, or an event is unknown.
+    """
+    needs = {
+        "events": (events, ("event_id", "kind")),
+        "answers": (answers, ("event_id", "value")),
+        "predictions": (predictions, ("event_id", "agent_id", "value")),
+    }
+    for name, (table, columns) in needs.items():
+        for column in columns:
+            if column not in table.columns:
+                raise ValueError(f"{name} has no column {column!r}; it needs {', '.join(columns)}")
+    answers = fill_blanks(answers, status=np.where(answers["value"].isna(), "none", "ok"))
+    scores = score_predictions(fill_predictions(predictions), answers, events, aliases)
+    told = events.reindex(columns=["event_id", *TOLD]).rename(columns={name: f"event_{name}" for name in TOLD})
+    told["event_cluster"] = find_clusters(events)[0].to_numpy()
+    return scores.merge(told, on="event_id", how="left", validate="many_to_one")
+
+
+def fill_blanks(table, **defaults):
+    """Return a table whose absent columns and blank cells hold these values, one for all rows or one a row.
+
+    >>> fill_blanks(pd.DataFrame({"a": [1.0, None]}), a=0, b=["x", "y"]).values.tolist()
+    [[1.0, 'x'], [0, 'y']]
+    """
+    for name, values in defaults.items():
+        given = table.get(name, pd.Series(None, table.index)).astype(object)
+        table = table.assign(**{name: given.where(given.notna(), values)})
+    return table
+
+
+def fill_predictions(predictions):
+    """Return predictions with the defaults of what may be left out: run_id the agent's name, sample 0, status by value.
+
+    >>> table = pd.DataFrame({"event_id": ["e1", "e2"], "agent_id": ["ann", "ann"], "value": ["1", None]})
+    >>> fill_predictions(table)[["run_id", "sample", "status"]].values.tolist()
+    [['ann', 0, 'ok'], ['ann', 0, 'missing']]
+    """
+    known = np.where(predictions["value"].isna(), "missing", "ok")
+    table = fill_blanks(predictions, run_id=predictions["agent_id"], sample=0, status=known)
+    return table.assign(sample=pd.to_numeric(table["sample"]).astype(int))
+
+
+def compare(scores, a, b, by="level"):
+    """Return the paired difference between two agents, a minus b: a row for all events, and one for each level.
+
+    Each event counts once: a's mean score on it (over samples and runs) minus b's, so whatever makes an event hard for
+    both cancels. The 95% interval is by the cluster that `score` wrote beside each event (its source; else each event
+    is its own), that by event stands beside it. `n` counts events that both predicted; `n_only_a` and `n_only_b` those
+    left out because the other's prediction is missing. With fewer than ten clusters, or differences that are all the
+    same, there is no interval. `by` is level or domain; where the scores do not have it, only all events are compared.
+    Raises LookupError for an unknown agent.
+
+    The verdict is "a is better", "b is better" or "cannot tell".
+    """
+    names = sorted(scores["agent_id"].dropna().unique())
+    for name in (a, b):
+        if name not in names:
+            raise LookupError(f"no scores of an agent {name!r}; there are {', '.join(names)}")
+    if a == b:
+        raise ValueError(f"both agents are {a!r}; name two")
+    rows = scores[scores["metric"].isin(HEADLINE.values()) & scores["is_scored"].astype(bool)]
+    groups = [("all", rows)]
+    if f"event_{by}" in rows.columns:
+        groups += [(f"{by} {label_group(key)}", part) for key, part in rows.groupby(f"event_{by}", sort=True)]
+    table = [{"group": name, "a": a, "b": b} | pair_agents(part, a, b) for name, part in groups]
+    return pd.DataFrame(table, columns=COLUMNS)
+
+
+def label_group(key):
+    """Return a group's name; whole numbers without a decimal point.
+
+    >>> label_group(3.0), label_group("Crypto")
+    ('3', 'Crypto')
+    """
+    return str(int(key)) if isinstance(key, float) and key.is_integer() else str(key)
+
+
+def pair_agents(rows, a, b):
+    """Return means, difference, intervals, counts and verdict of two agents on one group of scored rows."""
+    part = rows[rows["agent_id"].isin([a, b])]
+    matrix = build_matrix(part, [a, b])
+    there = matrix.notna()
+    counts = {
+        f"n_only_{side}": int((there[name] & ~there[other]).sum()) for side, name, other in (("a", a, b), ("b", b, a))
+    }
+    known = part.drop_duplicates("event_id").set_index("event_id")
+    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0].drop(["agent_a", "agent_b"])
+    means = matrix.dropna().mean()
+    return counts | {"mean_a": means[a], "mean_b": means[b], "verdict": judge_pair(pair)} | pair.to_dict()
+
+
+def judge_pair(pair, p="p"):
+    """Say who of a row of `compare_pairs` is better, by its p (or by another column, p_holm).
+
+    >>> judge_pair({"difference": -0.2, "p": 0.01}), judge_pair({"difference": 0.2, "p": np.nan})
+    ('b is better', 'cannot tell')
+    """
+    verdict = judge_test(pair["difference"], pair[p])
+    return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
+
+
+def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):
+    """Return the smallest difference that a two-sided t test with this standard error finds with this power.
+
+    Blank where the clusters are too few for a test.
+
+    >>> round(float(measure_seen(0.1, 11)), 3)  # (2.228 + 0.879) * 0.1
+    0.311
+    """
+    free = np.maximum(np.asarray(n_clusters) - 1, 1)
+    return (stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free)) * error
+
+
+def list_pairs(names):
+    """Return all pairs of some names, each with those after it.
+
+    >>> list_pairs(["x", "y", "z"])
+    [('x', ['y', 'z']), ('y', ['z'])]
+    """
+    return [(name, names[at + 1 :]) for at, name in enumerate(names[:-1])]
+
+
+def compare_pairs(matrix, clusters=None, pairs=None):
+    """Return the paired differences between agents, the columns of a matrix of scores by event: a row a pair.
+
+    `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),
+    n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters` maps events to theirs; by
+    default each is its own), p_holm (over these pairs), seen (the smallest difference that could be seen,
+    `measure_seen`), low_by_event, high_by_event. Blank where two agents share too few. Raises ValueError for a
+    single agent.
+    """
+    if matrix.shape[1] < 2:
+        raise ValueError(f"a comparison needs two agents; there is only {', '.join(map(str, matrix.columns))}")
+    parts = []
+    for name, others in list_pairs(list(matrix.columns)) if pairs is None else pairs:
+        differences = matrix[others].rsub(matrix[name], axis=0)
+        found, plain = summarize_clustered(differences, clusters), summarize_clustered(differences)
+        part = found.rename(columns={"mean": "difference"}).rename_axis("agent_b").reset_index()
+        seen = np.where(part["p"].notna(), measure_seen(part["se"], part["n_clusters"]), np.nan)
+        ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}
+        parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), seen=seen, **ends))
+    table = pd.concat(parts, ignore_index=True)
+    table["p_holm"] = correct_holm(table["p"])
+    columns = "agent_a agent_b n n_clusters difference sd low high p p_holm seen low_by_event high_by_event"
+    return table[columns.split()]

@@ -1,0 +1,292 @@
+"""Read what a source's page says, by the source's rule: table, css, JSON path or regular expression (FutureX 3.2.1)."""
+
+import json
+import math
+import re
+from datetime import datetime
+from functools import cache, lru_cache
+
+import jmespath
+import numpy as np
+import pandas as pd
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from lxml import etree
+from lxml.cssselect import CSSSelector
+
+from helpers.web.markup import (
+    MAX_NUMBER,
+    YEARS,
+    parse_html,
+    parse_json,
+    read_number,
+    read_period,
+    read_text,
+)
+
+KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
+"""What a market's options stand for, by what is asked; of a leader, its names."""
+NUMBER = {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER}
+TEXT = {"type": "string", "minLength": 1}
+ASKED = {
+    "threshold": {"properties": {"threshold": NUMBER, "entity": TEXT}, "required": ["threshold", "entity"]},
+    "change": {"properties": {"reference": NUMBER, "entity": TEXT}, "required": ["reference", "entity"]},
+    "outcome": {"properties": {"entity": TEXT}, "required": ["entity"]},
+    "leader": {
+        "properties": {"reference": {"type": "object", "minProperties": 2, "additionalProperties": NUMBER}},
+        "required": ["reference"],
+    },
+}
+"""What else the terms of a market's question hold, by what is asked."""
+TERMS = Draft202012Validator(
+    {
+        "type": "object",
+        "properties": {
+            "ask": {"enum": list(ASKED)},
+            **dict.fromkeys(("about", "variable"), TEXT),
+            "date": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
+            "hour": {"type": ["string", "null"], "pattern": r"^([01]\d|2[0-3]):[0-5]\d$"},
+            "keys": {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True},
+            "by": {"enum": ["gain", "value"]},
+            "order": {"enum": ["asc", "desc"]},
+            "absent": {"enum": ["out"]},
+        },
+        "required": ["about", "ask", "variable", "date", "hour", "keys"],
+        "allOf": [{"if": {"properties": {"ask": {"const": ask}}}, "then": needs} for ask, needs in ASKED.items()],
+    }
+)
+COLUMNS = ["occurred_at", "entity", "variable", "value"]
+PARTS = {}
+"""What parts of pages say, by rule and markup: a site's page of the next day shows most of them again."""
+N_PARTS = 10_000
+
+
+class ExtractionError(Exception):
+    """A page that was fetched but from which the source's rule read nothing."""
+
+
+def extract_page(source, text):
+    """Return the observations on a page by its source's rule; of a prediction market, its event pages.
+
+    Whatever a page does, ExtractionError is all that it raises: a page that cannot be read, is beyond the limits
+    (`markup`), holds nothing, or says what no source of this kind can say (`check_rows`, `check_event`).
+    """
+    rule = source.extract
+    try:
+        rows = EXTRACTORS[rule["kind"]](source, rule, text)
+        if rule["kind"] == "market":
+            return pd.DataFrame(check_events(rows))
+        table = pd.DataFrame(dict(zip(COLUMNS, check_rows(source, rows), strict=True)))
+    except Exception as error:  # a page is a stranger's: it must not stop the reading of another
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({said})") from None
+    return table
+
+
+def check_rows(source, rows):
+    """Return the columns of rows of (period, entity, variable, value).
+
+    Raises ValueError for what no source of this kind can say: a period of the other kind (a date where values have a
+    time), a value that is no number, two values of one thing, no value at all.
+    """
+    periods, entities, variables, values = zip(*rows, strict=True) if rows else [()] * 4
+    if len(set(zip(periods, entities, variables, strict=True))) < len(rows):
+        raise ValueError("it says two values of one thing")
+    for period in set(periods):
+        if ("T" in period) != source.is_hourly:
+            raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
+    "".join(set(entities)).encode()  # names are texts; half a character, as JSON may hold, could be written nowhere
+    if kinds := set(map(type, values)) - {int, float, type(None)}:
+        raise ValueError(f"a value is {kinds.pop().__name__}, no number")
+    if all(value is None for value in values):
+        raise ValueError("it reads nothing from the page")
+    return periods, entities, variables, np.array(values, dtype=float if None in values else None)
+
+
+def bound_number(value):
+    """Return a value, None for a number that is infinite, none, or too large (as `read_number` does)."""
+    is_number = type(value) in (int, float)
+    return None if is_number and not abs(value) <= MAX_NUMBER else value
+
+
+@cache
+def compile_css(selector):
+    """Return a css selector compiled once; call it with an element."""
+    return CSSSelector(selector)
+
+
+def extract_table(source, rule, text):
+    """Read an html table, wide (a column an entity) or long (a column a variable)."""
+    tree = parse_html(text)
+    lines = [[read_text(cell) for cell in row] for row in compile_css(f"{rule['selector']} tr")(tree)]
+    head, rows = lines[0], []
+    if rule["layout"] == "wide":
+        for period, *cells in lines[1:]:
+            period = read_period(period)
+            rows += [
+                (period, entity, rule["variable"], read_number(cell))
+                for entity, cell in zip(head[1:], cells, strict=True)
+            ]
+        return rows
+    places = {variable: head.index(title) for variable, title in rule["columns"].items()}
+    entity = head.index(rule["entity"])
+    for cells in lines[1:]:
+        period = read_period(cells[0])
+        rows += [(period, cells[entity], variable, read_number(cells[i])) for variable, i in places.items()]
+    return rows
+
+
+def read_once(read, element, *rule):
+    """Return read(element, *rule) for a part of a page; what has been read is kept, by rule and markup (`PARTS`)."""
+    key = (read, rule, etree.tostring(element, encoding="utf-8", with_tail=False))
+    if key not in PARTS:
+        if len(PARTS) >= N_PARTS:
+            PARTS.clear()
+        return PARTS.setdefault(key, read(element, *rule))
+    return PARTS[key]
+
+
+def extract_css(source, rule, text):
+    """Read ranking lists: an issue a section, an item a name and a value."""
+    parts = [rule["date"], *(f"{rule['item']} {rule[part]}" for part in ("name", "value")), rule["variable"]]
+    issues = compile_css(rule["issue"])(parse_html(text))
+    return [row for issue in issues for row in read_once(read_issue, issue, *parts)]
+
+
+def read_issue(issue, date, names, values, variable):
+    """Return the rows of one ranking list; its parts are named by css selectors."""
+    names, values = (compile_css(selector)(issue) for selector in (names, values))
+    period = read_period(read_text(compile_css(date)(issue)[0]))
+    pairs = zip(names, values, strict=True)
+    return [(period, read_text(name), variable, read_number(read_text(value))) for name, value in pairs]
+
+
+def extract_json(source, rule, text):
+    """Read a JSON endpoint by jmespath expressions."""
+    rows = []
+    for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
+        period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
+        values = {variable: entry[key] for variable, key in rule["values"].items()}
+        rows += [(period, entity, variable, bound_number(value)) for variable, value in values.items()]
+    return rows
+
+
+def extract_regex(source, rule, text):
+    """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
+    prose = "\n".join(map(read_text, compile_css("p")(parse_html(text))))
+    only = source.entities.get("only", [""])[0]
+    rows = []
+    for match in re.finditer(rule["pattern"], prose):
+        groups = match.groupdict()
+        period, entity = read_period(groups.pop("date")), groups.pop("entity", None) or only
+        rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
+    return rows
+
+
+def extract_market(source, rule, text):
+    """Read a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
+    return [read_once(read_event, article) for article in compile_css("article.event")(parse_html(text))]
+
+
+def read_event(article):
+    """Return one event page as a row."""
+    heading, options, closing, rules, resolution = (
+        list(map(read_text, compile_css(part)(article)))
+        for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
+    )
+    return {
+        "market_id": article.get("id"),
+        "question": heading[0],
+        "options": json.dumps(options),
+        "opens_at": article.get("data-opens"),
+        "closes_at": closing[0],
+        "rules": rules[0],
+        "terms": article.get("data-terms"),
+        "resolution": resolution[0] if resolution else None,
+    }
+
+
+EXTRACTORS = {
+    "table": extract_table,
+    "css": extract_css,
+    "json": extract_json,
+    "regex": extract_regex,
+    "market": extract_market,
+}
+
+
+def check_events(rows):
+    """Return a market's event pages. Raises ValueError when there is none, or one that no question can be made of."""
+    if not rows:
+        raise ValueError("no event on the page")
+    if len({row["market_id"] for row in rows}) < len(rows):
+        raise ValueError("two events have one name")
+    for row in rows:
+        check_event(*(row[column] for column in ("market_id", "question", "options", "terms", "opens_at", "closes_at")))
+    return rows
+
+
+@lru_cache(maxsize=4096)
+def check_event(market_id, question, options, terms, *moments):
+    """Raise ValueError for an event page that no question can be made of."""
+    keys, options = read_terms(terms)["keys"], json.loads(options)
+    if not question or not market_id or len(set(options)) < len(options) or len(options) != len(keys):
+        raise ValueError(f"event {market_id} has no question, or not its options")
+    for moment in moments:
+        check_moment(moment)
+
+
+@lru_cache(maxsize=4096)
+def read_terms(text):
+    """Return an event page's terms (`targets.resolve_event`). Raises ValueError for what cannot be resolved by them.
+
+    >>> read_terms('{"ask":"change","keys":["Yes","No"]}')
+    Traceback (most recent call last):
+        ...
+    ValueError: the terms of a question: 'reference' is a required property
+    """
+    terms = json.loads(text)
+    if fault := best_match(TERMS.iter_errors(terms)):
+        raise ValueError(f"the terms of a question: {fault.message[:120]}")
+    wanted = KEYS.get(terms["ask"]) or list(terms["reference"])
+    if sorted(terms["keys"]) != sorted(wanted):
+        raise ValueError(f"the terms of a question: keys are {terms['keys']}, not {wanted}")
+    read_period(terms["date"])
+    return terms
+
+
+def check_moment(text):
+    """Raise ValueError unless a text is a moment with an offset from UTC, in these centuries."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None or moment.year not in YEARS:
+        raise ValueError(f"{text[:40]!r} is no moment with an offset")
+
+
+def select_series(observations, variable, hour=None):
+    """Return one variable as a frame: index date (ISO), columns entity, values; at one time of day for hourly sources.
+
+    >>> rows = [("2016-10-09T17:00", "I-94", "volume", 5.0), ("2016-10-09T18:00", "I-94", "volume", 7.0)]
+    >>> select_series(pd.DataFrame(rows, columns=COLUMNS), "volume", "18:00").loc["2016-10-09", "I-94"]
+    np.float64(7.0)
+
+    Raises ValueError when an entity has two values on a day.
+    """
+    moments, entities, variables, values = (observations[column].to_numpy() for column in COLUMNS)
+    is_chosen = (variables == variable) & ~np.isnan(values)
+    if hour is not None:
+        is_chosen &= np.array([moment[11:] == hour for moment in moments], dtype=bool)
+    moments, entities, values = (cells[is_chosen] for cells in (moments, entities, values))
+    # a pivot by hand, as thousands of pages are read and pandas' own takes six times as long
+    days = [moment[:10] for moment in moments]
+    row_of, column_of = ({name: place for place, name in enumerate(sorted(set(names)))} for names in (days, entities))
+    rows, columns = [row_of[day] for day in days], [column_of[entity] for entity in entities]
+    if len(set(zip(rows, columns, strict=True))) < len(rows):
+        raise ValueError(f"{variable}: an entity has two values on one day; name the hour")
+    size = len(row_of), len(column_of)
+    is_full = len(values) == math.prod(size)
+    table = np.full(size, 0 if is_full else np.nan, values.dtype if is_full else float)
+    table[rows, columns] = values
+    index, names = (
+        pd.Index(list(places), dtype=str, name=name) for places, name in ((row_of, "date"), (column_of, "entity"))
+    )
+    return pd.DataFrame(table, index=index, columns=names)

@@ -1,0 +1,290 @@
+"""Runs beside each other: a planted difference is found, luck shared by sources is not taken for one (synthetic)."""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
+from helpers.cli import chosen, compare
+from helpers.cli.main import main as run_command
+from helpers.store import write_table
+
+N_SOURCES, N_EACH = 24, 6
+DRAW = compare.draw_comparison
+
+
+def make_world(folder, agents, monkeypatch, window="A"):
+    """Write events of 24 sources, answers, and a ledger; `agents` maps run_id to right or wrong by event, or None."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
+    ids = [f"{window}-{source:02}-{at}" for source in range(N_SOURCES) for at in range(N_EACH)]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'})
+    events["source_id"] = events["cluster_id"] = [f"s{name.split('-')[1]}" for name in ids]
+    events["as_of"] = "2016-10-10T00:00:00+08:00"
+    write_table("events", events, window)
+    write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), window)
+    with closing(open_ledger(folder / LEDGER)) as ledger:
+        for run_id, marks in agents.items():
+            agent = run_id.rsplit("-", 2)[0]
+            category = "baseline" if agent == "random" else "base_model"
+            save_run(ledger, {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
+            rows = zip(ids, marks, strict=False)
+            save_questions(ledger, [make_question(run_id, agent, event_id, mark) for event_id, mark in rows])
+    return events
+
+
+def make_question(run_id, agent, event_id, mark):
+    key, status = {"run_id": run_id, "event_id": event_id, "sample": 0}, "refusal" if mark is None else "ok"
+    value = None if mark is None else '"A"' if mark else '"B"'
+    started = f"2026-01-0{1 + run_id.endswith('2')}T00:00:00+00:00"
+    return (
+        key | {"status": status, "started_at": started},
+        key | {"agent_id": agent, "status": status, "value": value},
+        [],
+    )
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """`good` is right on 5 of 6 events of a source, `poor` on 2 of 6, `lucky` on all of half the sources; not drawn."""
+    n = N_SOURCES * N_EACH
+    agents = {
+        "good-A-01": [at % 6 != (at // 6) % 5 for at in range(n)],
+        "poor-A-01": [at % 6 < 2 + (at // 6) % 2 - (at // 12) % 2 for at in range(n)],
+        "lucky-A-01": [(at // 6) % 2 for at in range(n)],
+        "random-A-01": [at % 2 for at in range(n)],
+    }
+    make_world(tmp_path, agents, monkeypatch)
+    monkeypatch.setattr(chosen, "list_recorded", list)
+    monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
+    return tmp_path
+
+
+def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["good", "poor"])
+    (row,) = found["pairs"]
+    assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
+    assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
+    assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
+    text = capsys.readouterr().out
+    assert "Holm over 1 pair;" in text and "144 events of window A asked of all" in text and "by source (24)" in text
+    folder = world / compare.FOLDER
+    pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
+    assert pairs["difference"].tolist() == [0.5] and board["agent"].tolist() == ["good", "poor"], "those named only"
+    assert board["above_random"].round(6).tolist() == [0.333333, -0.166667] and board["rank"].tolist() == [1, 2]
+    assert "| 1 | good | 0.83" in (folder / "leaderboard.md").read_text()
+    shown = pd.read_csv(folder / "figures/compare.csv")
+    assert shown.loc[shown["part"] == "difference", "value"].tolist() == [0.5]
+    with Image.open(folder / "figures/compare.png") as picture:
+        assert picture.width > 600 and '"status": "as given"' in picture.text["daybefore"]
+
+
+def test_without_names_all_stand_on_the_leaderboard(world):
+    assert [row["agent"] for row in compare.main([])["leaderboard"]] == ["good", "lucky", "random", "poor"]
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign(world, capsys):
+    pairs = pd.DataFrame(compare.main(["good", "poor"])["pairs"])
+    text = compare.write_pairs(pairs.assign(difference=-0.0001, low=-0.0002, high=-0.5))
+    assert "-0.000" not in text and " 0.000 " in text and "0.000 to -0.500" in text
+
+
+def test_luck_that_sources_share_is_no_difference(world):
+    row = compare.main(["lucky", "poor"])["pairs"][0]
+    assert row["low_by_event"] > 0, "by event it would count as one"
+    assert row["low"] < 0 < row["high"] and row["verdict"] == "cannot tell"
+    assert row["seen"] > row["difference"]
+
+
+def test_the_family_is_all_pairs_shown(world):
+    pairs = pd.DataFrame(compare.main([])["pairs"])
+    assert len(pairs) == 6
+    ordered = pairs.sort_values("p")
+    holm = np.minimum(1, np.maximum.accumulate(ordered["p"] * np.arange(6, 0, -1)))
+    assert ordered["p_holm"].tolist() == pytest.approx(holm.tolist()) and holm.nunique() > 3
+
+
+def test_many_agents_are_compared_with_the_best_only(world, monkeypatch):
+    monkeypatch.setattr(compare, "MANY", 3)
+    pairs = pd.DataFrame(compare.main([])["pairs"])
+    assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
+
+
+def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, monkeypatch, capsys):
+    make_world(world, {"short-A-01": [None, True] * 30}, monkeypatch)
+    found = compare.main(["good", "poor", "short"])
+    assert found["n_events"] == 60
+    board = pd.DataFrame(found["leaderboard"]).set_index("agent")
+    assert board.loc["short", ["score", "score_answered", "coverage", "n"]].tolist() == [0.5, 1.0, 0.5, 60]
+    assert "short was asked only 60; without it the others share 144 events" in capsys.readouterr().out
+
+
+def test_who_answered_nothing_has_no_rank_and_no_difference(world, monkeypatch, capsys):
+    make_world(world, {"mute-A-01": [None] * 144}, monkeypatch)
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["good", "mute"])
+    (row,) = found["pairs"]
+    assert row["verdict"] == "mute answered none of them" and row["n"] == 0
+    last = found["leaderboard"][-1]
+    assert (last["agent"], last["rank"]) == ("mute", None) and np.isnan(last["score"])
+    assert [row["rank"] for row in found["leaderboard"][:-1]] == [1]
+    text = capsys.readouterr().out
+    assert "nan" not in text and "| - | mute | no answers |" in text
+    assert "\nmute answered none of them: no answers, no rank" in text
+    board = pd.read_csv(world / compare.FOLDER / "leaderboard.csv", dtype=str)
+    assert board["rank"].fillna("").tolist() == ["1", ""]
+
+
+def test_a_comparison_that_replaces_another_says_so(world, capsys):
+    compare.main(["good", "poor"])
+    assert "replaces" not in capsys.readouterr().out
+    compare.main(["good", "lucky"])
+    text = capsys.readouterr().out
+    assert f"{world / compare.FOLDER} held a comparison, which this one replaces; --out names another folder" in text
+    compare.main(["good", "lucky", "--out", str(world / "other")])
+    assert "replaces" not in capsys.readouterr().out
+
+
+def test_a_run_alone_is_told_from_none(world, monkeypatch):
+    with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs of window L yet; `make run WIN"):
+        compare.main(["--window", "L"])
+    make_world(world, {"mine-L-01": [True] * 20}, monkeypatch, window="L")
+    with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run of window L yet; `make run WI"):
+        compare.main(["--window", "L"])
+
+
+def test_runs_that_share_no_event_are_refused(world, monkeypatch):
+    make_world(world, {"far-C1-01": [True] * 20}, monkeypatch, window="C1")
+    with pytest.raises(
+        SystemExit, match=r"no event was asked of all: good \(144 of window A\), far \(20 of window C1\)"
+    ):
+        compare.main(["good", "far-C1-01"])
+    assert not (world / compare.FOLDER / "pairs.csv").exists()
+
+
+def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
+    make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
+    found = compare.main(["good", "poor"])
+    assert found["pairs"][0]["difference"] < 0
+    told = "good: of its 2 runs good-A-02 is compared, the newest of this machine's; another one is compared where its "
+    assert told + "run_id stands in the agent's place: good-A-01" in capsys.readouterr().out
+    both = compare.main(["good-A-01", "good-A-02"])["pairs"][0]
+    assert (both["agent_a"], both["agent_b"], round(both["difference"], 6)) == ("good-A-01", "good-A-02", 0.833333)
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (
+            ["goood", "poor"],
+            r"no run or agent of window A is called 'goood'; did you mean good\? There are good,",
+        ),
+        (
+            ["nope", "poor"],
+            "no run or agent of window A is called 'nope'; there are good, lucky, poor, .*-A-01$",
+        ),
+        (["good"], "a comparison needs two runs; good is one, name another"),
+        (["good", "poor", "--window", "C1"], "no run or agent of window C1 is called 'good'"),
+    ],
+)
+def test_a_wrong_name_is_one_sentence(names, sentence, world):
+    with pytest.raises(SystemExit, match=f"^daybefore compare: {sentence}"):
+        compare.main(names)
+
+
+def test_names_no_spreadsheet_runs(world, monkeypatch):
+    make_world(world, {"=1+1-A-01": [True] * 144}, monkeypatch)
+    compare.main(["=1+1", "poor", "--out", str(world / "here")])
+    assert pd.read_csv(world / "here/pairs.csv")["agent_a"].tolist() == ["'=1+1"]
+
+
+def test_json_is_one_object(world, capfd):
+    run_command(["compare", "good", "poor", "--json"])
+    found = json.loads(capfd.readouterr().out)
+    assert found["pairs"][0]["difference"] == 0.5 and found["leaderboard"][0]["agent"] == "good"
+
+
+def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    found = compare.main(["qwen_zero_shot-A", "last_value"])
+    board = pd.DataFrame(found["leaderboard"])
+    assert found["n_events"] == 240 and set(board["agent"]) == {"qwen_zero_shot", "last_value"}
+    assert np.isfinite(board["score"]).all() and found["pairs"][0]["n_clusters"] > 20
+
+
+DAYS = {"Early": "2023-01-24", "Mid": "2023-02-24", "Late": "2023-03-27", "Near": "2023-04-16"}
+MOMENTS = {name: f"{day}T00:00:00+08:00" for name, day in DAYS.items()}
+
+
+def make_moments(folder, asked, monkeypatch):
+    """Write window L's events, which name four moments, and a ledger; `asked` maps run_id to (moment, condition)."""
+    marks = {run_id: [at % 4 > len(moment) % 4 for at in range(144)] for run_id, (moment, _) in asked.items()}
+    events = make_world(folder, marks, monkeypatch, window="L")
+    metadata = json.dumps({"moments": MOMENTS})
+    write_table("events", events.assign(as_of=MOMENTS["Mid"], metadata=metadata), "L")
+    with closing(open_ledger(folder / LEDGER)) as ledger:
+        for at, (run_id, (moment, condition)) in enumerate(asked.items()):
+            category = "baseline" if run_id.startswith("season") else "base_model"
+            ledger.execute("UPDATE predictions SET as_of = ? WHERE run_id = ?", [MOMENTS[moment], run_id])
+            ledger.execute(
+                "UPDATE runs SET condition = ?, category = ? WHERE run_id = ?", [condition, category, run_id]
+            )
+            ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
+        ledger.commit()
+    monkeypatch.setattr(chosen, "list_recorded", list)
+
+
+@pytest.fixture
+def moments(tmp_path, monkeypatch):
+    """`mine` asked at all four moments, Near last; `theirs` midway; the baseline `season` midway and then Near."""
+    asked = {"mine-L-02": ("Mid", None), "theirs-L-02": ("Mid", None), "season-L-01": ("Mid", None)}
+    asked |= {f"mine-L-{name}": (name, f"asked at {name}") for name in ("Early", "Late", "Near")}
+    make_moments(tmp_path, asked | {"season-L-02": ("Near", None)}, monkeypatch)
+    return tmp_path
+
+
+def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
+    found = compare.main(["mine", "theirs", "--window", "L"])
+    (row,) = found["pairs"]
+    assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "asked at Mid", "asked at Mid")
+    text = capsys.readouterr().out
+    assert "144 events of window L asked of all, asked at Mid, 144 with a score" in text
+    assert "mine: of its 4 runs mine-L-02 (asked at Mid) is compared, the newest of this machine's under the " in text
+    assert "mine-L-Near (asked at Near), mine-L-Late (asked at Late), mine-L-Early (asked at Early)" in text
+    assert "conditions differ" not in text
+    board = pd.read_csv(moments / compare.FOLDER / "leaderboard.csv")
+    assert set(board["condition"]) == {"asked at Mid"}
+
+
+def test_without_names_the_baselines_of_the_same_moment_stand_beside(moments):
+    board = pd.DataFrame(compare.main(["--window", "L"])["leaderboard"]).set_index("agent")
+    assert board["run_id"].to_dict() == {"mine": "mine-L-02", "theirs": "theirs-L-02", "season": "season-L-01"}
+
+
+def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "draw_comparison", DRAW)
+    found = compare.main(["mine-L-Near", "mine-L-Early", "season", "--window", "L"])
+    told = (
+        "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
+    )
+    assert told in capsys.readouterr().out
+    labels = {"mine, asked at Near", "mine, asked at Early", "season, asked at Near"}
+    assert {row["agent"] for row in found["leaderboard"]} == labels
+    folder = moments / compare.FOLDER
+    with Image.open(folder / "figures/compare.png") as picture:
+        facts = json.loads(picture.text["daybefore"])
+    assert facts["dates"] == "2023-01-24 to 2023-04-16"
+    shown = pd.read_csv(folder / "figures/compare.csv")
+    assert set(shown["condition_a"].dropna()) == {"asked at Near", "asked at Early"}
+
+
+def test_a_baseline_beside_is_one_asked_at_the_same_moment(moments, monkeypatch):
+    make_moments(moments, {"theirs-L-Near": ("Near", "asked at Near")}, monkeypatch)
+    runs = chosen.list_runs()
+    both = [run for run in runs if run.run_id.endswith("-Near")]
+    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Near")] == ["season-L-02"]
+    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Mid")] == ["season-L-01"]

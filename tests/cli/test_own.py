@@ -1,0 +1,505 @@
+"""Bring your own: a synthetic folder of ten agents on fifty questions goes through; each broken one is refused."""
+
+import hashlib
+import json
+import os
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.cli import own
+from helpers.cli.main import main as run_command
+from helpers.formats.folder import read_folder
+from helpers.formats.sheets import Problems
+from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.pairs import score
+from helpers.store import locate_output, write_under
+
+LETTERS = "ABCDE"
+DOMAINS = ("Finance", "Sports", "Weather", "Politics", "Culture")
+
+
+def make_folder(path, seed=3, n_agents=10):
+    """Write a synthetic folder: 17 yes/no questions with probabilities, 16 multiple choice, 17 numbers."""
+    rng = np.random.default_rng(seed)
+    kinds = ["yes/no"] * 17 + ["choice"] * 16 + ["number"] * 17
+    events, answers, predictions = [], [], []
+    for i, what in enumerate(kinds):
+        event_id, is_number = f"q{i:02d}", what == "number"
+        options = {
+            "yes/no": '{"A":"Yes","B":"No"}',
+            "choice": json.dumps(dict(zip(LETTERS, LETTERS, strict=True))),
+            "number": "",
+        }
+        kind = "number" if is_number else "single"
+        level = int(rng.integers(3, 5)) if is_number else ""
+        events.append((event_id, kind, options[what], level, DOMAINS[i % 5], "true"))
+        truth = (
+            float(np.round(rng.normal(100, 10), 2))
+            if is_number
+            else LETTERS[rng.integers(2 if what == "yes/no" else 5)]
+        )
+        answers.append((event_id, truth, 10.0 if is_number else ""))
+        for a in range(n_agents):
+            right = rng.random() < 0.4 + 0.05 * a
+            guess = round(truth + rng.normal(0, 12 - a), 2) if is_number else truth if right else "AB"[rng.integers(2)]
+            chance = round(float(rng.uniform(0.5, 1)), 2) if what == "yes/no" else ""
+            value = guess if rng.random() > 0.03 else ""
+            predictions.append((event_id, f"agent {a:02d}", value, chance if value != "" else ""))
+    path.mkdir(exist_ok=True)
+    columns = ["event_id", "kind", "options", "level", "domain", "is_synthetic"]
+    tables = {
+        "events": pd.DataFrame(events, columns=columns),
+        "answers": pd.DataFrame(answers, columns=["event_id", "value", "spread"]),
+        "predictions": pd.DataFrame(predictions, columns=["event_id", "agent_id", "value", "probability"]),
+    }
+    for name, table in tables.items():
+        table.to_csv(path / f"{name}.csv", index=False, lineterminator="\n")
+    return path
+
+
+def change_cell(path, name, row, column, text):
+    """Write a text into one cell; `row` as a spreadsheet counts."""
+    table = pd.read_csv(path / f"{name}.csv", dtype=str, keep_default_na=False)
+    table.loc[row - 2, column] = text
+    table.to_csv(path / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def list_files(path):
+    return {
+        p.relative_to(path).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(path.rglob("*"))
+        if p.is_file()
+    }
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The numbers of the figures, by name; the figures themselves are not drawn."""
+    kept = {}
+    for name in ("draw_panels", "draw_chances", "draw_growth", "draw_effects"):
+        monkeypatch.setattr(own, name, lambda *arguments, **options: None)
+    monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: kept.update({name: table}) or name)
+    return kept
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A drawn folder, what was said, the seconds it took, and what else changed beside it."""
+    path = make_folder(tmp_path_factory.mktemp("mine"))
+    start = time.monotonic()
+    notes = own.draw_folder(path)
+    return path, notes, time.monotonic() - start
+
+
+def test_the_folder_goes_through_in_time_and_writes_under_itself_only(drawn):
+    path, notes, seconds = drawn
+    assert seconds < 60
+    assert {p.name for p in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv", "figures", "tables"}
+    assert {p.name for p in (path / "figures").glob("*.png")} == {
+        "scores.png",
+        "missing.png",
+        "domains.png",
+        "factors.png",
+        "probabilities.png",
+    }
+    text = "\n".join(notes)
+    assert "10 agents on 50 events: " in text and str(path / "tables/scores.csv") in text
+    assert str(path / "figures/probabilities.png") in text, "paths are whole"
+
+
+def test_the_scores_are_those_of_the_files(drawn):
+    path, _, _ = drawn
+    scores = pd.read_csv(path / "tables/scores.csv")
+    both = (
+        pd.read_csv(path / "predictions.csv")
+        .merge(pd.read_csv(path / "answers.csv"), on="event_id")
+        .dropna(subset="value_x")
+    )
+    both = both.merge(scores[scores["metric"].isin(["accuracy", "number"])], on=["event_id", "agent_id"])
+    assert len(both) > 450
+    choice = both[both["metric"] == "accuracy"]
+    assert (choice["score"] == (choice["value_x"] == choice["value_y"])).all()
+    numbers = both[both["metric"] == "number"]
+    expected = (1 - ((numbers["value_x"].astype(float) - numbers["value_y"].astype(float)) / 10) ** 2).clip(lower=0)
+    assert np.allclose(numbers["score"], expected, atol=1e-6)
+    assert (
+        scores["is_missing"].sum() > 0
+        and (scores.loc[scores["is_missing"] & (scores["metric"] != "brier"), "score_imputed"].dropna() == 0).all()
+    )
+
+
+def test_a_yes_no_probability_becomes_a_brier_error(drawn):
+    path, _, _ = drawn
+    brier = pd.read_csv(path / "tables/scores.csv").query("metric == 'brier'").dropna(subset="score")
+    told = (
+        pd.read_csv(path / "predictions.csv")
+        .dropna(subset="probability")
+        .merge(pd.read_csv(path / "answers.csv"), on="event_id")
+    )
+    told = told.merge(brier, on=["event_id", "agent_id"])
+    assert len(told) == len(brier) > 150
+    hit = (told["value_x"] == told["value_y"]).astype(float)
+    assert np.allclose(told["score"], 2 * (told["probability"] - hit) ** 2, atol=1e-6)
+
+
+def test_levels_follow_from_options_and_are_told_apart(drawn):
+    events, _, _ = read_folder(drawn[0])
+    counts = events["level"].value_counts().to_dict()
+    assert counts[1] == 17 and counts[2] == 16 and counts[3] + counts[4] == 17
+
+
+def test_figures_say_that_the_data_are_synthetic(drawn):
+    index = pd.read_csv(drawn[0] / "figures/index.csv")
+    names = ["domains", "factors", "missing", "probabilities", "scores"]
+    assert index["figure"].tolist() == names and set(index["status"]) == {"synthetic"}
+
+
+def test_the_same_folder_gives_the_same_bytes(drawn, tmp_path):
+    path, _, _ = drawn
+    for name in ("events", "answers", "predictions"):
+        (tmp_path / path.name).mkdir(exist_ok=True)
+        (tmp_path / path.name / f"{name}.csv").write_bytes((path / f"{name}.csv").read_bytes())
+    own.draw_folder(tmp_path / path.name)
+    assert list_files(path) == list_files(tmp_path / path.name)
+
+
+BROKEN = {
+    "unknown event in predictions": ("predictions", 12, "event_id", "q99", "'q99' is not in events.csv"),
+    "unknown event in answers": ("answers", 3, "event_id", "zz", "'zz' is not in events.csv"),
+    "probability above 1": ("predictions", 2, "probability", "1.4", "1.4 must lie between 0 and 1"),
+    "value is no option": ("predictions", 4, "value", "Z", "'Z' is not an option; there are A, B"),
+    "answer is no option": ("answers", 2, "value", "Q", "'Q' is not an option"),
+    "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
+    "number is infinite": ("answers", 40, "value", "inf", "'inf' is no finite number"),
+    "options that nest": ("predictions", 180, "value", "[" * 5000, "is JSON in JSON in JSON"),
+    "a list in a list": ("predictions", 180, "value", '[["A"]]', "'[[\"A\"]]' is no"),
+    "negative spread": ("answers", 51, "spread", "-2", "-2 must be 0 or more"),
+    "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),
+    "unknown level": ("events", 6, "level", "5", "'5' is none of 1, 2, 3, 4"),
+    "broken JSON in a value": ("predictions", 3, "value", '["A"', "is broken JSON"),
+    "broken JSON in options": ("events", 2, "options", '{"A": ', "is broken JSON"),
+    "blank agent": ("predictions", 7, "agent_id", "", "the cell is blank"),
+    "repeated event": ("events", 9, "event_id", "q00", "q00 stands in row 2 already"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_wrong_cell_is_refused_with_file_row_and_column(case, tmp_path):
+    name, row, column, text, said = BROKEN[case]
+    change_cell(make_folder(tmp_path / "mine"), name, row, column, text)
+    before = list_files(tmp_path)
+    with pytest.raises(Problems) as caught:
+        own.draw_folder(tmp_path / "mine")
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith(f"{name}.csv, row {row}, column {column}: ") and said in first
+    assert list_files(tmp_path) == before, "a refused folder must stay as it was"
+
+
+def test_a_repeated_prediction_names_the_row_it_repeats(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    table = pd.read_csv(path / "predictions.csv", dtype=str)
+    pd.concat([table, table.iloc[[3]]]).to_csv(path / "predictions.csv", index=False)
+    with pytest.raises(Problems, match="predictions.csv, row 502, column event_id: .* stands in row 5 already"):
+        read_folder(path)
+
+
+@pytest.mark.parametrize("name", ["events", "answers", "predictions"])
+def test_a_missing_file_is_named(name, tmp_path):
+    (make_folder(tmp_path / "mine") / f"{name}.csv").unlink()
+    with pytest.raises(Problems, match=rf"^{name}.csv, row 1, column event_id: the file is not in mine"):
+        read_folder(tmp_path / "mine")
+
+
+@pytest.mark.parametrize(("name", "column"), [("events", "kind"), ("answers", "value"), ("predictions", "agent_id")])
+def test_a_missing_column_is_named(name, column, tmp_path):
+    path = make_folder(tmp_path / "mine")
+    pd.read_csv(path / f"{name}.csv").drop(columns=column).to_csv(path / f"{name}.csv", index=False)
+    with pytest.raises(Problems, match=rf"^{name}.csv, row 1, column {column}: the column is missing"):
+        read_folder(path)
+
+
+@pytest.mark.parametrize("text", [b"", b'event_id,kind\n"q1,single\n', b"event_id,kind\nq1,\xff\n"])
+def test_a_file_that_is_no_csv_is_refused(text, tmp_path):
+    (make_folder(tmp_path / "mine") / "events.csv").write_bytes(text)
+    with pytest.raises(Problems, match="^events.csv, row 1, column event_id: the file is"):
+        read_folder(tmp_path / "mine")
+
+
+def test_many_problems_are_cut_to_twenty(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    table = pd.read_csv(path / "predictions.csv", dtype=str).assign(probability="2")
+    table.to_csv(path / "predictions.csv", index=False)
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 21 and lines[-1] == "and 480 more"
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    path = make_folder(tmp_path / "mine")
+    change_cell(path, "events", 3, "kind", "essay")
+    change_cell(path, "events", 4, "options", '{"A":')
+    change_cell(path, "answers", 5, "value", "Z")
+    change_cell(path, "predictions", 2, "agent_id", "")
+    change_cell(path, "predictions", 40, "event_id", "q99")
+    change_cell(path, "predictions", 60, "probability", "7")
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    places = [line.split(":")[0] for line in str(caught.value).splitlines()]
+    assert places == [
+        "events.csv, row 3, column kind", "events.csv, row 4, column options", "answers.csv, row 5, column value",
+        "predictions.csv, row 2, column agent_id", "predictions.csv, row 40, column event_id",
+        "predictions.csv, row 60, column probability",
+    ]  # fmt: skip
+    assert "essay" in str(caught.value) and "'q99' is not in events.csv" in str(caught.value)
+
+
+def test_files_that_are_not_there_are_said_together(tmp_path):
+    (make_folder(tmp_path / "mine") / "answers.csv").unlink()
+    (tmp_path / "mine/predictions.csv").unlink()
+    with pytest.raises(Problems, match="answers.csv, row 1(.|\n)*predictions.csv, row 1"):
+        read_folder(tmp_path / "mine")
+
+
+def test_only_the_needed_columns_and_levels_left_out(tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=3)
+    keep = {
+        "events": ["event_id", "kind"],
+        "answers": ["event_id", "value", "spread"],
+        "predictions": ["event_id", "agent_id", "value"],
+    }
+    for name, columns in keep.items():
+        pd.read_csv(path / f"{name}.csv", dtype=str)[columns].to_csv(path / f"{name}.csv", index=False)
+    notes = "\n".join(own.draw_folder(path, n_trials=200))
+    assert "levels are left out: 50 events have none" in notes
+    assert "no domain figure: 50 events have no domain" in notes
+    assert "no figure of probabilities" in notes and "without domain, level" in notes
+    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "missing.png", "factors.png"}
+    assert "95%, by event (50)" in notes and "each event is its own" in notes
+    assert set(pd.read_csv(path / "figures/index.csv")["status"]) == {"as given"}, "nobody said that they are real"
+
+
+def test_values_as_text_and_as_json_are_the_same(tmp_path):
+    written = {"plain": ("No", "A|C", "x|y", "5"), "json": ('"B"', '["A","C"]', '["x","y"]', "5.0")}
+    read = {}
+    for how, values in written.items():
+        path = tmp_path / how
+        path.mkdir()
+        kinds = ["single", "multi", "ranking", "number"]
+        options = ['{"A":"Yes","B":"No"}', "A|B|C", "", ""]
+        ids = [f"e{i}" for i in range(4)]
+        pd.DataFrame({"event_id": ids, "kind": kinds, "options": options}).to_csv(path / "events.csv", index=False)
+        table = pd.DataFrame({"event_id": ids, "value": values, "agent_id": "ann", "spread": ["", "", "", "1"]})
+        table.drop(columns="agent_id").to_csv(path / "answers.csv", index=False)
+        table.drop(columns="spread").to_csv(path / "predictions.csv", index=False)
+        read[how] = read_folder(path)
+    assert (
+        read["plain"][1]["value"].tolist()
+        == read["json"][1]["value"].tolist()
+        == ['"B"', '["A","C"]', '["x","y"]', "5.0"]
+    )
+    assert read["plain"][0]["level"].tolist()[:2] == [1, 2]
+
+
+@pytest.mark.parametrize("before", [None, "elsewhere"])
+def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkeypatch):
+    monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
+    if before:
+        monkeypatch.setenv("DAYBEFORE_OUT", before)
+    with pytest.raises(KeyError), write_under(tmp_path):
+        assert locate_output("figures/x.png") == tmp_path / "figures/x.png"
+        raise KeyError("a failure inside")
+    assert os.environ.get("DAYBEFORE_OUT") == before
+
+
+def test_the_means_are_one_json_object(tmp_path, capsys, shown):
+    folder = make_folder(tmp_path / "mine")
+    assert run_command(["own", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    means = pd.read_csv(folder / "tables/agents.csv")
+    assert [row["mean"] for row in found["scores"] if row["mean"] is not None] == pytest.approx(means["mean"].dropna())
+    assert any("tables/scores.csv" in note for note in found["notes"])
+
+
+def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
+    with pytest.raises(SystemExit, match="is not a folder; name one with"):
+        own.main([str(tmp_path / "nowhere")])
+    change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
+    with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
+        own.main([str(tmp_path / "mine")])
+
+
+def test_a_plain_date_is_a_day_and_a_date_of_another_form_is_refused(tmp_path):
+    (tmp_path / "answers.csv").write_text("event_id,value\ne1,10\n")
+    (tmp_path / "predictions.csv").write_text("event_id,agent_id,value\ne1,a,9\n")
+    (tmp_path / "events.csv").write_text("event_id,kind,as_of\ne1,number,2016-10-09\n")
+    assert read_folder(tmp_path)[0]["as_of"].tolist() == ["2016-10-09T00:00:00+08:00"]
+    for text in ("10/9/2016", "2016-13-09"):
+        (tmp_path / "events.csv").write_text(f"event_id,kind,as_of\ne1,number,{text}\n")
+        with pytest.raises(Problems, match=f"events.csv, row 2, column as_of: '{text}' is not a moment"):
+            read_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"A": 1, "B": 1}', "adds up to 2; the probabilities of a single choice add up to 1"),
+        ('{"A": 0.4}', "adds up to 0.4"),
+        ('{"A": 0.5, "Yes": 0.5}', "must have one number for each option"),
+        ('{"A": null, "B": 1}', "'None' is no number"),
+        ('{"A": 0.7, "Z": 0.3}', "'Z' is not an option"),
+    ],
+)
+def test_a_distribution_that_is_none_is_refused(text, said, tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=2)
+    table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False).assign(distribution="")
+    table.drop(columns="probability").to_csv(path / "predictions.csv", index=False)
+    change_cell(path, "predictions", 3, "distribution", text)
+    with pytest.raises(Problems, match="^predictions.csv, row 3, column distribution: ") as caught:
+        read_folder(path)
+    assert said in str(caught.value)
+
+
+def write_folder(path, events, answers, predictions):
+    path.mkdir()
+    for name, text in (("events", events), ("answers", answers), ("predictions", predictions)):
+        (path / f"{name}.csv").write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_number_without_a_spread_says_which_column_to_fill(tmp_path, shown):
+    events, predictions = "event_id,kind\ne1,number\ne2,text\n", "event_id,agent_id,value\ne1,a,9\ne2,a,x\n"
+    path = write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions)
+    assert any("1 event is not scored, e1 the first: spread is blank" in note for note in own.draw_folder(path))
+    path = write_folder(tmp_path / "none", events, "event_id,value\ne1,10\ne2,\n", predictions)
+    with pytest.raises(Problems, match="^answers.csv, row 2, column spread: no event can be scored: spread is blank"):
+        own.draw_folder(path)
+    assert {file.name for file in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv"}
+
+
+def test_an_intervals_answer_is_a_number_and_a_dates_is_of_one_day(tmp_path):
+    events = "event_id,kind\ne1,interval\ne2,date\n"
+    path = write_folder(
+        tmp_path / "mine", events, "event_id,value\ne1,15\ne2,2016-10-09\n", "event_id,agent_id,value\ne1,a,10|20\n"
+    )
+    scores = score(*read_folder(path))
+    assert scores["score"].tolist() == [1.0]
+    (path / "answers.csv").write_text("event_id,value\ne1,15\ne2,10/9/2016\n")
+    said = "answers.csv, row 3, column value: '10/9/2016' may have its day or its month first; write it as 2016-10-09"
+    with pytest.raises(Problems, match=f"^{said}$"):
+        read_folder(path)
+
+
+HOSTILE = ["a$b$", "$x^2$", "=1+1", "@sum", "\\frac", "two\nlines", "x" * 20_000, "x" * 20_001, "ünï {}", "-0.5"]
+
+
+def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(tmp_path):
+    path = make_folder(tmp_path / "mine", n_agents=len(HOSTILE))  # drawn: here warnings and errors would come from it
+    table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False)
+    table["agent_id"] = table["agent_id"].map({f"agent {at:02d}": name for at, name in enumerate(HOSTILE)})
+    table.to_csv(path / "predictions.csv", index=False)
+    change_cell(path, "events", 3, "domain", "=cmd|'/c calc'!A0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        notes = own.draw_folder(path, n_trials=100)
+    assert "x" * 40 not in "\n".join(notes)
+    for file in [*path.glob("tables/*.csv"), *path.glob("figures/*.csv")]:
+        cells = pd.read_csv(file, dtype=str, keep_default_na=False).to_numpy().ravel()
+        assert not [cell for cell in cells if cell[:1] in ("=", "@")], file.name
+    agents = set(pd.read_csv(path / "tables/scores.csv", dtype=str)["agent_id"])
+    assert agents == {f"'{name}" if name[0] in "=@" else name for name in HOSTILE}
+
+
+def test_of_many_agents_the_best_are_drawn_and_all_stand_in_the_tables(tmp_path, monkeypatch, shown):
+    monkeypatch.setattr(own, "MOST_DRAWN", 5)
+    monkeypatch.setattr(own, "MOST_PAIRED", 6)
+    path = make_folder(tmp_path / "mine", n_agents=8)
+    notes = "\n".join(own.draw_folder(path, n_trials=100))
+    assert "the figures show the 5 best of 8 agents" in notes and "the best agent and each other (of 8" in notes
+    assert len(pd.read_csv(path / "tables/pairs.csv")) == 7
+    table = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'")
+    assert shown["missing"]["agent_id"].nunique() == 5 and len(table) == shown["scores"]["agent_id"].nunique() == 8
+
+
+@pytest.mark.parametrize(
+    ("flag", "asked", "status"),
+    [("true", None, "synthetic"), ("false", None, "real"), ("", None, "as given"), ("", "real", "real")],
+)
+def test_a_status_is_what_the_user_says(flag, asked, status, tmp_path):
+    events = pd.DataFrame({"event_id": ["a", "b"], "is_synthetic": [flag or None, flag or None]})
+    assert own.describe_folder(tmp_path, events, asked)["status"] == status
+
+
+def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
+    path = make_folder(tmp_path / "mine", n_agents=3)
+    events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
+    for n, said in ((12, "95%, by source (12)"), (4, "none, the 50 events are of 4 sources")):
+        events.assign(source_id=[f"s{at % n}" for at in range(50)]).to_csv(path / "events.csv", index=False)
+        notes = "\n".join(own.draw_folder(path, n_trials=100))
+        assert said in notes and "the column source_id of events.csv" in notes
+        row = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'").iloc[0]
+        assert row["n_clusters"] == n and np.isfinite(row["low"]) == (n == 12) and np.isfinite(row["low_by_event"])
+    assert not (path / "figures/factors.png").exists() or "no factor figure: 4 sources" in notes
+    events.assign(cluster_id=[f"c{at % 20}" for at in range(50)], source_id="s").to_csv(
+        path / "events.csv", index=False
+    )
+    assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path, n_trials=100))
+
+
+def make_chances(share, n=400, n_sources=20):
+    """Yes/no events of 20 sources, an agent that says 0.8 and is right on a share of them."""
+    ids = [f"e{at:03}" for at in range(n)]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "options": '{"A":"Yes","B":"No"}'})
+    hits = np.random.default_rng(2).permutation(n) < share * n
+    answers = pd.DataFrame({"event_id": ids, "value": np.where(hits, '"A"', '"B"')})
+    predictions = pd.DataFrame({"event_id": ids, "agent_id": "mine", "distribution": '{"A":0.8,"B":0.2}'})
+    return events, answers, predictions, pd.Series([f"s{at % n_sources}" for at in range(n)], ids)
+
+
+@pytest.mark.parametrize(("share", "holds"), [(0.8, True), (0.6, False)])
+def test_a_probability_that_holds_lies_on_the_diagonal(share, holds):
+    *tables, clusters = make_chances(share)
+    (row,) = bin_chances(list_chances(*tables), clusters).to_dict("records")
+    assert (row["n"], row["n_clusters"]) == (400, 20), "of yes and no one counts"
+    assert row["said"] == pytest.approx(0.8)
+    assert row["share"] == pytest.approx(share) and (row["low"] <= 0.8 <= row["high"]) == holds
+
+
+def test_each_option_of_several_counts_by_itself():
+    events = pd.DataFrame({"event_id": ["e"], "kind": ["multi"], "options": ['{"A":"x","B":"y","C":"z"}']})
+    answers = pd.DataFrame({"event_id": ["e"], "value": ['["A","C"]']})
+    predictions = pd.DataFrame({"event_id": ["e"], "agent_id": "mine", "distribution": ['{"A":0.9,"B":0.5}']})
+    rows = list_chances(events, answers, predictions)
+    assert rows[["said", "hit"]].to_numpy().tolist() == [[0.9, 1.0], [0.5, 0.0], [0.0, 1.0]]
+
+
+def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, shown, capsys):
+    names = [f"e{at}" for at in range(7)]
+    events = "event_id,kind\n" + "".join(f"{name},text\n" for name in names)
+    answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
+    rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
+    path = write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n")
+    own.main([str(path)])
+    text = capsys.readouterr().out
+    assert "57% (4 of 7)" in text and "100% (7 of 7)" in text and "(4 of 4)" not in text
+    assert "agents answered different events (4 to 7 of 7, 4 by all)" in text and "tables/pairs.csv has" in text
+    assert pd.read_csv(path / "tables/pairs.csv")["n"].tolist() == [4]
+    scores = pd.read_csv(path / "tables/scores.csv").query("agent_id == 'part' and metric == 'match'")
+    assert scores["reason"].dropna().unique().tolist() == ["no row in predictions.csv"]
+    (path / "predictions.csv").write_text("event_id,agent_id,value\n" + "\n".join(rows[:7]) + "\n")
+    own.main([str(path)])
+    assert "different events" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["10 Oct", "October 10th", "10/10", "10.10."])
+def test_a_date_without_a_year_is_refused(text, tmp_path):
+    events, predictions = "event_id,kind\ne1,date\n", "event_id,agent_id,value\ne1,a,2016-10-09\ne1,b,{}\n"
+    path = write_folder(tmp_path / "mine", events, f"event_id,value\ne1,{text}\n", predictions.format(text))
+    with pytest.raises(Problems) as caught:
+        read_folder(path)
+    said = f"column value: '{text}' names no year; write it as 2016-10-09"
+    assert str(caught.value).splitlines() == [f"answers.csv, row 2, {said}", f"predictions.csv, row 3, {said}"]

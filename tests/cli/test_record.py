@@ -1,0 +1,185 @@
+"""Recording an arm: what is recorded is not asked again, an interrupted arm goes on, wrong settings are told."""
+
+import json
+
+import pytest
+
+from helpers.agents.arms import list_recorded, read_run, select_events
+from helpers.cli import record
+from helpers.models.files import FOLDER, MODELS
+from helpers.models.local import has_server
+from helpers.models.recordings import PACKED, Recordings
+from helpers.store import read_table
+
+ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+ARM = {"agent": "mock", "window": "A", "n": 3, "kinds": ["number"], "about": "to try it"}
+
+
+@pytest.fixture
+def recorder(provider, tmp_path, monkeypatch):
+    """The mock provider as the model of an arm; everything is written under a folder of the test."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setenv("MOCK_KEY", "sk-canary+7/Zq==9f3a")
+    entry = ENTRY | {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
+    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
+    monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}})
+    provider.answer = lambda asked: {"content": r"\boxed{5}"}
+    return provider
+
+
+def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
+    record.main(["--arm", "mock-A"])
+    assert capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
+    assert len(recorder.asked) == 3
+    facts, chosen = read_run("mock-A"), select_events(ARM, read_table("events", "A"))
+    assert set(facts["seconds"]) == set(chosen["event_id"])
+    assert (facts["arm"], facts["model"], facts["n_events"], facts["n_ok"]) == ("mock-A", "openai/mock-1", 3, 3)
+    assert (facts["model_sha256"], facts["server"], len(facts["events_sha256"])) == (None, None, 64)
+    written = (tmp_path / "data/runs/mock-A" / PACKED).read_bytes()
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 3, "a finished arm costs nothing"
+    assert (tmp_path / "data/runs/mock-A" / PACKED).read_bytes() == written
+    assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
+
+
+def test_a_recorded_event_whose_prompt_has_changed_is_asked_again_on_request(recorder, monkeypatch, capsys):
+    record.main(["--arm", "mock-A"])
+    select = record.select_events
+
+    def change_one(arm, events):
+        chosen = select(arm, events)
+        changed = chosen["event_id"] == chosen["event_id"].iloc[0]
+        return chosen.assign(prompt=chosen["prompt"].mask(changed, "How many now?"))
+
+    monkeypatch.setattr(record, "select_events", change_one)
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 3, "complete events are left alone"
+    record.main(["--arm", "mock-A", "--renew"])
+    assert len(recorder.asked) == 4 and capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
+
+
+def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
+    n_before = [2]
+
+    def answer(asked):
+        n_before[0] -= 1
+        return {"content": r"\boxed{5}"}
+
+    recorder.answer = answer
+    connect = record.connect_agent
+
+    def connect_and_interrupt(*given):
+        agent = connect(*given)
+
+        def forecast(event, world):
+            if n_before[0] == 0:
+                raise KeyboardInterrupt
+            return agent["forecast"](event, world)
+
+        return agent | {"forecast": forecast}
+
+    monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
+    with pytest.raises(SystemExit, match="^130$"):
+        record.main(["--arm", "mock-A"])
+    assert len(list_recorded("mock-A")) == len(recorder.asked) == 2
+    monkeypatch.setattr(record, "connect_agent", connect)
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 3 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
+    said = [asked["messages"][0]["content"] for asked in recorder.asked]
+    assert len(set(said)) == 3, "no event is asked twice"
+
+
+def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, capsys):
+    arm, left = ARM | {"trials": 3}, [5]
+    monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": arm})
+    connect = record.connect_agent
+
+    def connect_and_interrupt(*given):
+        agent = connect(*given)
+
+        def forecast(event, world):
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            return agent["forecast"](event, world)
+
+        return agent | {"forecast": forecast}
+
+    monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
+    with pytest.raises(SystemExit, match="^130$"):
+        record.main(["--arm", "mock-A"])
+    facts = read_run("mock-A")
+    assert (len(facts["seconds"]), facts["n_events"], facts["n_recordings"], facts["trials"]) == (1, 1, 5, 3)
+    monkeypatch.setattr(record, "connect_agent", connect)
+    record.main(["--arm", "mock-A"])
+    facts, rows = read_run("mock-A"), Recordings("mock-A").rows.values()
+    assert len(recorder.asked) == len(rows) == 9, "each trial is asked once"
+    assert set(facts["seconds"]) == set(select_events(arm, read_table("events", "A"))["event_id"])
+    assert sorted(row["request"]["sample"] for row in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    arm |= {"trials": 4}
+    record.main(["--arm", "mock-A"])
+    assert len(recorder.asked) == 12 and read_run("mock-A")["trials"] == 4, "one more trial is one more request each"
+
+
+def test_an_events_seconds_are_those_of_all_its_trials():
+    def forecast(event, world):
+        return {"trace": [{"duration_s": 1.0 + event.get("sample", 0)}, {"step_type": "prompt"}]}
+
+    assert record.ask_trials({"forecast": forecast}, {"event_id": "e"}, None, 3) == 6.0
+
+
+def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
+    record.main(["--minutes", "0.0000001"])
+    assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 0 events recorded", "small-A: 0 events recorded"]
+    assert recorder.asked == []
+    record.main([])
+    assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 3 events recorded", "small-A: 1 events recorded"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--arm", "nope"], "daybefore record: no arm is called 'nope'; there are mock-A, small-A"),
+        (
+            ["--again", "2", "--arm", "mock-A"],
+            "daybefore record: nothing is recorded of mock-A; `make record ARM=mock-A` records",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
+    with pytest.raises(SystemExit, match=sentence):
+        record.main(arguments)
+
+
+def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys):
+    record.main(["--arm", "mock-A"])
+    rows = Recordings("mock-A").rows
+    recorder.answer = lambda asked: {"content": r"\boxed{6}"}
+    record.main(["--again", "2", "--arm", "mock-A"])
+    out = capsys.readouterr().out
+    assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
+    assert Recordings("mock-A").rows == rows
+    recorder.answer = lambda asked: "401"
+    with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
+        record.main(["--again", "2", "--arm", "mock-A"])
+    assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"
+
+
+FILE = FOLDER / MODELS["smollm2"]["file"]
+
+
+@pytest.mark.skipif(not (FILE.exists() and has_server()), reason="the 135M model's file or its server is not at hand")
+def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorder, monkeypatch):
+    entry = ENTRY | {"model": "local/smollm2"}
+    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
+    monkeypatch.setattr(record, "load_arms", lambda: {"local-A": ARM | {"n": 2, "kinds": ["single"]}})
+    record.main(["--arm", "local-A"])
+    facts, rows = read_run("local-A"), Recordings("local-A").rows
+    assert (facts["n_events"], facts["n_ok"], facts["model_sha256"]) == (2, 2, MODELS["smollm2"]["sha256"])
+    assert all(row["content"].startswith(r"Final answer: \boxed{") for row in rows.values())
+    assert recorder.asked == [] and facts["server"].startswith("xllamacpp==")
+
+
+def test_minutes_that_are_none_are_refused():
+    with pytest.raises(SystemExit, match="--minutes must be a positive number such as 20, not '-1'"):
+        record.main(["--minutes", "-1"])

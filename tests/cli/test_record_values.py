@@ -1,0 +1,173 @@
+"""Of a public question's replies values alone are stored: no word of question, options or prose; replay is the same."""
+
+import gzip
+import re
+
+import pandas as pd
+import pytest
+import requests
+from builders import make_past_row
+
+from helpers.agents.arms import load_arms, replay_arms
+from helpers.agents.ledger import read_runs
+from helpers.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
+from helpers.boards import past
+from helpers.cli import record
+from helpers.formats.futurex import build_events, screen_rows
+from helpers.models.llm import open_door
+from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
+from helpers.store import ROOT, parse_json
+
+ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
+ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+OPTIONS = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield"]
+
+
+@pytest.fixture
+def recorder(provider, tmp_path, monkeypatch):
+    """The mock provider as the model of an arm on four invented questions."""
+    rows = [
+        make_past_row(n, event=f"Who wins the invented regatta {n}?", options=OPTIONS, answer="B") for n in range(3)
+    ]
+    rows.append(make_past_row(3, event="Which harbours close?", options=OPTIONS, answer="A, B", choice_type="multi"))
+    tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr(past, "build_past", lambda: tables)
+    entry = ENTRY | {"api_base": provider.address}
+    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
+    monkeypatch.setattr(record, "load_arms", lambda: {"mock-P": ARM})
+    monkeypatch.setattr("helpers.agents.arms.load_arms", lambda: {"mock-P": ARM})
+    monkeypatch.setattr("helpers.agents.arms.load_entries", lambda wanted=(): {"mock": entry})
+    provider.events = tables[0]
+    provider.answer = lambda asked: {"content": "Torv, I gather, sails best, so \\boxed{Bessamy Torv}"}
+    return provider
+
+
+def read_stored(folder):
+    """Return all that is stored under a folder, unpacked, as text."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return "\n".join(
+        (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode() for path in files
+    )
+
+
+def test_no_word_of_a_question_or_its_reply_is_stored(recorder, tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "pack_recordings", lambda *given: None)
+    record.main(["--arm", "mock-P"])
+    assert (tmp_path / "data/runs/mock-P" / JOURNAL).exists()
+    monkeypatch.setattr(record, "pack_recordings", pack_recordings)
+    journal = read_stored(tmp_path / "data/runs/mock-P")
+    record.main(["--arm", "mock-P"])
+    assert len(recorder.asked) == 4, "what the journal has is not asked again"
+    assert (tmp_path / "data/runs/mock-P" / PACKED).exists()
+    words = set(re.findall(r"\w{4,}", " ".join([*recorder.events["prompt"], "gather, sails best Final answer"])))
+    for stored in (journal, read_stored(tmp_path / "data/runs")):
+        assert {word for word in words if re.search(rf"\b{word}\b", stored)} <= {"Final", "answer"}
+        assert stored.count("boxed{") == 4 and "messages" not in stored
+    facts = record.list_recorded("mock-P"), Recordings("mock-P").rows
+    assert len(facts[0]) == len(facts[1]) == 4
+    assert all(row["n_input_tokens"] == 50 and row["duration_s"] >= 0 for row in facts[1].values())
+    said = (tmp_path / "data/runs/mock-P/run.json").read_text()
+    assert '"keeps": "values"' in said and "replies are reduced" in said
+
+
+def test_replay_gives_the_same_predictions(recorder, tmp_path):
+    events, door = recorder.events, open_door("full", live=True, connection={"api_base": recorder.address})
+    client = Client(door, ENTRY["model"])
+    whole = {}
+    for event in events.assign(window="A").to_dict("records"):  # a window of our own keeps whole replies
+        whole[event["event_id"]] = forecast(ask_directly, client, event, None)["prediction"]
+    assert "gather" in read_stored(tmp_path / "data/runs/full")
+    record.main(["--arm", "mock-P"])
+    n_asked = len(recorder.asked)
+    run_ids = replay_arms(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})
+    replayed = read_runs(tmp_path / "ledger.sqlite", "predictions", list(run_ids.values())).set_index("event_id")
+    assert len(recorder.asked) == n_asked and len(replayed) == 4 and set(replayed["status"]) == {"ok"}
+    for event_id, prediction in whole.items():
+        assert parse_json(replayed["value"][event_id]) == prediction["value"]
+
+
+REPLIES = {
+    "refusal": {"content": "I cannot predict the regatta; \\boxed{I cannot predict this}"},
+    "unparsable": {"content": "Quillon Marsh or Bessamy Torv, who knows"},
+    "ok": {"content": "So \\boxed{A}", "reasoning": "Quillon Marsh rowed before"},
+}
+
+
+@pytest.mark.parametrize(("status", "reply"), REPLIES.items())
+def test_what_a_reply_was_is_kept_and_not_how_it_was_said(recorder, status, reply):
+    event = recorder.events.iloc[0].to_dict()
+    request = {"model": "m", "messages": [{"role": "user", "content": event["prompt"]}], "sample": 0, "options": {}}
+    row = {"key": "1f", "status": "ok", "reason": None, "request": request} | reply
+    kept = keep_values(event, row)
+    assert read_reply(event, kept).get("status", "ok") == read_reply(event, row).get("status", "ok") == status
+    assert read_reply(event, kept)["value"] == read_reply(event, row)["value"]
+    assert not re.search("Quillon|Torv|regatta|rowed", str(kept))
+    refused = keep_values(event, row | {"status": "refusal", "reason": "No regatta with me"})
+    assert refused["status"] == "refusal" and "regatta" not in str(refused)
+
+
+def test_probabilities_are_those_of_the_whole_reply(recorder):
+    event = recorder.events.query("kind == 'multi'").iloc[0].to_dict()
+    tokens = [("Torv", -0.5), (" {", -0.1), ("A", -0.3), (",", -0.2), (" B", -0.4), (" Torvish", -0.3), ("}.", -1.0)]
+    tops = {"A": [["A", -0.3], ["C", -1.6], ["Torv", -3.0]], " B": [[" B", -0.4], [" C", -1.2]], ",": [["}", -1.8]]}
+    parts = [{"token": token, "logprob": p, "top": tops.get(token, [[token, p]])} for token, p in tokens]
+    request = {
+        "model": "m",
+        "messages": [],
+        "sample": 0,
+        "options": {"temperature": 0, "extra_body": {"grammar": "Torv"}},
+    }
+    row = {"key": "1f", "status": "ok", "content": "Torv {A, B}. \\boxed{A, B}", "logprobs": parts, "request": request}
+    kept = keep_values(event, row)
+    read = read_reply(event, row)
+    assert read_reply(event, kept) == read and 0 < read["probability"] < 1
+    assert "Torv" not in str(kept) and kept["request"]["options"] == {"temperature": 0}
+
+
+def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
+    door = open_door("mock-P", live=True, connection={"api_base": recorder.address})
+    event = recorder.events.iloc[0].to_dict()
+    forecast(ask_directly, Client(door, ENTRY["model"]), event | {"window": "A"}, None)
+    door.recordings.close()
+    with pytest.raises(SystemExit, match="holds whole replies, and values alone may be kept"):
+        record.main(["--arm", "mock-P"])
+    assert not (tmp_path / "data/runs/mock-P" / PACKED).exists()
+
+
+def test_an_arm_of_several_requests_a_question_is_refused_there(tmp_path):
+    (tmp_path / "arms.toml").write_text('[react-P]\nagent = "qwen_react"\nwindow = "P"\n')
+    with pytest.raises(ValueError, match="react-P: of window P values alone are kept, .* zero_shot, search_prompt"):
+        load_arms(tmp_path / "arms.toml")
+
+
+def test_requests_that_are_not_kept_cannot_be_asked_again(recorder):
+    with pytest.raises(SystemExit, match="of mock-P values alone are kept"):
+        record.main(["--arm", "mock-P", "--again", "1"])
+
+
+def test_a_missing_file_is_told_with_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.delenv("KIT_DATA_MIRROR", raising=False)
+    monkeypatch.setattr("helpers.boards.files.CACHE", tmp_path)
+    monkeypatch.setattr("helpers.boards.files.fetch_file", refuse_fetch)
+    past.build_past.cache_clear()
+    with pytest.raises(
+        SystemExit, match="futurex_past/forecast_eval_set.db is neither mirrored nor cached.*KIT_DATA_MIRROR"
+    ):
+        record.main(["--arm", "qwen_zero_shot-P"])
+
+
+def refuse_fetch(address, sha256, path):
+    raise requests.ConnectionError("no network")
+
+
+def test_what_is_committed_of_public_windows_holds_no_words():
+    for arm_id, arm in load_arms().items():
+        packed = ROOT / "data/runs" / arm_id / PACKED
+        if record.keeps_values(arm) and packed.exists():
+            rows = Recordings(arm_id).rows.values()
+            assert not [row["key"] for row in rows if "messages" in row["request"]]
+            contents = {row["content"] for row in rows if row["status"] == "ok"}
+            assert all(
+                re.fullmatch(r"(Final answer: \\boxed\{([A-Z]{1,2}(, [A-Z]{1,2})*|n/a)\})?", text) for text in contents
+            )

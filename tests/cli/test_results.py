@@ -1,0 +1,215 @@
+"""What a run shows: no score that is not due, what is missing where it stands, leads on the same events."""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
+from helpers.cli.results import (
+    describe_intervals,
+    list_missing,
+    measure_costs,
+    show_results,
+    summarize_agents,
+    tabulate_leads,
+    tabulate_scores,
+    write_tables,
+)
+from helpers.store import read_table, write_table
+
+
+def make_scores(n_a_level, n_sources=12, **marks):
+    """Scores of single events on levels 1 and 2; `marks` holds each agent's score by event, None for missing."""
+    ids = [f"e{at:03}" for at in range(2 * n_a_level)]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": [1, 2] * n_a_level, "domain": "Space"})
+    events["source_id"] = [f"s{at // 2 % n_sources}" for at in range(len(ids))]
+    rows = [
+        {"agent_id": agent, "event_id": event, "metric": "accuracy", "score": score, "is_scored": True}
+        for agent, by_event in marks.items()
+        for event, score in zip(ids, by_event, strict=True)
+    ]
+    scores = pd.DataFrame(rows).astype({"score": float})
+    return scores.assign(score_imputed=scores["score"].fillna(0)), events
+
+
+def summarize(scores, events, baselines):
+    return summarize_agents(tabulate_scores(scores, events), tabulate_leads(scores, events, baselines))
+
+
+def test_an_overall_is_shown_only_where_it_is_due():
+    few = summarize(*make_scores(3, good=[1] * 6, rule=[0] * 6), ["rule"])
+    assert few["overall"].tolist() == ["-", "-"]
+    assert few.loc["good", ["level 1", "mean of answered"]].tolist() == ["1.00 (3/3)", "1.00 (n = 6)"]
+    assert few.index.tolist() == ["good", "rule"], "the best mean of answered comes first where no overall is due"
+    many = summarize(*make_scores(25, good=[1] * 49 + [0], rule=[0] * 50), ["rule"])
+    assert many.loc["good", "mean of answered"].startswith("0.98 (") and many.loc["good", "mean of answered"].endswith(
+        ", n = 50)"
+    )
+    assert many["overall"].tolist() == ["0.97 (0.91 to 1.00)", "0.00"]  # level 2 of 24 in 25 weighs two thirds
+
+
+def test_what_was_not_answered_is_no_part_of_a_mean_and_is_told():
+    marks = [1, 1, None, None, None, None]
+    table = summarize(*make_scores(3, mine=marks, rule=[1, 0] * 3), ["rule"])
+    assert table.loc["mine", ["mean of answered", "level 1", "level 2"]].tolist() == [
+        "1.00 (n = 2 of 6)", "1.00 (1/3)", "1.00 (1/3)",
+    ]  # fmt: skip
+
+
+def test_the_lead_is_over_the_best_baseline_on_the_same_events():
+    marks = {"mine": [1, 1, 0, None] * 6, "one": [1, 0, 0, 0] * 6, "other": [0, 0, 0, 1] * 6}
+    scores, events = make_scores(12, **marks)
+    table = summarize(scores, events, ["one", "other"])
+    assert table.loc["mine", "best baseline"] == "one" and table.loc["mine", "lead"].startswith("+0.33 (")
+    assert tabulate_leads(scores, events, ["one", "other"]).loc["mine", "n"] == 18
+    assert table.loc["one", "best baseline"] == "other", "a baseline is not set beside itself"
+    few = summarize(*make_scores(12, n_sources=4, **marks), ["one", "other"])
+    assert few.loc["mine", "lead"] == "+0.33 (cannot tell)"
+
+
+def test_an_agents_numbers_are_the_same_in_any_company():
+    rng = np.random.default_rng(5)
+    marks = {name: rng.integers(0, 2, 60) for name in ("mine", "random", "other")}
+    scores, events = make_scores(30, **marks)
+    both, three = (
+        tabulate_scores(scores[scores["agent_id"].isin(names)], events) for names in (list(marks)[:2], marks)
+    )
+    left, right = (table[table["agent_id"] == "random"].reset_index(drop=True) for table in (both, three))
+    assert len(left) == 6, "overall, all, two levels, a kind, a domain"
+    pd.testing.assert_frame_equal(left, right)
+    assert left["low"].notna().all() and (left["low"] != left["low_by_event"]).any()
+
+
+def test_what_the_intervals_rest_on_is_said_in_words():
+    events = make_scores(30, mine=[1] * 60)[1]
+    assert "95%, by source (12)" in describe_intervals(events)
+    assert "95%, by event (60)" in describe_intervals(events.drop(columns="source_id"))
+    assert "none, the 60 events are of 4 sources and fewer than 10 cannot tell" in describe_intervals(
+        make_scores(30, n_sources=4, mine=[1] * 60)[1]
+    )
+
+
+def test_what_is_printed_fits_a_terminal():
+    name = "a_long_name_of_an_agent_that_nobody_can_read"
+    rng = np.random.default_rng(2)
+    scores, events = make_scores(
+        120, **{name: rng.integers(0, 2, 240), "exponential_smoothing": rng.integers(0, 2, 240)}
+    )
+    events["level"] = [1, 2, 3, 4] * 60
+    missing = ["101 timeout, 7 unparsable, 6 message_limit, 5 over_budget", "none"]
+    costs = pd.DataFrame({"USD": 123.4, "s a question": 100.0, "model s a question": 90.0, "missing": missing})
+    shown = summarize(scores, events, ["exponential_smoothing"])
+    tables = write_tables(shown.join(costs.set_index(pd.Index([name, "exponential_smoothing"])))).split("\n\n")
+    lines = [table.splitlines() for table in tables]
+    assert [len(part) for part in lines] == [3, 3] and max(map(len, sum(lines, []))) < 120
+    assert all(any("a_long_name_…dy_can_read" in line for line in part) for part in lines)
+    assert "mean of answered" in lines[0][0] and "n = 240)" in tables[0] and "level 4" in lines[1][0]
+    assert "101 timeout" in tables[1] and "…" in tables[1] and "missing" not in tables[0]
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A ledger of two synthetic runs, one of a model that was not always there, and the events they were asked."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    _, events = make_scores(12, mine=[1] * 24)
+    events = events.assign(as_of="2016-10-10T00:00:00+08:00", options='{"A":"Yes","B":"No"}')
+    answers = events[["event_id"]].assign(value='"A"', status="ok")
+    write_table("answers", answers, "A")
+    run_ids = {"mine": "mine-A-01", "last_value": "last_value-A-02"}
+    with closing(open_ledger(tmp_path / LEDGER)) as ledger:
+        for agent, run_id in run_ids.items():
+            save_run(ledger, {"run_id": run_id, "agent_id": agent, "code_version": "c0de", "packages": '["numpy==1"]'})
+            batch = [make_question(run_id, agent, event, at) for at, event in enumerate(events["event_id"])]
+            save_questions(ledger, batch)
+    return tmp_path, run_ids, events
+
+
+def make_question(run_id, agent, event_id, at):
+    key, lost = {"run_id": run_id, "event_id": event_id, "sample": 0}, agent == "mine" and at % 6 == 0
+    status = "refusal" if lost else "ok"
+    reply = {"status": status, "reply": None if lost else "A", "cost_usd": 0.25, "duration_s": 2.0}
+    prediction = {"agent_id": agent, "status": status, "value": None if lost else '"B"' if at % 5 else '"A"'}
+    prediction |= {"reason": "will not bet" if lost else None, "parser_version": "p1"}
+    prediction["distribution"] = None if lost else '{"A":0.25,"B":0.75}'
+    step = {"step": 0, "step_type": "model", "duration_s": 0.5 if agent == "mine" else None}
+    return key | reply | {"n_input_tokens": 10, "n_output_tokens": 2}, key | prediction, [key | step]
+
+
+def test_a_run_leaves_its_results_behind(kept):
+    folder, run_ids, events = kept
+    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
+    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
+    found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
+    assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
+    n_window = len(read_table("events", "A"))
+    assert [found[name] for name in ("n_answered", "n_scored", "n_window")] == [20, 20, n_window]
+    assert found["status"] == f"a sample: 24 of the {n_window} events of the window were asked"
+    assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
+    assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.0, 240, 48.0, 12.0)
+    reasons = [(row["status"], row["reason"], row["n"]) for row in found["missing"]]
+    assert reasons == [("refusal", "will not bet", 4)]
+    assert found["lead_over_best_baseline"]["baseline"] == "last_value"
+    table = pd.read_csv(folder / "data/runs/mine-A-01/results.csv").set_index(["metric", "group", "name"]).sort_index()
+    assert {group for _, group, _ in table.index} == {"overall", "all", "level", "kind", "domain"}
+    whole = table.xs(("score", "all")).iloc[0]
+    assert (whole["n"], whole["n_asked"], whole["n_clusters"]) == (20, 24, 12) and whole["coverage"] == 20 / 24
+    assert whole["mean"] == 0.2 and whole["mean_imputed"] == 4 / 24 and whole["low"] < 0.2 < whole["high"]
+    assert table.xs(("brier", "all")).iloc[0]["mean"] == 2 * 0.75**2
+    again = {path: path.read_bytes() for path in folder.rglob("results.*")}
+    assert len(again) == 4 and show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7) == text
+    assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
+
+
+def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
+    folder, run_ids, events = kept
+    write_table("answers", events[["event_id"]].assign(value=None, status="not_published"), "A")
+    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    assert "no scores: no scored event is left" in text
+    found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
+    assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.0
+
+
+@pytest.fixture
+def ended():
+    """Replies and predictions of four questions: one read, two not, one refused."""
+    statuses, replies = ["ok", "unparsable", "unparsable", "refusal"], ["B", "perhaps", "x" * 200 + " 5 or 6", None]
+    table = pd.DataFrame({"run_id": "r", "event_id": list("abcd"), "sample": 0, "status": statuses})
+    predictions = table.assign(agent_id="mine", reason=[None, "no answer", "several numbers", "will not bet"])
+    table = table.assign(status=["ok", "ok", "ok", "refusal"], reply=replies, cost_usd=0.5, duration_s=2.0, model_s=1.5)
+    return table, predictions
+
+
+def test_a_reply_that_cannot_be_read_counts_as_missing(ended):
+    events = pd.DataFrame({"event_id": list("abcd")})
+    costs = measure_costs(*ended, events)
+    assert costs.loc["mine", "missing"] == "2 unparsable, 1 refusal"
+    assert costs.loc["mine", ["USD", "s a question", "model s a question"]].tolist() == [2.0, 2.0, 1.5]
+
+
+def test_what_was_not_asked_is_said_beside_what_is_missing(ended):
+    events = pd.DataFrame({"event_id": list("abcdefg")})
+    assert measure_costs(*ended, events).loc["mine", "missing"] == "2 unparsable, 1 refusal, 3 not asked"
+    answered = [table[table["event_id"] == "a"] for table in ended]
+    assert measure_costs(*answered, events).loc["mine", "missing"] == "6 not asked"
+
+
+def test_each_reason_has_its_count_and_one_example(ended):
+    lines = list_missing(ended[1], ended[0]).splitlines()
+    assert "mine, 1 refusal: will not bet; d" in lines
+    assert "mine, 1 unparsable: no answer; b: ...'perhaps'" in lines
+    assert any(line.endswith("5 or 6'") and len(line) < 160 for line in lines)
+
+
+def test_the_brier_mean_is_of_one_choice_and_its_sum_is_named():
+    scores, events = make_scores(12, mine=[1] * 24)
+    events.loc[::2, "kind"] = "multi"
+    scores.loc[scores["event_id"].isin(events.loc[::2, "event_id"]), "metric"] = "f1"
+    worth = np.where(scores["event_id"].isin(events.loc[::2, "event_id"]), 20.0, 0.08)
+    brier = scores.assign(metric="brier", score=worth, score_imputed=np.nan)
+    table = tabulate_scores(pd.concat([scores, brier]), events).query("metric == 'brier'").set_index(["group", "name"])
+    assert table["mean"].round(6).to_dict() == {("all", ""): 0.08, ("kind", "multi"): 20.0}
+    assert table["n"].tolist() == table["n_asked"].tolist() == [12, 12] and set(table["coverage"]) == {1}

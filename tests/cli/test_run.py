@@ -1,0 +1,464 @@
+import json
+import re
+import subprocess
+import sys
+from functools import partial
+
+import pandas as pd
+import pytest
+from builders import make_past_row
+
+from helpers.agents.arms import SEED
+from helpers.agents.functions import ask_function, load_function, make_agent
+from helpers.agents.ledger import LEDGER, read_runs
+from helpers.agents.registry import load_agents, load_entries
+from helpers.agents.runs import sample_events
+from helpers.cli.announce import estimate_cost
+from helpers.cli.main import main as run_command
+from helpers.cli.run import choose_agents, main
+from helpers.events.collect import collect_events
+from helpers.formats.futurex import build_events, screen_rows
+from helpers.models.recordings import Recordings
+from helpers.scoring.answers import acquire_answers
+from helpers.store import parse_json, read_table, write_table
+from helpers.web.crawl import open_world
+from helpers.web.news import describe_articles
+from helpers.web.sources import load_sources
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
+        (["--window", "Z"], "window 'Z' is unknown; there are A"),
+        (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? There are last_value, .*"),
+        (["--limit", "0"], "LIMIT must be a positive whole number such as 20, not '0'"),
+        (["--limit", "many"], "LIMIT must be a positive whole number such as 20, not 'many'"),
+        (["--window", "C1", "--limit", "2"], "data/tables/C1/events.csv.gz is not there; `make figures` builds it"),
+    ],
+)
+def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr("helpers.store.ROOT", tmp_path)
+    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
+        main(arguments)
+    assert not (tmp_path / LEDGER).exists()
+
+
+def test_of_many_agents_a_dozen_are_listed():
+    registry = {f"agent_{at}": {} for at in range(30)}
+    with pytest.raises(ValueError, match=r"agent_11, \.\.\. \(18 more: data/agents.toml\); to add it, write \[other\]"):
+        choose_agents(registry, ["other"])
+
+
+def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
+    rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
+    tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
+    monkeypatch.setattr("helpers.boards.past.build_past", lambda: tables)
+    (tmp_path / "mine.jsonl").write_text(
+        '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
+    )
+    monkeypatch.setattr("helpers.cli.run.list_articles", lambda window: [tmp_path])
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    mine = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "x:y"}
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): load_entries() | {"mine": mine})
+    agent = make_agent(find_harbour, category="scripted")
+    monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
+    main(["--window", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
+    shown = capsys.readouterr().out
+    assert "12 events of window P" in shown
+    assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
+    assert " arima " not in shown
+    runs = read_runs(tmp_path / "out" / LEDGER, "runs").set_index("agent_id")
+    assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
+    replies = read_runs(tmp_path / "out" / LEDGER, "replies")
+    assert set(replies["status"]) == {"ok"} and len(replies) == 5 * 12
+    traces = read_runs(tmp_path / "out" / LEDGER, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
+    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* window P have none"):
+        main(["--window", "P", "--agent", "arima"])
+    assert run_command(["view", "--window", "P", "--agent", "mine"]) == 0
+    rows = (tmp_path / "out/data/runs/view/rows.js").read_text()
+    assert rows.count("invented harbour") == 12, "each question of the run is shown"
+
+
+def find_harbour(event, world):
+    return "A" if world.search("harbour", n=1) else "B"
+
+
+def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    for horizon in ([], ["--horizon", "Near"]):
+        main(["--window", "L", "--limit", "8", "--workers", "1", *horizon])
+    shown = capsys.readouterr().out
+    assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
+    asked = read_runs(tmp_path / LEDGER, "predictions").merge(read_table("events", "L"), on="event_id")
+    days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
+    near = days <= pd.Timedelta(days=2)
+    told = read_runs(tmp_path / LEDGER, "runs").set_index("run_id")["condition"]
+    assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
+    assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
+    with pytest.raises(SystemExit, match="no question of window A says when Near is"):
+        main(["--window", "A", "--horizon", "Near"])
+
+
+def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, provider, tmp_path):
+    recorded = tmp_path / "data/runs/mine-L/run.json"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_text(json.dumps({"seconds": dict.fromkeys(read_table("events", "L")["event_id"], 1.0)}))
+    mine("--window", "L", "--horizon", "Near")
+    stored = read_runs(tmp_path / LEDGER, "replies").set_index("run_id").filter(like="mine", axis="index")
+    assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
+    assert set(read_runs(tmp_path / LEDGER, "runs")["condition"]) == {"asked at Near"}
+
+
+def test_the_baselines_run_beside_the_agents_asked_for():
+    registry = {"a": {"category": "baseline"}, "b": {"category": "base_model"}, "c": {"category": "base_model"}}
+    assert list(choose_agents(registry, ["c"])) == ["a", "c"]
+
+
+def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    with open_world() as opener:
+        crawler = opener()
+        sources = {"clemson": load_sources()["clemson"]}
+        events, _ = collect_events(sources, crawler, "A", seed=1, keep_binary=0.2)
+        answers, _ = acquire_answers(events, crawler)
+    write_table("events", events, "A")
+    write_table("answers", answers, "A")
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    shown = capsys.readouterr().out
+    assert "5 events of window A" in shown
+    assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
+    before = read_runs(tmp_path / LEDGER, "replies", timings=True)
+    assert len(before) == 5 * 7
+    assert set(before.status) == {"ok"}
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    assert capsys.readouterr().out == shown
+    pd.testing.assert_frame_equal(read_runs(tmp_path / LEDGER, "replies", timings=True), before)
+    main(["--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
+    assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
+    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
+    main(["--limit", "5", "--workers", "1"])
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("no agent named: baselines only, 5 events of A; choose by AGENT=name, LIMIT=20")
+    assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
+    assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
+
+
+UNREACHABLE = [
+    ({"model": "gpt-99"}, r"mine: no provider is known for the model 'gpt-99'; write it as provider/name"),
+    ({"model": "openai/gpt-99"}, "mine: no key for openai: set OPENAI_API_KEY in the environment; nothing was asked"),
+    (
+        {"model": "openai/gpt-99", "api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"},
+        "mine: its model did not answer the first question: .*",
+    ),
+    ({"model": "local/qwen"}, "no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make model` fetches it"),
+]
+
+
+@pytest.mark.parametrize(("entry", "sentence"), UNREACHABLE)
+def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentence, tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
+    mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: load_entries() | {"mine": mine})
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
+    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
+        main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
+    stored = (tmp_path / LEDGER).exists() and len(read_runs(tmp_path / LEDGER, "replies"))
+    assert not stored, "no question counts as missing because of a wrong setting"
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"canary" in data for data in kept)
+
+
+def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
+    main(["--agent", "qwen_zero_shot", "--limit", "8"])
+    shown = capsys.readouterr().out
+    assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "(n = 8)" in shown
+    before = read_runs(tmp_path / LEDGER, "replies")
+    assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()
+
+
+@pytest.fixture
+def mine(provider, tmp_path, monkeypatch):
+    """A function that runs an agent of the mock provider, beside no baseline; its settings may change."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    prices = {"input": 10, "output": 100}
+
+    def run_mine(*arguments, limit=4, **changes):
+        entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+        entry |= {"api_base": provider.address, "usd_per_million": prices, "options": {"max_tokens": 20}} | changes
+        monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: {"mine": entry})
+        monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {})
+        main(["--agent", "mine", "--limit", str(limit), *arguments])
+
+    return run_mine
+
+
+def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
+    texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
+    provider.answer = lambda asked: {"content": next(texts)}
+    mine("--samples", "3")
+    said = capsys.readouterr().out
+    assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said
+    assert "mine: 3 samples a question: " in said and "mine-majority " in said
+    path = tmp_path / LEDGER
+    rows = read_runs(path, "predictions").query("agent_id == 'mine'")
+    assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
+    voted = read_runs(path, "predictions").query("agent_id == 'mine-majority'").set_index("event_id")
+    assert len(voted) == 4 and voted["distribution"].notna().any()
+    for event_id, row in voted[voted["distribution"].notna()].iterrows():
+        values = rows.loc[rows["event_id"] == event_id, "value"].dropna().map(parse_json)
+        assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
+        assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
+    mine("--samples", "3", api_base="http://127.0.0.1:9/v1", api_key_env="NOT_SET")
+    assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
+    assert "nothing is left to ask" in capsys.readouterr().err
+    provider.answer = None
+    mine("--samples", "4", options={"max_tokens": 20, "temperature": 0})
+    assert "mine: it answers at temperature 0, where all 4 samples of a question are equal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "changes", "sentence"), [
+    (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
+     r"USD, by [\d,]+ tokens of prompt and up to 32,768 of reply; to go on, the same command with CEILING=3\.\d+ has "
+     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all; options = .* "
+     r"max_tokens = 500 .* 0.0\d+ USD"),
+    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 of reply"),
+    (["--ceiling=0.000001"], {"method": "react"}, "CEILING=.* in all, at a request each"),
+    ([], {"options": {"max_token": 500}}, r"mine: there is no option 'max_token'; did you mean "
+     r"max_tokens\? \(what only your server .* extra_body = { max_token = ... } }\); nothing was asked"),
+    ([], {"options": {"top_k": 5}, "model": "openai/gpt-4o"}, r"no option 'top_k'; .* extra_body = { top_k"),
+    ([], {"options": {"max_tokens": 5}, "method": "deep_research"}, "no option 'max_tokens'.* max_output_tokens"),
+    (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
+    (["--ceiling=abc"], {}, "CEILING must be a positive number of US dollars such as 1.5, not 'abc'"),
+    (["--ceiling=0"], {"usd_per_million": None}, "CEILING must be a positive number .* not '0'"),
+    (["--samples=0"], {}, "SAMPLES must be a positive whole number such as 5, not '0'"),
+])  # fmt: skip
+def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
+    with pytest.raises(SystemExit, match=sentence):
+        mine(*arguments, **changes)
+    assert not provider.asked
+
+
+def test_options_that_only_a_server_of_ones_own_knows_pass_in_a_table_of_their_own(mine, provider):
+    mine(options={"max_tokens": 20, "seed": 1, "extra_body": {"top_k": 5, "guided_choice": ["A"]}}, limit=1)
+    assert [(asked["top_k"], asked["guided_choice"], asked["seed"]) for asked in provider.asked] == [(5, ["A"], 1)]
+
+
+def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):
+    journal = Recordings("mine-A")
+    for key in "abcdefgh":
+        journal.start(key, 3.3)
+    with pytest.raises(SystemExit, match=r"26.4 of 1 USD .* 26.4 at most, .* CEILING=26\.\d+ has room") as stopped:
+        mine("--ceiling=1", options={"max_tokens": 20})
+    assert not provider.asked
+    mine(re.findall(r"CEILING=([\d.]+) in all", str(stopped.value))[0].join(["--ceiling=", ""]))
+    assert len(provider.asked) == 4
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_the_estimate_knows_how_long_a_reply_may_be_under_either_name(name):
+    entry = {"model": "openai/mock-1", "usd_per_million": {"input": 0, "output": 100}, "options": {name: 20}}
+    told, is_paid = estimate_cost(entry, read_table("events", "A").head(10))
+    assert "and 0.02 USD;" in told and is_paid
+
+
+def test_what_the_command_line_cannot_say_is_one_sentence(capsys):
+    for arguments in (["--ceiling"], ["--bogus", "1"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
+    with pytest.raises(SystemExit, match="3"):
+        mine("--ceiling=0.015", limit=12)
+    told = capsys.readouterr()
+    assert "mine has reached its ceiling" in told.err and "CEILING=0.03, which counts" in told.err
+    assert "next: a larger LIMIT" not in told.out
+    n_asked = len(provider.asked)
+    assert 0 < n_asked < 12
+    mine("--ceiling=1", limit=12)
+    assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
+
+
+def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, tmp_path, capsys):
+    mine()
+    assert "recorded repl" not in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"max_tokens = 500 .*\(with other options 4 recorded replies no longer apply"):
+        mine("--ceiling=0.2", options={}, limit=5)
+    mine(options={"max_tokens": 30})
+    changed = "have changed since: 0 of 4 recorded replies apply, all 4 questions are asked, and paid, anew"
+    assert changed in capsys.readouterr().out and len(provider.asked) == 8
+    mine(limit=6)
+    assert "mine: 4 of 6 questions are done with; 2 are left" in capsys.readouterr().out
+    assert len(provider.asked) == 10
+    (tmp_path / LEDGER).unlink()
+    mine(limit=7)
+    assert "6 of 7 questions have a recorded reply to begin with" in capsys.readouterr().out
+    assert len(provider.asked) == 11
+
+
+def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, monkeypatch, capsys):
+    hint = "RETRY=1 asks again, and may pay again, the 1 that timed out or whose reply could not be read"
+    plain, provider.answer = provider.answer, lambda asked: "html"
+    with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
+        mine(limit=4)
+    monkeypatch.setattr("helpers.cli.run.MAX_ACCIDENTS", 2)
+    answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
+    provider.answer = lambda asked: next(answers)
+    with pytest.raises(SystemExit, match="3"):
+        mine(limit=4)
+    assert f"next: {hint}" in capsys.readouterr().out, "also of a run that is stopped part-way"
+    provider.answer, n_asked = plain, len(provider.asked)
+    mine(limit=4)
+    told = capsys.readouterr().out
+    assert len(provider.asked) == n_asked + 2 and "2 of 4 questions are done with; 2 are left" in told
+    assert f"next: {hint}" in told
+    mine("--retry", limit=4)
+    assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
+
+
+def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, provider, capsys):
+    said = "the provider's quota or credit is spent: You exceeded your quota"
+    provider.answer = lambda asked: "no credit"
+    with pytest.raises(SystemExit, match=f"mine: its model did not answer the first question: {said}"):
+        mine(limit=4)
+    assert len(provider.asked) == 1, "waiting does not mend it"
+    answers = iter([{"content": r"\boxed{A}"}, "no credit"])
+    provider.answer = lambda asked: next(answers)
+    with pytest.raises(SystemExit, match="3"):
+        mine("--at-once", "1", limit=4)
+    told = capsys.readouterr()
+    assert f"mine was stopped: {said}" in told.err and "with new credit the same command goes on" in told.err
+    assert "3 not asked" in told.out
+    assert "over_budget" not in told.out and len(provider.asked) == 3
+    provider.answer = None
+    mine(limit=4)
+    assert len(provider.asked) == 6 and "1 of 4 questions are done with; 3 are left" in capsys.readouterr().out
+
+
+def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom helpers.models.recordings import claim_folder\n"
+        "claim_folder(Path(sys.argv[1]))\nprint('mine', flush=True)\nsys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "data/runs/mine-A"], **pipes) as other:
+        assert other.stdout.readline() == "mine\n"
+        with pytest.raises(SystemExit, match="another process is asking for data/runs/mine-A; both would pay"):
+            mine()
+        assert not provider.asked
+        other.kill()
+    mine()
+    assert len(provider.asked) == 4
+
+
+def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path, monkeypatch):
+    (tmp_path / "data/runs").mkdir(parents=True)
+    (tmp_path / "data/runs/mine-A").write_text("a file")
+    with pytest.raises(SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*; set DAYBEFORE_OUT to"):
+        mine()
+    for place in (tmp_path / "data/runs/mine-A", "/proc/absent"):
+        monkeypatch.setenv("DAYBEFORE_OUT", str(place))
+        with pytest.raises(SystemExit, match=f"^daybefore run: nothing can be written under {place} .*; set DAYBEFORE"):
+            mine()
+    assert not provider.asked
+    monkeypatch.setattr("helpers.cli.compare.main", refuse_folder)
+    with pytest.raises(
+        SystemExit, match=r"^daybefore compare: nothing can be written to /a/b \(not a directory\); set DAY"
+    ):
+        run_command(["compare", "last_value", "arima"])
+
+
+def refuse_folder(arguments):
+    raise NotADirectoryError(20, "Not a directory", "/a/b")
+
+
+def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):
+    monkeypatch.setattr("helpers.agents.workers.WAITING_S", (0.3, 60))
+    provider.latency_s = 0.5
+    mine("--deadline", "40", limit=1)
+    told = capsys.readouterr().err
+    assert f"mine: waiting for the first reply from {provider.address} (at most 40 s more; a shorter --deadline" in told
+
+
+def test_an_interrupted_command_is_gone_at_once():
+    code = (
+        "import atexit, sys, time, types, daybefore\natexit.register(time.sleep, 60)\n"
+        "def main():\n    print('stored')\n    raise SystemExit(130)\n"
+        "sys.modules['helpers.cli.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (130, "stored\n")
+
+
+def test_an_own_functions_run_says_what_the_clock_does_not_bind(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_synthetic.py").write_text("def say(event, world):\n    raise ValueError(event['event_id'])\n")
+    own = {"mine": {"category": "scripted", "framework": "f", "method": "function", "agent": "my_synthetic:say"}}
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: own)
+    agent = {"forecast": partial(ask_function, load_function("my_synthetic:say")), "category": "scripted"}
+    monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {"mine": agent})
+    main(["--agent", "mine", "--limit", "2", "--workers", "1"])
+    told = capsys.readouterr()
+    assert "mine: your own function: the clock binds only what it gets through `world`" in told.err
+    assert "mine, 2 error: ValueError: <event> (my_synthetic.py, line 2)" in told.out
+
+
+ARTICLE = {"id": "a", "title": "Zloty", "text": "The zebra bank moved the zloty.", "published": "2016-10-07"}
+
+
+def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, provider, tmp_path, capsys):
+    provider.answer = lambda asked: {"content": r"\boxed{A}"}
+    (tmp_path / "press").mkdir()
+    event = sample_events(read_table("events", "A"), 1, SEED).iloc[0]
+    rows = [ARTICLE | {"text": event["prompt"]}, ARTICLE | {"id": "b", "published": None}]
+    (tmp_path / "press/all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    mine("--articles", str(tmp_path / "press"), method="search_prompt", limit=1)
+    told = capsys.readouterr()
+    assert "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated" in told.err
+    assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
+    runs = read_runs(tmp_path / LEDGER, "runs")
+    assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
+
+
+def test_a_mistake_in_an_article_is_told_before_anything_is_asked(mine, provider, tmp_path):
+    (tmp_path / "press").mkdir()
+    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE | {"published": "soon"}), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"^daybefore run: all.jsonl, line 1: published 'soon' is neither a day"):
+        mine("--articles", str(tmp_path / "press"))
+    with pytest.raises(SystemExit, match=r"^daybefore run: no articles at .*absent"):
+        mine("--articles", str(tmp_path / "absent"))
+    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE), encoding="utf-8")
+    (tmp_path / "press/b.jsonl").mkdir()
+    with pytest.raises(SystemExit, match=r"^daybefore run: articles: .*b.jsonl cannot be read \(is a directory\)"):
+        mine("--articles", str(tmp_path / "press"))
+    assert not provider.asked
+
+
+def test_articles_are_searched_on_window_l(mine, provider, tmp_path):
+    (tmp_path / "press").mkdir()
+    events = sample_events(read_table("events", "L"), 4, SEED)
+    rows = [
+        {"id": name, "published": opens_at, "title": prompt.splitlines()[0], "text": "Zebrafish rise."}
+        for name, opens_at, prompt in events[["event_id", "opens_at", "prompt"]].to_numpy().tolist()
+    ]
+    (tmp_path / "press/a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    mine("--window", "L", "--articles", str(tmp_path / "press"), method="search_prompt")
+    prompts = [asked["messages"][-1]["content"] for asked in provider.asked]
+    assert len(prompts) == 4 and all("Zebrafish rise" in prompt for prompt in prompts)
+    conditions = read_runs(tmp_path / LEDGER, "runs")["condition"].dropna().tolist()
+    assert len(conditions) == 1 and conditions[0].startswith("with articles press ")
+    traces = read_runs(tmp_path / LEDGER, "traces")
+    assert traces["page_ids"].str.contains('"n').any()

@@ -1,0 +1,142 @@
+"""WorldReasoner's conditions and scores of a reader's own run: by the mock provider, as a user would."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from helpers.agents.ledger import LEDGER, read_runs
+from helpers.cli.run import main
+from helpers.store import read_table
+from helpers.worldreasoner.conditions import NAMES
+
+RISE = {"title": "the index reaches its highest", "date": "2023-02-10", "direction": "Positive", "magnitude": 0.8}
+SAID = {"events": [RISE | {"confidence": 0.7}], "edges": [], "rationale": "So."}
+METHODS = dict(zip(NAMES, "zero_shot graph search_prompt search_graph search_graph search_graph".split(), strict=True))
+
+
+def answer(asked):
+    """A model's reply: a graph where one is asked for, with the first passage as source, else the answer alone."""
+    said = asked["messages"][-1]["content"]
+    value = "A" if re.search(r"^A\. ", said, re.M) else "2024-03-01" if "month" in said else "12"
+    if "response_format" not in asked:
+        return {"content": rf"\boxed{{{value}}}"}
+    told = {"sources": [1] if "[1]" in said else [], "answer": value, "probability": 0.8}
+    return {"content": json.dumps(SAID | told)}
+
+
+@pytest.fixture
+def ask(provider, tmp_path, monkeypatch):
+    """A function that puts an agent to six questions of window L and returns {agent: results.json}."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    provider.answer = answer
+
+    def run_mine(*arguments, **changes):
+        entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+        entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
+        monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: {"mine": entry})
+        return main(["--window", "L", "--limit", "6", "--workers", "1", "--agent", "mine", *arguments])["agents"]
+
+    return run_mine
+
+
+def take(found, metric, group="all"):
+    return {row["name"]: row for row in found["scores"] if (row["metric"], row["group"]) == (metric, group)}
+
+
+def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask, provider, tmp_path, capsys):
+    events, answers = read_table("events", "L"), read_table("answers", "L").set_index("event_id")["value"]
+    names, runs = ("VANILLA", "causal", "search", "search-graph", "near", "real-time"), {}
+    for name, condition in zip(names, NAMES, strict=True):
+        mine = ask("--condition", name, knowledge_cutoff_date="2024-06-30")["mine"]
+        shown = capsys.readouterr().out
+        about, method = mine["worldreasoner"], METHODS[condition]
+        assert about["condition"] == condition and f"mine: {condition}" in shown
+        has = {name for name in ("srcp_cited", "srcp_accessed", "recall") if take(mine, f"worldreasoner_{name}")}
+        is_open, has_graph = condition == "Real-Time", method in ("graph", "search_graph")
+        expected = {"recall"} if has_graph else set()
+        expected |= {"srcp_accessed"} if "search" in method and not is_open else set()
+        assert has == expected | ({"srcp_cited"} if has_graph and "srcp_accessed" in expected else set())
+        assert ("no forecast" in shown) == ("no forecast" in mine["note"]) == is_open != about["is_forecast"]
+        assert ("no forecast" in (mine["condition"] or "")) == is_open == (" walk" not in shown)
+        runs[mine["run_id"]] = condition
+        rows = read_runs(tmp_path / LEDGER, "predictions", [mine["run_id"]]).merge(events, on="event_id")
+        gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
+        assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
+        right = rows["value"].str.strip('"') == rows["event_id"].map(answers).str.strip('"')
+        choices = rows["kind"] == "single"
+        assert take(mine, "worldreasoner_accuracy", "type").keys() >= {"binary", "multiple choice"}
+        brier = take(mine, "worldreasoner_brier").get("")
+        if has_graph:
+            assert brier["mean"] == pytest.approx(((right - 0.8) ** 2)[choices].mean()) and brier["n"] == choices.sum()
+            assert take(mine, "brier")[""]["mean"] == pytest.approx(2 * brier["mean"])
+            whole = take(mine, "worldreasoner_brier_full")[""]
+            assert (whole["n"], whole["n_asked"]) == ((rows["options"].str.contains("Yes")).sum(), choices.sum())
+        else:
+            assert brier is None
+        opens = rows["opens_at"] >= "2024-06-30"
+        cutoff = {"date": "2024-06-30", "is_filtered": True, "n": 6, "n_kept": opens.sum()}
+        assert about["cutoff"] == cutoff and 0 < cutoff["n_kept"] < 6
+        assert f"mine: {opens.sum()} of 6 questions opened on or after its cutoff 2024-06-30" in shown
+        assert take(mine, "worldreasoner_accuracy", "kept")["2024-06-30"]["n"] == opens.sum()
+    assert len(runs) == 6 and len(provider.asked) == 36
+    ledger = read_runs(tmp_path / LEDGER, "runs", runs).set_index("run_id")
+    assert {name: json.loads(ledger["params"][run])["method"] for run, name in runs.items()} == METHODS
+    again = ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"]
+    assert runs[again["run_id"]] == "Vanilla" and len(provider.asked) == 36, "nothing is asked twice"
+    plain = ask()
+    assert plain["mine"]["run_id"] not in runs and plain["mine"]["worldreasoner"]["condition"] == "Vanilla"
+    assert "mine: unfiltered (no knowledge_cutoff_date)" in capsys.readouterr().out
+    assert plain["mine"]["condition"] is None and len(provider.asked) == 36, "and recorded replies serve again"
+
+
+def test_of_no_graph_recall_is_0_and_that_of_graphs_blank(ask, provider, capsys):
+    provider.answer = lambda asked: {"content": "That is hard to tell."}
+    mine = ask("--condition", "causal")["mine"]
+    recall = take(mine, "worldreasoner_recall")[""]
+    assert recall["mean"] == 0 and 0 < recall["n"] <= recall["n_asked"] == 6
+    assert not take(mine, "worldreasoner_recall_graphs")
+    accuracy = take(mine, "worldreasoner_accuracy")[""]
+    assert (accuracy["mean"], accuracy["n"], accuracy["coverage"]) == (0, 6, 0), "what is missing is wrong, and counted"
+
+
+def test_an_agent_that_searches_in_its_own_way_keeps_its_method_where_that_is_asked(ask, provider, tmp_path, capsys):
+    step = json.dumps({"thought": "", "action": "search", "input": "planetary index"})
+    provider.answer = lambda asked: {"content": step} if "response_format" in asked else answer(asked)
+    mine = ask("--condition", "search", "--horizon", "Near", method="react")["mine"]
+    assert mine["condition"] == "Search-Enabled, asked at Near" and take(mine, "worldreasoner_srcp_accessed")
+    assert not take(mine, "worldreasoner_srcp_cited") and not take(mine, "worldreasoner_recall")
+    n_asked = len(provider.asked)
+    assert n_asked > 6, "several requests a question"
+    ask("--condition", "vanilla", method="react")
+    assert len(provider.asked) == n_asked + 6
+    told = "mine: under Vanilla its model is asked by the method zero_shot in place of its own (react)"
+    assert told in capsys.readouterr().err
+
+
+WRONG = [
+    (["--condition", "vanila"], {}, r"no condition is called 'vanila'; did you mean Vanilla\? There are Vanilla"),
+    (["--condition", "search-e"], {}, "--condition 'search-e' may be Search-Enabled or Search-Enabled Graph; write"),
+    (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),
+    (["--condition", "real-time", "--horizon", "Near"], {}, "Real-Time is asked a day after the resolution; leave"),
+    (["--condition", "near", "--window", "A"], {}, "--condition Near-Resolution is for the long questions of window L"),
+    (["--condition", "causal"], {"method": "react"}, r"mine searches by a method of its own \(react\) and submits no"),
+    (["--condition", "near"], {"method": "function"}, "mine is a Python function and submits no graph, which Near"),
+    (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),
+    (["--condition", "search"], {"method": "deep_research"}, "mine searches the web as it is today, so no condition"),
+    (["--condition", "search"], {"method": "walk", "category": "baseline"}, "mine asks no model, so it has no"),
+    ([], {"knowledge_cutoff_date": "summer"}, "mine: knowledge_cutoff_date must be a day or a month such as 2024"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "changes", "sentence"), WRONG)
+def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(ask, provider, arguments, changes, sentence):
+    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
+        ask(*arguments, **changes)
+    assert not provider.asked
+
+
+def test_a_condition_needs_an_agent():
+    with pytest.raises(SystemExit, match="^daybefore run: --condition Near-Resolution needs an agent: AGENT=name"):
+        main(["--window", "L", "--condition", "near"])

@@ -1,0 +1,175 @@
+"""`make source`: a mistake in a new source ends in a sentence with file, line or row, and field, before any server."""
+
+import contextlib
+
+import pandas as pd
+import pytest
+
+from helpers.calendar import WINDOWS
+from helpers.cli import source as command
+from helpers.cli.source import choose_source, main, show_page, try_source
+from helpers.formats.rows import check_rows
+from helpers.store import ROOT
+
+TOML = """name = "Boston harbour ferries"
+site_type = "real_time"
+domain = "Transport"
+subdomain = "Ferries"
+update_frequency = "daily"
+form = "json"
+publication = { lag_days = 1, hour = "09:00", timezone = "America/New_York" }
+entities = { label = "harbour" }
+variables = { trips = { label = "Trips", unit = "trips", decimals = 0 } }
+
+[[templates]]
+id = "ferry_trips"
+period = "daily"
+ask = "value"
+variable = "trips"
+text = "How many ferries will sail in {entity} on {date}?"
+"""
+DAYS = pd.date_range("2016-09-20", "2016-11-05")
+CSV = "occurred_at,entity,trips\n" + "".join(f"{day:%Y-%m-%d},Boston,{50 + day.day % 9}\n" for day in DAYS)
+
+
+@pytest.fixture
+def plant(tmp_path, monkeypatch):
+    """A function that puts a synthetic source into a registry of its own and returns what `choose_source` says."""
+    (tmp_path / "data/sources").mkdir(parents=True)
+    (tmp_path / "data/replay").mkdir()
+    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+    load = command.load_sources
+    monkeypatch.setattr(command, "load_sources", lambda **options: load(tmp_path / "data/sources", **options))
+    monkeypatch.setattr(command, "open_world", lambda **options: pytest.fail("a server was started"))
+
+    def ask(toml=TOML, csv=CSV, window="A", name="ferries"):
+        (tmp_path / "data/sources/ferries.toml").write_text(toml, encoding="utf-8")
+        if csv is not None:
+            (tmp_path / "data/replay/ferries.csv").write_bytes(csv.encode() if isinstance(csv, str) else csv)
+        with pytest.raises(ValueError) as caught:
+            try_source(name, window)
+        return str(caught.value)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('hour = "09:00"', 'hour = "25:00"', "line 7, publication.hour: '25:00' is not a time such as 09:00"),
+        ('hour = "09:00"', 'hour = "9am"', "line 7, publication.hour: '9am' is not a time such as 09:00"),
+        ("New_York", "New_Yrok", "'America/New_Yrok' is no time zone; did you mean America/New_York?"),
+        ("lag_days = 1", "lag_days = -1", "line 7, publication.lag_days: -1 is not a whole number, 0 or more"),
+        ("lag_days = 1", 'lag_days = "1"', "line 7, publication.lag_days: '1' is not a whole number"),
+        ("lag_days = 1, ", "", "line 7, publication: lag_days is missing"),
+        ("lag_days = 1", "lag_dyas = 1", "lag_dyas is unknown; did you mean lag_days?"),
+        ("lag_days = 1", "lag_minutes = 5", "line 7, publication: it needs lag_days and hour"),
+        ("{entity}", "{entty}", "line 16, templates[1].text: {entty} is unknown; did you mean entity?"),
+        ("{entity}", "{entity", "line 16, templates[1].text: its braces are wrong"),
+        ("{entity}", "{}", "line 16, templates[1].text: {} is unknown; there are date, entity"),
+        ('"real_time"', '"realtime"', "line 2, site_type: 'realtime' is none of"),
+        ('form = "json"', 'form = "jsno"', "line 6, form: 'jsno' is none of table, ranking, prose, json"),
+        ('form = "json"', 'form = "prose"', "a prose page needs an [extract] rule with kind regex"),
+        ('variable = "trips"', 'variable = "trip"', "line 15, templates[1].variable: 'trip' is none of trips"),
+        ('id = "ferry_trips"', 'id = ""', "line 12, templates[1].id: '' is not 1 to 64 small letters, digits and _"),
+        ('id = "ferry_trips"\n', "", "line 11, templates[1]: id is missing"),
+        ('ask = "value"', 'ask = "vaule"', "line 14, templates[1].ask: 'vaule' is none of"),
+        ('ask = "value"', 'hour = "09:00"\nask = "value"', "templates[1]: hour: values have no time of day"),
+        ("decimals = 0", "decimals = 0.5", "line 9, variables.trips.decimals: 0.5 is not a whole number"),
+        ('name = "', 'name = 5 # "', "line 1, name: 5 is not a text"),
+        ('name = "', 'nmae = "', "ferries.toml, line 1: nmae is unknown; did you mean name?"),
+        ("[[templates]]", "[[templates]", "ferries.toml: not valid toml: "),
+    ],
+)
+def test_a_mistake_in_the_toml_is_told_with_line_and_field(plant, old, new, said):
+    assert old in TOML
+    told = plant(TOML.replace(old, new, 1))
+    assert said in told and told.startswith("ferries.toml")
+
+
+@pytest.mark.parametrize(
+    ("csv", "said"),
+    [
+        (None, "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns"),
+        ("", "the file is no csv: it is empty"),
+        (CSV.replace(",", ";"), "ferries.csv, row 1, column occurred_at: columns are separated by a semicolon"),
+        (
+            CSV.replace("trips", "trip", 1),
+            "row 1, column trips: the column is missing; there are occurred_at",
+        ),
+        (CSV.replace("2016-09-22", "22.09.2016"), "row 4, column occurred_at: '22.09.2016' is no date such as"),
+        (CSV.replace("2016-09-22", "2016-09-31"), "row 4, column occurred_at: '2016-09-31' is no date such as"),
+        (CSV.replace("2016-09-22", "2016-09-22T10:00"), "row 4, column occurred_at: '2016-09-22T10:00' is no date"),
+        (CSV.replace("2016-09-22,Boston", "2016-09-22,"), "row 4, column entity: the cell is blank"),
+        (CSV.replace("2016-09-22", "2016-09-21"), "row 4, column entity: 2016-09-21, Boston stands in row 3 already"),
+        (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is no number"),
+        (CSV.replace("Boston,54", "Boston,54,", 1), "row 4, column trips: 4 cells, the header has 3"),
+        (CSV.replace("2016-", "2017-"), "none before window A begins on 2016-10-10"),
+        (CSV.replace("2016-", "2014-"), "none in the 500 days before window A begins on 2016-10-10"),
+        (CSV.encode("utf-16"), "the file is not UTF-8"),
+    ],
+)
+def test_a_mistake_in_the_rows_is_told_with_row_and_column(plant, csv, said):
+    told = plant(csv=csv)
+    assert said in told and told.startswith("ferries.csv, row")
+
+
+def test_several_mistakes_are_told_at_once(plant):
+    toml = (
+        TOML.replace("lag_days = 1", "lag_days = -1").replace('form = "json"', 'form = "jsno"').replace("value", "vlue")
+    )
+    assert len(plant(toml).split("\n")) == 3
+    assert len(plant(csv=CSV.replace(",Boston,5", ",,x")).split("\n")) == 21
+
+
+def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
+    told = "no source is called 'ferrys'; did you mean ferries? There are ferries; to add it, write "
+    assert plant(name="ferrys") == f"{told}data/sources/ferrys.toml"
+    assert plant(name="") == "say which source to try, such as SOURCE=clemson; there are ferries"
+    assert plant(window="B") == "there is no window 'B'; there are A, C1, C2, L"
+    assert plant(window="C1") == "ferries.toml: windows are A, not C1"
+
+
+@pytest.mark.parametrize(("name", "code", "said"), [([], 2, "say which"), (["--source", "fery"], 1, "no source is")])
+def test_the_command_ends_in_one_sentence(plant, capsys, name, code, said):
+    with pytest.raises(SystemExit) as ending:
+        main(name)
+    told = ending.value.code if code == 1 else capsys.readouterr().err  # Python prints a sentence, and ends with 1
+    assert told.startswith(f"daybefore source: {said}") and (code == 1 or ending.value.code == code)
+
+
+def test_every_source_of_the_kit_passes(sources):
+    assert set(choose_source("clemson", "A")) == set(sources)
+    for source in sources.values():
+        for window in set(source.windows) & set(WINDOWS):
+            check_rows(source, window)
+
+
+def test_the_newest_values_are_shown(world, sources, capsys):
+    show_page(world(), sources["i94_hours"], "2016-10-10T00:00:00+08:00")
+    dates = [line.split()[0] for line in capsys.readouterr().out.split("\n")[2:5]]
+    assert dates == ["2016-10-08"] * 3, "the page lists the newest first"
+
+
+def test_a_source_is_tried_to_its_end(monkeypatch, world, capsys):
+    monkeypatch.setattr(command, "open_world", lambda **options: contextlib.nullcontext(world))
+    found = try_source("gbbo", "A")
+    assert len(found["events"]) == 6 and found["page"]["n_values"] == 189
+    said = capsys.readouterr().out
+    assert "15 start days, 4 different pages read" in said
+    assert (
+        "6 events kept, 0 dropped\n5 of them answered, 1 not:\n  1 x the page holds no value for 2016-10-26 yet" in said
+    )
+    assert "Series(" not in said
+
+
+def test_a_wrong_registry_is_told_before_a_world_starts(monkeypatch, tmp_path):
+    from helpers.web import crawl
+
+    (tmp_path / "clemson.toml").write_text(
+        (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8").replace('"prose"', '"poem"'), encoding="utf-8"
+    )
+    load = crawl.load_sources
+    monkeypatch.setattr(crawl, "load_sources", lambda **options: load(tmp_path, **options))
+    with pytest.raises(ValueError, match="clemson.toml, line 12, form: 'poem' is none of"), crawl.open_world():
+        pass

@@ -1,0 +1,556 @@
+"""Events: seeded and without repeats, due when they should be, screened with reasons, levelled as defined."""
+
+import dataclasses
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import KEEP_BINARY, open_sites
+
+from helpers.calendar import list_days
+from helpers.events.collect import (
+    collect_events,
+    is_due,
+    pose_candidate,
+    pose_market_events,
+    read_market_page,
+    screen_candidates,
+)
+from helpers.events.filters import JUDGES, draw_kept, judge_harmful, judge_subjective, screen_event
+from helpers.events.market import pose_market
+from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, list_due, pose_event
+from helpers.events.targets import resolve_event
+from helpers.events.tiers import assign_level, classify_volatility, measure_number_volatility
+from helpers.events.tiers import measure_ranking_volatility as measure_ranking
+from helpers.store import ROOT, list_columns
+from helpers.web.sources import compute_published_at
+
+AS_OF = "2016-10-10T00:00:00+08:00"
+DAY = pd.Timedelta(days=1)
+
+
+def observe(values, variable="tmax", last="2016-10-08"):
+    """Return a page's observations: entity -> values of consecutive days up to `last`."""
+    rows = []
+    for entity, series in values.items():
+        days = pd.date_range(end=last, periods=len(series))
+        rows += [(str(day.date()), entity, variable, value) for day, value in zip(days, series, strict=True)]
+    return pd.DataFrame(rows, columns=["occurred_at", "entity", "variable", "value"])
+
+
+def open_deck(seed=0):
+    return Deck(np.random.default_rng(seed))
+
+
+def collect(sources, seed=1, keep_binary=1.0, **faults):
+    with open_sites(sources, **faults) as crawler:
+        return collect_events(sources, crawler, "A", seed=seed, keep_binary=keep_binary)
+
+
+@pytest.fixture(scope="module")
+def few(sources):
+    return {name: sources[name] for name in ("clemson", "oil_brent", "us_polls_national", "seattle_pets")}
+
+
+@pytest.fixture(scope="module")
+def opened(collected):
+    """The events with their JSON columns open and moments read."""
+    events = collected[0].copy()
+    for column in ("variables", "options", "metadata"):
+        events[column] = events[column].map(json.loads)
+    for column in ("as_of", "resolves_at", "answer_due_at"):
+        events[column] = pd.to_datetime(events[column], utc=True)
+    return events
+
+
+# --- Decks ---
+
+
+def test_no_card_comes_again_before_all_have_come():
+    deck, cards = open_deck(), list("abcde")
+    drawn = [deck.draw(cards, lambda card: True) for _ in range(20)]
+    for start in range(0, 20, 5):
+        assert sorted(drawn[start : start + 5]) == cards
+    assert drawn[:5] != drawn[5:10] or drawn[5:10] != drawn[10:15]
+
+
+def test_a_card_that_is_not_accepted_waits_for_its_turn():
+    deck = open_deck()
+    first = deck.draw(list("abc"), lambda card: card != "b")
+    rest = [deck.draw(list("abc"), lambda card: True) for _ in range(2)]
+    assert sorted([first, *rest]) == list("abc")
+
+
+def test_an_entity_that_comes_late_is_drawn_before_repeats():
+    deck = open_deck()
+    drawn = [deck.draw(list("ab"), lambda card: True), *(deck.draw(list("abc"), lambda card: True) for _ in range(2))]
+    assert sorted(drawn) == list("abc")
+
+
+def test_an_empty_deck_says_so():
+    with pytest.raises(Unanswerable, match="no entity"):
+        open_deck().draw([], lambda card: True)
+
+
+# --- Posing one event ---
+
+
+def test_due_is_the_last_date_published_within_the_horizon(sources):
+    clemson = sources["clemson"]  # a day later at 09:00 New York, that is 21:00 in Beijing
+    date, moment = find_due_date(clemson, "2016-10-08", None, AS_OF, 7)
+    assert (date, str(moment)) == ("2016-10-15", "2016-10-16 13:00:00+00:00")
+    assert find_due_date(clemson, "2016-10-08", None, AS_OF, 1)[0] == "2016-10-09"
+    with pytest.raises(Unanswerable, match="within the horizon"):
+        find_due_date(clemson, "2016-10-15", None, AS_OF, 7)
+
+
+def test_a_day_is_published_when_its_month_says(sources):
+    for source in sources.values():
+        rule, hour = tuple(sorted(source.publication.items())), "02:00" if source.is_hourly else None
+        due = list_due(rule, source.update_frequency, "2016-10-05", hour, "2016-10-30T00:00:00+08:00", 14)
+        dates = pd.Series([date for date, _ in due], dtype=str)
+        assert [moment for _, moment in due] == list(compute_published_at(source.publication, dates)) and due
+
+
+def test_due_dates_keep_to_weekdays_weeks_and_months(sources):
+    assert find_due_date(sources["tech_stocks"], "2016-10-07", None, AS_OF, 6)[0] == "2016-10-14"
+    assert find_due_date(sources["tech_stocks"], "2016-10-07", None, "2016-10-08T12:00:00+08:00", 3)[0] == "2016-10-10"
+    assert find_due_date(sources["eia_gasoline"], "2016-09-30", None, AS_OF, 7)[0] == "2016-10-07"
+    assert find_due_date(sources["us_cpi"], "2016-08-01", None, "2016-10-14T00:00:00+08:00", 7)[0] == "2016-09-01"
+    assert find_due_date(sources["i94_traffic"], "2016-10-08", "17:00", AS_OF, 1)[0] == "2016-10-09"
+
+
+def test_a_threshold_lies_half_a_deviation_around_the_last_value(sources):
+    template = {"id": "t", "period": "daily", "ask": "threshold", "variable": "tmax", "text": "{entity} {threshold}?"}
+    values = [70.0, 72.0, 74.0, 70.0, 72.0, 74.0, 72.0]
+    spread = np.std(values, ddof=1)
+    allowed = {round(72 + shift * spread) for shift in (-0.5, 0, 0.5)}
+    seen = {
+        pose_event(template, sources["clemson"], observe({"Clemson": values}), AS_OF, open_deck(seed))["variables"][
+            "threshold"
+        ]
+        for seed in range(20)
+    }
+    assert seen == allowed
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([5, 0, 0, 0, 0, 0, 1.0], {1, 2}),  # 1 - 0.94 rounds to 0: up to 2 instead
+        ([4, 0, 0, 0, 0, 0, 0.0], {1}),  # down, up or not at all from 0: the least count above it
+        ([-4, 0, 0, 0, 0, 0, 0.0], {-1, 0, 1}),  # what has been below 0 may be so again
+    ],
+)
+def test_no_threshold_is_certain_by_its_form(values, expected):
+    known = pd.Series(values)
+    assert {draw_threshold(known, np.random.default_rng(seed), 0) for seed in range(20)} == expected
+    if min(values) == 0:
+        assert draw_threshold(known * 0, np.random.default_rng(0), 2) == 0.01
+
+
+def test_an_above_question_asks_for_one_where_the_median_is_zero(sources):
+    template = {"id": "t", "period": "daily", "ask": "above", "variable": "cases", "n_options": 3}
+    template["text"] = "Which have {threshold} or more {date}?"
+    page = {name: [0, 0, 0, 0, last] for name, last in (("x", 0), ("y", 0), ("z", 2))}
+    event = pose_event(template, sources["taiwan_dengue"], observe(page, "cases"), AS_OF, open_deck())
+    assert event["variables"]["threshold"] == 1
+
+
+def test_a_change_asks_against_the_last_published_value(sources):
+    template = {"id": "t", "period": "daily", "ask": "change", "variable": "tmax", "text": "above {reference} {date}?"}
+    event = pose_event(template, sources["clemson"], observe({"Clemson": [70, 75, 71.0]}), AS_OF, open_deck())
+    assert event["variables"]["reference"] == 71.0
+    assert event["prompt"] == "above 71 15 October 2016?\nA. Yes\nB. No"
+    assert event["options"] == {"A": "Yes", "B": "No"}
+
+
+def test_bands_are_equally_frequent(sources):
+    template = {"id": "t", "period": "daily", "ask": "band", "variable": "tmax", "bands": 4, "text": "{entity}?"}
+    event = pose_event(
+        template, sources["clemson"], observe({"Clemson": np.arange(41.0, 82.0)}), AS_OF, open_deck()
+    )  # the last 28: 54..81, quartiles 60.75, 67.5, 74.25, at no decimals
+    assert event["variables"]["cuts"] == [61.0, 68.0, 74.0]
+    assert list(event["options"].values()) == [
+        "below 61 °F",
+        "61 to below 68 °F",
+        "68 to below 74 °F",
+        "74 °F or more",
+    ]
+
+
+def test_a_series_that_stands_still_is_frozen(sources):
+    template = {"id": "t", "period": "daily", "ask": "value", "variable": "tmax", "text": "{entity}?"}
+    with pytest.raises(Unanswerable, match="^frozen"):
+        pose_event(template, sources["clemson"], observe({"Clemson": [50.0, *[71.0] * 7]}), AS_OF, open_deck())
+    with pytest.raises(Unanswerable, match="fewer|no entity"):
+        pose_event(template, sources["clemson"], observe({"Clemson": [70.0, 71.0]}), AS_OF, open_deck())
+
+
+def test_a_ranking_that_stands_still_is_frozen(sources):
+    template = {"id": "t", "period": "daily", "ask": "top", "k": 2, "variable": "licences", "text": "{k}?"}
+    still = {"a": np.arange(30.0, 40), "b": np.arange(20.0, 30), "c": np.arange(10.0, 20), "d": np.arange(10.0)}
+    with pytest.raises(Unanswerable, match="^frozen"):
+        pose_event(template, sources["seattle_pets"], observe(still, "licences"), AS_OF, open_deck())
+    moving = still | {"c": np.tile([5.0, 50.0], 5)}
+    event = pose_event(template, sources["seattle_pets"], observe(moving, "licences"), AS_OF, open_deck())
+    assert event["volatility"] == 0.5
+
+
+def test_a_page_without_the_hour_is_no_event_but_no_crash(sources):
+    template = {"id": "t", "period": "daily", "ask": "value", "variable": "volume", "hour": "03:30", "text": "?"}
+    with open_sites({"i94_traffic": sources["i94_traffic"]}) as crawler:
+        event, row = pose_candidate(template, sources["i94_traffic"], crawler, "A", AS_OF, open_deck(), 7)
+    assert event is None
+    assert (row["filter"], row["reason"]) == ("unanswerable", "the page shows no value of this variable at 03:30")
+
+
+def test_weekly_templates_fall_on_one_day_and_weekday_sources_rest(sources):
+    days = pd.date_range("2016-10-10", periods=7)
+    for source in sources.values():
+        for template in source.templates:
+            due = [day.weekday() for day in days if is_due(template, source, day)]
+            is_weekdays = source.update_frequency == "weekdays"
+            if template["period"] == "weekly":
+                assert len(due) == 1
+            else:
+                assert due == list(range(5 if is_weekdays else 7))
+            assert not is_weekdays or max(due) < 5
+
+
+# --- A window's events ---
+
+
+def test_the_window_yields_what_was_asked_for(collected, opened):
+    assert len(opened) >= 800
+    assert set(opened["kind"]) == {"single", "multi", "ranking", "number"}
+    assert set(opened["level"]) == {1, 2, 3, 4}
+    assert opened["event_id"].is_unique
+    assert list(collected[0].columns)[: len(list_columns("events"))] == list_columns("events")
+    assert set(collected[0]["as_of"]) == {f"{day}T00:00:00+08:00" for day in list_days("A")}
+    assert set(opened["site_type"]) == {"prediction_market", "news", "ranking", "government", "real_time"}
+
+
+def test_events_share_their_luck_with_the_source_that_settles_them(opened):
+    is_market = opened["variant"] == "market"
+    assert (opened["cluster_id"] == opened["source_id"])[~is_market].all()
+    about = opened.loc[is_market, "variables"].map(lambda terms: terms["about"])
+    assert (opened.loc[is_market, "cluster_id"] == about).all() and "market" not in set(opened["cluster_id"])
+
+
+def test_one_question_a_template_a_site_a_period(opened):
+    others = opened[opened["variant"] != "market"]
+    assert not others.duplicated(["template_id", "as_of"]).any()
+    weekly = others[others["variant"] == "weekly"]
+    weeks = weekly["as_of"].dt.tz_convert("Asia/Shanghai").dt.strftime("%G-%V")
+    assert not weekly.assign(week=weeks).duplicated(["template_id", "week"]).any()
+    assert set(weekly["as_of"].dt.tz_convert("Asia/Shanghai").dt.day_of_week) == set(range(7))
+    assert not opened.duplicated(["prompt", "as_of"]).any()
+
+
+def test_due_dates_are_ahead_and_published_within_the_week(opened):
+    assert (opened["resolves_at"] > opened["as_of"]).all()
+    assert (opened["resolves_at"] <= opened["as_of"] + 7 * DAY).all()
+    start = opened["as_of"].dt.tz_convert("Asia/Shanghai").dt.strftime("%Y-%m-%d")
+    date = opened["variables"].map(lambda terms: terms["date"])
+    is_nowcast = opened["metadata"].map(lambda note: note["is_nowcast"])
+    assert ((date >= start) == ~is_nowcast).all()
+    assert is_nowcast.mean() < 0.1
+    day = opened["resolves_at"].dt.tz_convert("Asia/Shanghai").dt.normalize()
+    assert (opened["answer_due_at"] == day + 7 * DAY + pd.Timedelta(hours=20)).all()
+
+
+def test_weekday_sources_are_asked_for_weekdays_on_weekdays(opened, sources):
+    chosen = opened[opened["source_id"].map(lambda name: sources[name].update_frequency == "weekdays")]
+    dates = pd.to_datetime(chosen["variables"].map(lambda terms: terms["date"]))
+    assert len(chosen) > 50
+    assert (dates.dt.day_of_week < 5).all()
+    assert (chosen["as_of"].dt.tz_convert("Asia/Shanghai").dt.day_of_week < 5).all()
+
+
+def test_entities_do_not_repeat_before_all_were_asked(opened, sources):
+    n_checked = 0
+    for template_id, group in opened[(opened["variant"] == "daily") & (opened["kind"] == "number")].groupby(
+        "template_id"
+    ):
+        drawn = list(group.sort_values("as_of")["entity_id"])
+        rows = pd.read_csv(
+            ROOT / f"data/replay/{sources[group['source_id'].iloc[0]].rows or group['source_id'].iloc[0]}.csv"
+        )
+        n_checked += rows["entity"].nunique() > 15
+        if rows["entity"].nunique() > 15:
+            assert max(Counter(drawn[:8]).values()) == 1, template_id
+    assert n_checked >= 3
+
+
+def test_distractors_are_at_hand_and_never_right(opened, acquired, sources):
+    market = opened[opened["site_type"] == "prediction_market"].set_index("event_id")
+    answers = acquired[0].set_index("event_id")["value"]
+    n_options = market["options"].map(len)
+    assert set(n_options) - {2} and n_options[n_options != 2].min() >= 4
+    for event_id, event in market[n_options > 2].iterrows():
+        letters = event["variables"]["letters"]
+        added = {name.removeprefix("distractor: "): at for name, at in letters.items() if name.startswith("distractor")}
+        assert len(added) >= 2
+        if answers[event_id] == answers[event_id]:
+            assert json.loads(answers[event_id]) not in added.values()
+        about = sources[event["variables"]["about"]]
+        known = pd.read_csv(ROOT / f"data/replay/{about.rows or about.id}.csv", dtype=str)["entity"]
+        assert not set(added) & set(known), event_id
+        assert {event["options"][letter] for letter in added.values()} == set(added)
+
+
+def test_a_market_page_keeps_its_options_and_gets_others():
+    pages = pd.DataFrame({"options": [json.dumps(["x", "y", "z"]), json.dumps(["p", "q", "Yes"]), json.dumps(["w"])]})
+    row = {
+        "market_id": "m-1",
+        "question": "Which?",
+        "options": json.dumps(["x", "y", "z"]),
+        "terms": json.dumps({"ask": "leader", "keys": ["x", "y", "z"], "about": "s", "date": "2016-10-12"}),
+        "closes_at": "2016-10-13T00:00:00+08:00",
+        "rules": "r",
+    }
+    posed = read_market_page(row, pages, {"w", "x"}, np.random.default_rng(0))
+    assert sorted(posed["options"].values()) == ["p", "q", "x", "y", "z"]
+    assert posed["resolves_at"] == pd.Timestamp("2016-10-13T00:30:00+08:00")
+
+
+def test_plausible_options_are_of_the_questions_own_source_and_can_be_right():
+    pages = pd.DataFrame({"options": [json.dumps(["p", "q", "z"])]})
+    terms = {
+        "ask": "leader",
+        "keys": ["x", "y", "z"],
+        "about": "s",
+        "date": "2016-10-12",
+        "variable": "v",
+        "hour": None,
+    }
+    row = {"market_id": "m-1", "question": "Which?", "options": json.dumps(["x", "y", "z"]), "rules": "r"}
+    row |= {"terms": json.dumps(terms | {"reference": {"x": 1.0, "y": 2.0, "z": 3.0}})}
+    row |= {"closes_at": "2016-10-13T00:00:00+08:00"}
+    rivals = {"u": 5.0, "v": 6.0, "w": 7.0}
+    posed = read_market_page(row, pages, {"x", "u"}, np.random.default_rng(0), rivals)
+    added = set(posed["options"].values()) - {"x", "y", "z"}
+    assert len(added) == 2 and added < set(rivals)
+    variables = posed["variables"]
+    assert {name: variables["reference"][name] for name in added} == {name: rivals[name] for name in added}
+    best = sorted(added)[0]
+    answer = resolve_event(variables, pd.Series(dict.fromkeys(variables["reference"], 0.0) | {best: 9.0}))
+    assert posed["options"][answer] == best
+    exhaustive = row | {"terms": json.dumps(terms | {"ask": "outcome"})}
+    assert len(read_market_page(exhaustive, pages, set(), np.random.default_rng(0), {})["options"]) == 3
+
+
+def test_added_options_are_of_a_known_kind(sources):
+    with pytest.raises(ValueError, match="kind 'funny'; there are unrelated, plausible"):
+        pose_market_events(sources["market"], None, "A", "2016-10-10T00:00:00+08:00", 1, 7, added="funny")
+
+
+def test_same_seed_same_events_and_another_seed_others(few):
+    first, again, other = collect(few), collect(few), collect(few, seed=2)
+    pd.testing.assert_frame_equal(first[0], again[0])
+    pd.testing.assert_frame_equal(first[1], again[1])
+    shared = first[0].merge(other[0], on="event_id")
+    assert (shared["prompt_x"] != shared["prompt_y"]).mean() > 0.3
+
+
+def test_another_template_moves_no_other_event(few):
+    source = few["clemson"]
+    extra = {"id": "a_new_one", "period": "daily", "ask": "value", "variable": "tmin", "text": "New: {entity} {date}?"}
+    more = few | {"clemson": dataclasses.replace(source, templates=(extra, *source.templates))}
+    before, after = collect(few)[0], collect(more)[0]
+    added = after[after["template_id"] == "a_new_one"]
+    assert len(added) == 15
+    kept = after[after["template_id"] != "a_new_one"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(before, kept)
+
+
+def test_sites_that_fail_are_on_record_and_stop_nothing(sources):
+    chosen = {name: sources[name] for name in ("clemson", "oil_brent", "market")}
+    few_questions = [spec for spec in chosen["market"].page["questions"] if spec["source"] == "oil_brent"]
+    assert few_questions
+    events, screenings = collect({name: chosen[name] for name in ("clemson", "oil_brent")}, outage=0.4, seed=4)
+    lost = screenings[screenings["filter"] == "unreachable"]
+    assert 5 < len(lost) < 60 and len(events) > 20
+    assert lost["reason"].str.contains("503").all()
+
+
+def test_a_market_that_is_down_stops_nothing(sources):
+    chosen = {name: sources[name] for name in ("clemson", "market")}
+    with open_sites(chosen) as crawler:
+        observe_page = crawler.observe
+
+        def observe_or_fail(name, as_of):
+            if name == "market":
+                from helpers.web.gateway import GatewayError
+
+                raise GatewayError("down", "the market is down")
+            return observe_page(name, as_of)
+
+        crawler.observe = observe_or_fail
+        events, screenings = collect_events(chosen, crawler, "A", seed=1, keep_binary=1.0)
+    assert len(events) > 20
+    assert (screenings["reason"] == "the market is down").sum() == 15
+
+
+# --- Filters ---
+
+
+def test_each_drop_has_its_reason_and_each_candidate_its_row(collected):
+    events, screenings = collected
+    assert screenings["reason"].str.len().gt(0).all()
+    kept = screenings[~screenings["is_dropped"]]
+    assert (kept["filter"] == "none").all()
+    assert set(kept["event_id"]) == set(events["event_id"])
+    assert not set(screenings.loc[screenings["is_dropped"], "event_id"]) & set(events["event_id"])
+    assert screenings["event_id"].is_unique
+    assert (screenings["filter"] == "frozen").sum() > 10
+
+
+def test_yes_no_events_are_downsampled_to_the_share(collected, opened):
+    n_dropped = int((collected[1]["filter"] == "binary").sum())
+    n_kept = int((opened["options"].map(len) == 2).sum())
+    assert n_kept == round((n_dropped + n_kept) * KEEP_BINARY)
+    rng = np.random.default_rng(0)
+    assert int(draw_kept(193, 36 / 193, rng).sum()) == 36
+    assert draw_kept(10, 0.0, rng).sum() == 0 and draw_kept(10, 1.0, rng).all()
+    often = sum(draw_kept(10, 0.3, np.random.default_rng(seed)) for seed in range(500))
+    assert often.min() > 100 and often.max() < 200  # each has the same chance
+
+
+def make_event(event_id, prompt="How many?", options=()):
+    return {"event_id": event_id, "prompt": prompt, "options": dict(options)}
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule", "is_dropped"),
+    [
+        ((1, 0, 0), "any", True),
+        ((0, 0, 0), "any", False),
+        ((1, 1, 0), "majority", True),
+        ((1, 0, 0), "majority", False),
+        ((1, 0), "majority", False),
+        ((1, 1, 1), "all", True),
+        ((1, 1, 0), "all", False),
+    ],
+)
+def test_judges_combine(flags, rule, is_dropped):
+    judges = {f"j{i}": (lambda event, flag=flag, i=i: (bool(flag), f"r{i}")) for i, flag in enumerate(flags)}
+    row = screen_event(make_event("e"), "harmful", judges, rule)
+    assert row["is_dropped"] is is_dropped
+    assert row["reason"] == "; ".join(f"r{i}" for i, flag in enumerate(flags) if flag)
+    assert row["judge"] == ", ".join(judges)
+
+
+def test_an_unknown_rule_is_named():
+    with pytest.raises(ValueError, match="rule 'most' is unknown; it must be one of any, majority, all"):
+        screen_event(make_event("e"), "harmful", {}, "most")
+
+
+def test_word_judges():
+    assert judge_harmful(make_event("e", "Will there be a massacre?"))[0]
+    assert judge_harmful(make_event("e", "Which?", {"A": "a murder case", "B": "x"}))[0]
+    assert not judge_harmful(make_event("e", "How skilled are they?"))[0]
+    assert judge_subjective(make_event("e", "Which team is best?"))[0]
+    assert not judge_subjective(make_event("e", "How many cars use I-94?"))[0]
+
+
+def test_screening_takes_other_judges_and_keeps_reasons():
+    candidates = [make_event("a", "A murder?"), make_event("b", "My day?"), make_event("c"), make_event("d", "Cars?")]
+    kept, rows = screen_candidates(candidates, 0, 1.0, JUDGES)
+    assert [event["event_id"] for event in kept] == ["c", "d"]
+    assert {(row["event_id"], row["filter"]) for row in rows if row["is_dropped"]} == {
+        ("a", "harmful"),
+        ("b", "subjective"),
+    }
+    judges = {"cars": ({"j": lambda event: ("Cars" in event["prompt"], "it is about cars")}, "any")}
+    kept, rows = screen_candidates(candidates, 0, 1.0, judges)
+    assert [event["event_id"] for event in kept] == ["a", "b", "c"]
+    assert [row["reason"] for row in rows if row["is_dropped"]] == ["it is about cars"]
+
+
+# --- Volatility and levels ---
+
+
+def test_number_volatility_by_hand():
+    # 12, 10, 14: mean 12, deviations 0, -2, 2, sample std 2
+    assert measure_number_volatility([12.0, 10.0, 14.0]) == pytest.approx(2 / 12)
+    assert measure_number_volatility([-12.0, -10.0, -14.0]) == pytest.approx(2 / 12)
+    assert measure_number_volatility([1000.0, 1, 2, 3, 4, 5, 6, 7]) == pytest.approx(np.sqrt(28 / 6) / 4)
+    assert measure_number_volatility([1.0, 2.0]) is None
+    assert measure_number_volatility([0.0, 0.0, 0.0]) == 0.0
+    assert measure_number_volatility([5.0, 5.0, 5.0]) == 0.0
+
+
+def test_ranking_volatility_by_hand():
+    days = pd.DataFrame({"a": [9, 9, 1, 9], "b": [8, 2, 8, 8], "c": [7, 7, 7, 7], "d": [1, 8, 9, 2]})
+    # top 2: ab, ad, db, ab: overlaps 1/2, 1/2, 1/2
+    assert measure_ranking(days, k=2) == 0.5
+    # top 1: a, a, d, a: overlaps 1, 0, 0
+    assert measure_ranking(days, k=1) == pytest.approx(2 / 3)
+    # the second: b, d, b, b
+    assert measure_ranking(days, k=1, rank=2) == pytest.approx(2 / 3)
+    # the lowest: d, b, a, d
+    assert measure_ranking(days, k=1, order="asc") == 1.0
+    assert measure_ranking(days.iloc[:2], k=1) is None
+    seven = pd.concat([days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7)
+    assert measure_ranking(seven, k=2) == 0.0
+
+
+def test_classes_are_cut_at_five_per_cent_and_at_the_median():
+    events = pd.DataFrame(
+        {
+            "kind": ["number", "number", "number", "ranking", "ranking", "ranking", "single"],
+            "volatility": [0.05, 0.0501, 0.9, 0.2, 0.4, 0.6, 5.0],
+        }
+    )
+    label, cut = classify_volatility(events)
+    assert list(label) == ["low", "high", "high", "low", "low", "high", ""]
+    assert cut == 0.4
+
+
+def test_levels_of_the_window_follow_the_definition(opened):
+    cut = opened.loc[opened["kind"] == "ranking", "volatility"].median()
+    for event in opened.to_dict("records"):
+        n_options = len(event["options"])
+        if event["kind"] == "single":
+            wanted = 1 if n_options < 4 else 2
+        elif event["kind"] == "multi":
+            wanted = 2
+        else:
+            wanted = 4 if event["volatility"] > (0.05 if event["kind"] == "number" else cut) else 3
+        assert event["level"] == wanted, event["event_id"]
+    assert (opened.loc[opened["kind"].isin(["number", "ranking"]), "volatility"] > 0).all()
+
+
+def test_volatility_of_a_number_is_that_of_the_rows(opened, sources):
+    n_checked = 0
+    for event in opened[(opened["kind"] == "number") & (opened["source_id"] == "clemson")].to_dict("records"):
+        rows = pd.read_csv(ROOT / "data/replay/clemson.csv")
+        moments = pd.to_datetime(rows["occurred_at"]) + pd.Timedelta(days=1, hours=21)  # 09:00 in New York
+        known = rows[moments < event["as_of"].tz_convert("Asia/Shanghai").tz_localize(None)]
+        values = known[event["variables"]["variable"]].to_numpy()[-7:]
+        assert event["volatility"] == pytest.approx(values.std(ddof=1) / np.abs(values).mean(), abs=1e-6)
+        n_checked += 1
+    assert n_checked > 10
+
+
+def test_a_level_needs_a_class():
+    with pytest.raises(ValueError, match="needs a volatility class"):
+        assign_level("number", 0, "")
+
+
+# --- The market's own questions ---
+
+
+def test_the_market_file_is_what_its_maker_makes(sources):
+    market, kept = sources["market"], pd.read_csv(ROOT / "data/replay/market.csv", dtype=str)
+    some = market.page["questions"][::3]
+    facts = pose_market(dataclasses.replace(market, page=market.page | {"questions": some}), sources)
+    is_one = kept["entity"].str.rsplit("-", n=2).str[0].isin([spec["id"] for spec in some])
+    assert facts.to_csv(index=False) == kept[is_one].to_csv(index=False) and len(facts) > 300
+    assert kept["resolution"].notna().sum() > 600
+    n_open = kept[kept["question"].notna()]["occurred_at"].str[:10].value_counts()
+    assert n_open[[day for day in n_open.index if day < "2020"]].min() >= 15

@@ -1,0 +1,113 @@
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from helpers.events import horizons, shelf
+from helpers.web.crawl import open_world
+from helpers.web.gateway import GatewayError
+
+MOMENT = "2024-01-08T00:00:00+08:00"
+
+
+def test_a_search_finds_the_series_that_is_asked_about():
+    world = shelf.Shelf()
+    hit = world.search("Will the last ECB euro reference rate of PLN in the week to 5 May 2024 be higher?", MOMENT)[0]
+    assert hit.text.startswith("PLN: Units per euro: ") and hit.url == "http://ecb-weeks.replay/"
+    assert world.search("dengue notified in Tainan City", MOMENT)[0].text.startswith("Tainan City: Cases")
+    assert world.search("zebra", MOMENT) == []
+
+
+@pytest.mark.parametrize(
+    "moment", ["2023-02-01T00:00:00+08:00", "2024-01-01T00:00:00+08:00", "2026-05-05T00:00:00+08:00"]
+)
+def test_no_page_shows_what_was_not_public(moment):
+    for source in horizons.list_own().values():
+        for hit in shelf.write_page(source, moment):
+            assert pd.Timestamp(hit.published_at) < pd.Timestamp(moment)
+            dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", hit.text)]
+            assert dates and dates == sorted(dates, reverse=True)
+            published = horizons.compute_published_at(source.publication, pd.Series([str(dates[0].date())]))[0]
+            assert published < pd.Timestamp(moment)
+
+
+def test_values_are_those_of_the_series():
+    text = shelf.Shelf().open("http://flux-weeks.replay/", MOMENT).text
+    series = horizons.cut_series("flux_weeks", "f107", MOMENT)["Sun"]
+    last = pd.Timestamp(series.index[-1])
+    assert f"{last.day} {last:%B %Y} {series.iloc[-1]:.1f}" in text
+
+
+def test_an_address_where_nothing_is_cannot_be_opened():
+    with pytest.raises(GatewayError, match="no source has this address"):
+        shelf.Shelf().open("http://nowhere.replay/", MOMENT)
+
+
+def test_what_a_function_reads_was_public_before_the_moment():
+    world = shelf.Shelf()
+    for name, source in horizons.list_own().items():
+        table, page_id = world.observe(name, MOMENT)
+        assert list(table) == ["occurred_at", "entity", "variable", "value"] and page_id.startswith("l")
+        for variable, part in table.groupby("variable"):
+            series = horizons.cut_series(name, variable, MOMENT)
+            assert part["occurred_at"].max() == series.index[-1] and len(part) == series.notna().sum().sum()
+        page = world.fetch(source.address, MOMENT)
+        assert page.page_id == page_id and pd.Timestamp(page.published_at) < pd.Timestamp(MOMENT)
+    with pytest.raises(ValueError, match="'oil_brent' is no source of window L"):
+        world.observe("oil_brent", MOMENT)
+
+
+def test_the_past_of_a_gain_is_over_the_questions_own_reference():
+    variables = {"variable": "rate", "by": "gain", "reference": {"CHF": 0.5, "INR": 100.0}}
+    history, _ = shelf.Shelf().recall("ecb_weeks", MOMENT, variables)
+    series = horizons.cut_series("ecb_weeks", "rate", MOMENT)
+    assert list(history) == ["CHF", "INR"] and history.index[-1] == series.index[-1]
+    assert history["CHF"].iloc[-1] == pytest.approx((series["CHF"].iloc[-1] / 0.5 - 1) * 100)
+
+
+@pytest.fixture
+def press(tmp_path):
+    """A folder of articles around the moment: one a second before it, one at it, one too old, one like a source."""
+    rows = [("before", "2024-01-07T23:59:59+08:00", "Sunspot wave"), ("at", "2024-01-08T00:00:00+08:00", "Sunspot end")]
+    rows += [("old", "2022-06-01", "Sunspot past"), ("week", "2023-12-31T00:00:00+08:00", "Sunspot wave")]
+    folder = tmp_path / "my_press"
+    folder.mkdir()
+    keys = ("id", "published", "title")
+    told = [dict(zip(keys, row, strict=True)) | {"text": f"Zebrafish counted {row[0]}."} for row in rows]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, told)))
+    return folder
+
+
+def test_articles_stand_beside_the_series_by_the_same_clock(press):
+    world, plain = shelf.open_shelf([press]), shelf.Shelf()
+    hits = world.search("zebrafish sunspot", MOMENT, n=9)
+    found = [hit.url for hit in hits if hit.page_id.startswith("n")]
+    assert found == ["http://my-press.replay/before", "http://my-press.replay/week"], (
+        "not at the moment, not the old one"
+    )
+    assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(MOMENT) for hit in hits)
+    assert any(hit.page_id.startswith("l") for hit in world.search("F10.7 solar flux", MOMENT, n=3))
+    assert world.open(found[0], MOMENT, "zebrafish").text == world.search("zebrafish", MOMENT, n=1)[0].text
+    with pytest.raises(GatewayError, match="no page by"):
+        world.fetch("http://my-press.replay/at", MOMENT)
+    assert world.fetch("http://my-press.replay/at", "2024-01-08T00:00:01+08:00").page_id.startswith("n")
+    earlier = "2024-01-07T23:59:59+08:00"
+    assert [hit.url for hit in world.search("zebrafish", earlier)] == found[1:], "a later look leaves nothing behind"
+    assert plain.search("zebrafish", MOMENT) == [] and world.fetch("http://flux-weeks.replay/", MOMENT) == plain.fetch(
+        "http://flux-weeks.replay/", MOMENT
+    )
+
+
+def test_an_article_is_the_page_that_the_replay_web_gives(press):
+    world = shelf.open_shelf([press])
+    with open_world(articles=[press]) as opener:
+        crawler = opener()
+        for url in ("http://my-press.replay/", "http://my-press.replay/before"):
+            assert world.fetch(url, MOMENT) == crawler.gateway.fetch(url, MOMENT)
+        assert world.open(url, MOMENT, "counted") == crawler.open(url, MOMENT, "counted")
+
+
+def test_a_folder_called_like_a_source_is_refused(press):
+    with pytest.raises(ValueError, match="would stand at a site there is"):
+        shelf.open_shelf([press.rename(press.parent / "flux_weeks")])

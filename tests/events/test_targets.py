@@ -1,0 +1,128 @@
+"""Each of the ten asks by hand: ties, missing entities, nothing right, gains, order, who is out, who competes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.events.targets import KINDS, NONE_LABEL, RESOLVERS, build_history, order_entities, resolve_event
+
+NAN = float("nan")
+YES = {"Yes": "A", "No": "B"}
+ABC = {"x": "A", "y": "B", "z": "C"}
+WITH_NONE = {**ABC, NONE_LABEL: "D"}
+LAST = {"x": 5.0, "y": 5.0, "z": 5.0}
+
+CASES = [
+    # value
+    ({"ask": "value", "entity": "x"}, {"x": 12.5, "y": 1.0}, 12.5),
+    ({"ask": "value", "entity": "x"}, {"x": NAN}, None),
+    ({"ask": "value", "entity": "x"}, {"y": 1.0}, None),
+    # change: strictly higher
+    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 5.1}, "A"),
+    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 5.0}, "B"),
+    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 4.9}, "B"),
+    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"y": 9.0}, None),
+    # threshold: reached when equal
+    ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": 5.0}, "A"),
+    ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": 4.999}, "B"),
+    ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": NAN}, None),
+    # band: a cut belongs to the band above it
+    ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 1.9}, "A"),
+    ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 2.0}, "B"),
+    ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 4.0}, "C"),
+    ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {}, None),
+    # outcome: the sign of the margin
+    ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": 2.0}, "C"),
+    ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": 0.0}, "A"),
+    ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": -1.0}, "B"),
+    ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"n": -1.0}, None),
+    # leader: among its options only; a tie goes by name; one missing option leaves it open, unless it is out
+    ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3, "z": 2, "w": 9}, "B"),
+    ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3, "z": 3}, "B"),
+    ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3}, None),
+    ({"ask": "leader", "reference": LAST, "letters": ABC, "absent": "out"}, {"x": 1, "y": NAN}, "A"),
+    ({"ask": "leader", "reference": LAST, "letters": ABC, "absent": "out"}, {"w": 1}, None),
+    ({"ask": "leader", "reference": LAST, "letters": ABC, "order": "asc"}, {"x": 3, "y": 1, "z": 1}, "B"),
+    (
+        {"ask": "leader", "reference": {"x": 1.0, "y": 10.0}, "letters": {"x": "A", "y": "B"}, "by": "gain"},
+        {"x": 1.5, "y": 12.0},
+        "A",
+    ),
+    # risers: strictly more than last; none of these; one missing leaves it open
+    ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 6.0, "z": 7.0}, ["B", "C"]),
+    ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 4.0, "z": 5.0}, ["D"]),
+    ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 6.0, "y": 6.0}, None),
+    ({"ask": "risers", "reference": LAST, "letters": ABC}, {"x": 5.0, "y": 4.0, "z": 5.0}, None),
+    (
+        {"ask": "risers", "reference": LAST, "letters": {"x": "C", "y": "A", "z": "B"}},
+        {"x": 6, "y": 6, "z": 1},
+        ["A", "C"],
+    ),
+    # above: reached when equal
+    (
+        {"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE},
+        {"x": 7, "y": 6.9, "z": 8},
+        ["A", "C"],
+    ),
+    ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE}, {"x": 1, "y": 1, "z": 1}, ["D"]),
+    ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE}, {"x": NAN, "y": 8, "z": 8}, None),
+    # top: in order, ties by name; too few leave it open; only those who compete
+    ({"ask": "top", "k": 2}, {"c": 2.0, "b": 2.0, "a": 1.0}, ["b", "c"]),
+    ({"ask": "top", "k": 2, "order": "asc"}, {"c": 2.0, "b": 2.0, "a": 1.0}, ["a", "b"]),
+    ({"ask": "top", "k": 2}, {"c": 2.0, "b": NAN}, None),
+    ({"ask": "top", "k": 2, "among": ["a", "b"]}, {"c": 9.0, "b": 2.0, "a": 1.0}, ["b", "a"]),
+    ({"ask": "top", "k": 1, "by": "gain", "reference": {"a": 1.0, "b": 4.0}}, {"a": 1.2, "b": 4.4, "c": 99.0}, ["a"]),
+    (
+        {"ask": "top", "k": 2, "by": "gain", "reference": {"a": 2.0, "b": 4.0}, "order": "asc"},
+        {"a": 1.9, "b": 3.0},
+        ["b", "a"],
+    ),
+    # rank: one place
+    ({"ask": "rank", "k": 1, "rank": 2}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["b"]),
+    ({"ask": "rank", "k": 1, "rank": 2}, {"b": 3.0, "a": 3.0, "c": 1.0}, ["b"]),
+    ({"ask": "rank", "k": 1, "rank": 1, "order": "asc"}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["c"]),
+    ({"ask": "rank", "k": 1, "rank": 4}, {"a": 3.0, "b": 2.0, "c": 1.0}, None),
+    ({"ask": "rank", "k": 1, "rank": 1, "among": ["b", "c"]}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["b"]),
+]
+
+
+@pytest.mark.parametrize(("terms", "snapshot", "answer"), CASES)
+def test_an_ask_by_hand(terms, snapshot, answer):
+    assert resolve_event(terms, snapshot) == answer
+    assert resolve_event(terms, pd.Series(snapshot, dtype=float)) == answer
+
+
+def test_every_ask_has_cases_and_a_kind():
+    assert {terms["ask"] for terms, _, _ in CASES} == set(RESOLVERS) == set(KINDS)
+    shapes = {"single": str, "multi": list, "ranking": list, "number": float}
+    for terms, _, answer in CASES:
+        assert answer is None or type(answer) is shapes[KINDS[terms["ask"]]]
+
+
+def test_order_does_not_depend_on_the_way_in():
+    values = {"b": 1.0, "a": 1.0, "d": 0.0, "c": 1.0}
+    assert order_entities(values) == order_entities(dict(reversed(values.items()))) == ["a", "b", "c", "d"]
+    assert order_entities(values, "asc") == ["d", "a", "b", "c"]
+
+
+def test_gains_count_from_seven_days_before():
+    dates = [f"2016-10-{day:02}" for day in (1, 2, 3, 8, 9, 11)]
+    series = pd.DataFrame({"x": [10.0, 20.0, 40.0, 11.0, 10.0, 99.0]}, index=dates)
+    gains = build_history(series, {"by": "gain"})
+    assert list(gains.index) == ["2016-10-08", "2016-10-09"]
+    assert np.allclose(gains["x"], [10.0, -50.0])
+    assert build_history(series, {}) is series
+
+
+def test_gains_are_those_of_a_calendar():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        days = pd.date_range("2016-09-01", periods=40)[np.sort(rng.permutation(40)[:25])]
+        values = rng.integers(0, 9, (25, 3)).astype(float)
+        values[rng.random(values.shape) < 0.2] = np.nan
+        series = pd.DataFrame(values, days, list("xyz"))
+        back = series.reindex(days - pd.Timedelta(days=7)).to_numpy()
+        plain = ((series / back - 1) * 100).dropna(how="all")
+        found = build_history(series.set_axis(days.strftime("%Y-%m-%d")), {"by": "gain"})
+        found.index = pd.to_datetime(found.index)
+        pd.testing.assert_frame_equal(found, plain, check_exact=True)

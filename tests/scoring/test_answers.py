@@ -1,0 +1,241 @@
+"""True answers, recomputed from the committed rows another way; failures told apart; four crawls a day."""
+
+import json
+import statistics
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import open_sites
+
+from helpers.events.collect import CRAWL_HOURS
+from helpers.scoring.answers import acquire_answers, measure_spread, summarize_acquisition
+from helpers.store import ROOT, list_columns
+
+DAY = pd.Timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Rows of every source, read from its csv as they stand."""
+    memory = {}
+
+    def read(source):
+        name = source.rows or source.id
+        if name not in memory:
+            path = ROOT / f"data/replay/{name}.csv"
+            memory[name] = pd.read_csv(path, dtype={"occurred_at": str, "entity": str}).to_dict("records")
+        return memory[name]
+
+    return read
+
+
+def recompute(event, terms, rows):
+    """Return what the rows say to an event, as words: a number, names, or None. Written apart from the package."""
+    when = terms["date"] + (f"T{terms['hour']}" if terms["hour"] else "")
+    found = {row["entity"]: row[terms["variable"]] for row in rows if row["occurred_at"] == when}
+    found = {name: value for name, value in found.items() if not np.isnan(value)}
+    if "entity" in terms:
+        if terms["entity"] not in found:
+            return None
+        value = found[terms["entity"]]
+        if event["kind"] == "number":
+            return float(value)
+        if terms["ask"] == "band":
+            return [str(len([cut for cut in terms["cuts"] if cut <= value]))]
+        if terms["ask"] == "outcome":
+            return ["draw" if value == 0 else "home" if value > 0 else "away"]
+        return ["Yes" if value > terms.get("reference", np.inf) or value >= terms.get("threshold", np.inf) else "No"]
+    last = terms.get("reference", {})
+    if event["kind"] == "multi":
+        if set(last) - set(found):
+            return None
+        bars = {name: terms.get("threshold", before) for name, before in last.items()}
+        right = [n for n in last if found[n] > bars[n] or ("threshold" in terms and found[n] == bars[n])]
+        return sorted(right) or ["None of these"]
+    if terms.get("by") == "gain":
+        found = {name: 100 * (found[name] - last[name]) / last[name] for name in found if name in last}
+    if terms["ask"] == "leader":
+        if set(last) - set(found) and terms.get("absent") != "out":
+            return None
+        found = {name: value for name, value in found.items() if name in last}
+    if "among" in terms:
+        found = {name: value for name, value in found.items() if name in terms["among"]}
+    names = sorted(found)
+    names.sort(key=lambda name: found[name] if terms.get("order") == "asc" else -found[name])
+    if terms["ask"] == "leader":
+        return names[:1] or None
+    if terms["ask"] == "rank":
+        return names[terms["rank"] - 1 : terms["rank"]] or None
+    return names[: terms["k"]] if len(names) >= terms["k"] else None
+
+
+def read_words(event, terms, value):
+    """Return an answer with its letters turned into what they stand for."""
+    value = json.loads(value)
+    if event["kind"] in ("number", "ranking"):
+        return value
+    names = {letter: name for name, letter in terms["letters"].items()}
+    return sorted(names[letter] for letter in (value if event["kind"] == "multi" else [value]))
+
+
+def test_values_are_what_the_rows_say(collected, acquired, sources, tables):
+    answers = acquired[0].set_index("event_id")
+    n_right, asks = 0, set()
+    for event in collected[0].to_dict("records"):
+        terms, answer = json.loads(event["variables"]), answers.loc[event["event_id"]]
+        source = sources[terms.get("about", event["source_id"])]
+        wanted = recompute(event, terms, tables(source))
+        if answer["status"] != "ok":
+            assert wanted is None, event["event_id"]
+            continue
+        given = read_words(event, terms, answer["value"])
+        if event["kind"] in ("single", "multi"):
+            wanted = sorted(wanted)
+        assert given == wanted, event["event_id"]
+        n_right, asks = n_right + 1, asks | {terms["ask"]}
+    assert n_right > 800
+    assert len(asks) == 10
+
+
+def test_spreads_are_those_of_the_week_before(collected, acquired, sources, tables):
+    answers, n_checked = acquired[0].set_index("event_id"), 0
+    for event in collected[0][collected[0]["kind"] == "number"].to_dict("records"):
+        answer, terms, source = (
+            answers.loc[event["event_id"]],
+            json.loads(event["variables"]),
+            sources[event["source_id"]],
+        )
+        if answer["status"] != "ok" or source.page.get("fixtures_days"):
+            continue
+        rows = [row for row in tables(source) if row["entity"] == terms["entity"]]
+        if terms["hour"]:
+            rows = [
+                row | {"occurred_at": row["occurred_at"][:10]}
+                for row in rows
+                if terms["hour"] == row["occurred_at"][11:]
+            ]
+        before = sorted((r["occurred_at"], r[terms["variable"]]) for r in rows if r["occurred_at"] < terms["date"])
+        before = [(date, value) for date, value in before if not np.isnan(value)]
+        if source.update_frequency in ("weekly", "monthly"):
+            values = [value for _, value in before[-7:]]
+        else:
+            first = str((pd.Timestamp(terms["date"]) - 7 * DAY).date())
+            values = [value for date, value in before if date >= first]
+        assert answer["n_spread"] == len(values), event["event_id"]
+        assert answer["spread_rule"] == "before_resolution"
+        if len(values) >= 3:
+            assert answer["spread"] == pytest.approx(statistics.stdev(values), abs=1e-8), event["event_id"]
+            n_checked += 1
+        else:
+            assert np.isnan(answer["spread"])
+    assert n_checked > 300
+    others = acquired[0].merge(collected[0][["event_id", "kind"]]).query("kind != 'number'")
+    assert others["spread"].isna().all()
+
+
+def test_a_spread_by_hand(sources):
+    dates = [f"2016-10-{day:02}" for day in range(1, 13)]
+    values = [100.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 999]
+    series = pd.DataFrame({"x": values}, index=dates)
+    event = {"terms": {"date": "2016-10-11", "entity": "x"}, "as_of": "2016-10-08T00:00:00+08:00"}
+    source = sources["clemson"]
+    found = measure_spread(event, series, source, "before_resolution")  # 4..10 October: 3..9
+    assert found == {
+        "spread": round(statistics.stdev(range(3, 10)), 9),
+        "n_spread": 7,
+        "spread_rule": "before_resolution",
+    }
+    found = measure_spread(event, series, source, "before_start")  # 1..7 October
+    assert found["spread"] == pytest.approx(statistics.stdev([100, 1, 2, 3, 4, 5, 6]))
+    series.loc["2016-10-11":] = -1e9  # the outcome and what follows never count
+    assert measure_spread(event, series, source, "before_resolution")["spread"] == round(
+        statistics.stdev(range(3, 10)), 9
+    )
+    series.loc["2016-10-05":"2016-10-09"] = np.nan
+    found = measure_spread(event, series, source, "before_resolution")
+    assert (found["spread"], found["n_spread"]) == (None, 2)
+    weeks = pd.DataFrame(
+        {"x": range(10)}, index=[str(d.date()) for d in pd.date_range("2016-08-05", periods=10, freq="7D")]
+    )
+    event = {"terms": {"date": "2016-10-07", "entity": "x"}, "as_of": "2016-10-03T00:00:00+08:00"}
+    found = measure_spread(event, weeks, sources["eia_gasoline"], "before_resolution")
+    assert (found["spread"], found["n_spread"]) == (round(statistics.stdev(range(2, 9)), 9), 7)
+
+
+def test_more_than_97_per_cent_are_answered(acquired):
+    shares = summarize_acquisition(acquired[0]).set_index("status")["share"]
+    assert shares["ok"] > 0.97
+    assert shares["crawl_error"] == shares["extraction_error"] == 0
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_crawls_are_four_a_day_for_at_most_seven_days(collected, acquired):
+    answers, attempts = acquired
+    assert list(answers.columns) == list_columns("answers")
+    assert list(answers["event_id"]) == list(collected[0]["event_id"])
+    moments = pd.to_datetime(attempts["attempted_at"])
+    assert attempts["attempted_at"].str.endswith(":00:00+08:00").all()
+    assert set(moments.dt.hour) == set(CRAWL_HOURS) == {14, 16, 18, 20}
+    attempts = attempts.assign(moment=pd.to_datetime(attempts["attempted_at"], utc=True)).merge(
+        collected[0][["event_id", "resolves_at"]]
+    )
+    first_day = pd.to_datetime(attempts["resolves_at"], utc=True).dt.tz_convert("Asia/Shanghai").dt.normalize()
+    wait = attempts["moment"] - first_day
+    assert wait.min() >= pd.Timedelta(hours=14)
+    assert wait.max() == 7 * DAY + pd.Timedelta(hours=20)
+    never = answers[answers["status"] == "not_published"]["event_id"]
+    assert len(never) > 0
+    assert (attempts[attempts["event_id"].isin(never)].groupby("event_id").size() == 32).all()
+
+
+def test_an_answer_ends_the_attempts_and_is_never_early(collected, acquired):
+    answers, attempts = acquired
+    right = attempts[attempts["status"] == "ok"]
+    assert right["event_id"].is_unique
+    last = attempts.groupby("event_id").tail(1)
+    assert set(right["event_id"]) <= set(last.loc[last["status"] == "ok", "event_id"])
+    found = answers[answers["status"] == "ok"].merge(collected[0][["event_id", "resolves_at"]])
+    assert (pd.to_datetime(found["acquired_at"], utc=True) >= pd.to_datetime(found["resolves_at"], utc=True)).all()
+    assert found["page_id"].str.match("p[0-9a-f]{12}").all()
+
+
+@pytest.fixture(scope="module")
+def chosen(collected, sources):
+    events = collected[0]
+    names = ["clemson", "geomagnetic", "i94_hours", "weather_bwi", "algarve_hotel"]
+    return events[events["source_id"].isin(names)].reset_index(drop=True), {name: sources[name] for name in names}
+
+
+def acquire(chosen, **faults):
+    with open_sites(chosen[1], **faults) as crawler:
+        return acquire_answers(chosen[0], crawler)
+
+
+def test_sites_that_are_down_and_pages_that_cannot_be_read_are_told_apart(chosen):
+    answers, attempts = acquire(chosen, outage=1.0)
+    assert set(answers["status"]) == set(attempts["status"]) == {"crawl_error"}
+    assert answers["value"].isna().all() and attempts["reason"].str.contains("503").all()
+    answers, attempts = acquire(chosen, layout=1.0)
+    assert set(answers["status"]) == set(attempts["status"]) == {"extraction_error"}
+    assert attempts["reason"].str.contains("rule").all()
+
+
+def test_what_fails_now_and_then_is_carried_and_answered_alike(chosen, acquired):
+    calm = acquired[0].set_index("event_id")["value"]
+    answers, attempts = acquire(chosen, seed=2, outage=0.3, late=0.2, charset=0.3)
+    assert {"ok", "crawl_error", "not_published"} == set(attempts["status"])
+    assert (answers["status"] == "ok").mean() > 0.9
+    found = answers[answers["status"] == "ok"]
+    assert (calm.reindex(found["event_id"]).to_numpy() == found["value"].to_numpy()).all()
+    again = acquire(chosen, seed=2, outage=0.3, late=0.2, charset=0.3)
+    pd.testing.assert_frame_equal(answers, again[0])
+    pd.testing.assert_frame_equal(attempts, again[1])
+
+
+def test_another_spread_rule_and_an_unknown_one(chosen):
+    with open_sites(chosen[1]) as crawler:
+        answers, _ = acquire_answers(chosen[0].head(30), crawler, spread_rule="before_start")
+        assert set(answers["spread_rule"].dropna()) == {"before_start"}
+        with pytest.raises(ValueError, match="'never' is unknown; it must be one of before_resolution, before_start"):
+            acquire_answers(chosen[0], crawler, spread_rule="never")

@@ -1,0 +1,97 @@
+import pytest
+
+from helpers.scoring import matching
+from helpers.scoring.matching import extract_answer, match_answer, split_tokens
+
+
+def fits(reply, truth):
+    found = match_answer(reply, truth)
+    return found["is_match"], found["is_equal"], found["is_strict"]
+
+
+@pytest.mark.parametrize(
+    "reply, truth",
+    [
+        ("Answer: 1,234,567", "1234567"),
+        ("1\u202f234\u202f567", "1234567"),
+        ("1'234.50 US dollars", "1234.50"),
+        ("$1,234.5", "1234.50"),
+        ("12.0 °C", "12.0"),
+        ("12 ℃", "12.0"),
+        ("\u22123.5 %", "-3.5"),
+        ("+7 points", "7"),
+        ("１２", "12"),
+        ("labrador retriever", "Labrador, Retriever"),
+        ("**2016-10-05**", "2016-10-05"),
+        ("2016-10-05 at 14:00", "2016-10-05 at 14:00"),
+    ],
+)
+def test_forms_of_one_answer_are_equal_once_normalised(reply, truth):
+    assert fits(reply, truth)[1]
+
+
+@pytest.mark.parametrize(
+    "reply, truth",
+    [
+        ("-3.5", "3.5"),
+        ("3.5 million", "3.5"),
+        ("1,23", "123"),
+        ("112", "12"),
+        ("12", "112"),
+        ("12.5", "12"),
+        ("2016-10-05", "2016-10-06"),
+        ("2016-10-05 14:00", "2016-10-05 15:00"),
+        ("Labrador", "Labrador Retriever"),
+        ("", "0"),
+        (None, "0"),
+    ],
+)
+def test_another_answer_is_not_equal(reply, truth):
+    assert not fits(reply, truth)[1]
+
+
+def test_strict_equality_shows_what_the_lenient_rule_forgives():
+    assert fits("58.04", "58.04") == (True, True, True)
+    assert fits("58.04 dollars", "58.04") == (True, True, False)
+    assert fits("Between them all, 57.1, 58.04 and 59.2 were seen", "58.04") == (True, False, False)
+
+
+def test_containment_credits_whole_tokens_of_the_final_line_only():
+    assert not fits("It is 14.\nSo the total is 140 cars", "14")[0]
+    assert not fits("between 2016-10-05 and 2016-10-09", "10")[0]
+    assert fits("maybe 5, 6, 7 or 8", "7") == (True, False, False)  # over-credit, seen beside the strict column
+    assert not fits("Las Palmas and Vegas", "Las Vegas")[0]
+
+
+@pytest.mark.parametrize(
+    "reply, answer",
+    [
+        ("I add 3 and 4.\nFinal answer: 7", "7"),
+        ("The answer is Chicago.", "Chicago"),
+        (r"first \boxed{3}, no: \boxed{4}", "4"),
+        ("<think>it is 9</think>\n8", "8"),
+        (r"\boxed{never closed", r"\boxed{never closed"),
+        ("\n\n", ""),
+    ],
+)
+def test_the_final_answer_is_found_by_string_handling(reply, answer):
+    assert extract_answer(reply) == answer
+
+
+def test_units_count_as_words_where_no_number_stands():
+    assert split_tokens("Days of points") == ["days", "of", "points"]
+    assert split_tokens("5 days") == ["5"]
+
+
+def test_a_truth_without_content_is_refused():
+    with pytest.raises(ValueError, match="nothing to match"):
+        match_answer("5", "...")
+
+
+@pytest.mark.parametrize("part", ["THOUSANDS", "UNITS", "MINUS"])
+def test_each_part_of_the_normaliser_is_needed(part, monkeypatch):
+    replies = {"THOUSANDS": "1,234", "UNITS": "5 points", "MINUS": "\u22125"}
+    truth = {"THOUSANDS": "1234", "UNITS": "5", "MINUS": "-5"}[part]
+    assert fits(replies[part], truth)[1]
+    monkeypatch.setattr(matching, part, {"THOUSANDS": matching.re.compile("never"), "UNITS": set(), "MINUS": {}}[part])
+    assert not fits(replies[part], truth)[1]

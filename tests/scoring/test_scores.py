@@ -1,0 +1,365 @@
+"""Hand-worked cases for every branch of the scoring rules (FutureX 3.3, 3.4.2, 3.4.3)."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from helpers.columns import KINDS
+from helpers.scoring import scores
+
+NAN = float("nan")
+
+
+# Single choice: 1 if equal, else 0.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [("A", "A", 1.0), ("B", "A", 0.0), (None, "A", 0.0), (NAN, "A", 0.0), (["A", "B"], "A", 0.0)],
+)
+def test_single(prediction, answer, score):
+    assert scores.score_single(prediction, answer) == score
+
+
+# F1 = 2PR / (P + R), 0 if nothing is shared.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        (["A", "B"], ["B", "A"], 1.0),  # P = R = 1
+        (["A"], ["A", "B"], 2 / 3),  # P = 1, R = 1/2: 2 * 1/2 / (3/2)
+        (["A", "B"], ["A", "B", "C"], 0.8),  # P = 1, R = 2/3: (4/3) / (5/3)
+        (["A", "B", "C"], ["A", "B"], 0.8),  # P = 2/3, R = 1
+        (["A", "C"], ["A", "B"], 0.5),  # P = R = 1/2
+        (["C"], ["A", "B"], 0.0),
+        ([], ["A"], 0.0),
+        (["A", "A"], ["A"], 1.0),  # a repeated option counts once
+        ("AB", ["A", "B"], 0.0),  # a text is one option, not its letters
+        (None, ["A"], 0.0),
+        (NAN, ["A"], 0.0),
+    ],
+)
+def test_multi_f1(prediction, answer, score):
+    assert scores.score_multi(prediction, answer) == pytest.approx(score)
+
+
+# 1 exact; one half for a non-empty proper subset, once; 0 with any wrong option.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        (["B", "A"], ["A", "B"], 1.0),
+        (["A", "B"], ["A", "B", "C"], 0.5),
+        (["A"], ["A", "B", "C"], 0.5),  # two omitted: still halved once
+        (["A", "B", "C"], ["A", "B"], 0.0),
+        (["A", "C"], ["A", "B"], 0.0),  # one omitted and one wrong
+        ([], ["A"], 0.0),
+        (None, ["A"], 0.0),
+    ],
+)
+def test_multi_strict(prediction, answer, score):
+    assert scores.score_multi_strict(prediction, answer) == score
+
+
+@pytest.mark.parametrize("score", [scores.score_multi, scores.score_multi_strict])
+def test_no_right_option_raises(score):
+    with pytest.raises(ValueError, match="no right option"):
+        score(["A"], [])
+
+
+# 1 if every place is right, else 0.8 * shared names / k, with k the answer's length.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        (["a", "b", "c"], ["a", "b", "c"], 1.0),
+        (["b", "a", "c"], ["a", "b", "c"], 0.8),  # 0.8 * 3/3: right set, wrong order
+        (["a", "x", "b"], ["a", "b", "c"], 0.8 * 2 / 3),
+        (["x", "y", "z"], ["a", "b", "c"], 0.0),
+        (["a", "b"], ["a", "b", "c"], 0.8 * 2 / 3),  # padded with a null
+        (["a", None, "c"], ["a", "b", "c"], 0.8 * 2 / 3),
+        (["a", "b", "c", "d"], ["a", "b", "c"], 1.0),  # cut to k
+        (["x", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to x, a, b
+        (["a", "a", "b"], ["a", "b", "c"], 0.8 * 2 / 3),  # a counts once
+        (["a", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to a, a, b before that
+        (["  A", "b  B "], ["a", "B b"], 1.0),  # case and white space
+        ([], ["a", "b"], 0.0),
+        (["a"], ["a"], 1.0),  # k = 1: 0 or 1
+        (["b"], ["a"], 0.0),
+        ("a", "A", 1.0),
+        (["b", "a"], ["a"], 0.0),  # k = 1 takes the first
+        (None, ["a", "b"], 0.0),
+        (NAN, ["a", "b"], 0.0),
+    ],
+)
+def test_ranking(prediction, answer, score):
+    assert scores.score_ranking(prediction, answer) == pytest.approx(score)
+
+
+def test_ranking_takes_aliases():
+    aliases = {"USA": "United States", "US": "United States"}
+    assert scores.score_ranking(["usa"], ["United  States"], aliases) == 1.0
+    assert scores.score_ranking(["USA"], ["us"], aliases) == 1.0
+    assert scores.score_ranking(["usa"], ["United States"]) == 0.0
+
+
+@pytest.mark.parametrize("answer", [[], ["a", None]])
+def test_ranking_with_blank_rank_in_the_answer_raises(answer):
+    with pytest.raises(ValueError, match="leaves a rank blank"):
+        scores.score_ranking(["a"], answer)
+
+
+# max(0, 1 - ((prediction - answer) / spread) ** 2)
+@pytest.mark.parametrize(
+    ("prediction", "answer", "spread", "score"),
+    [
+        (100, 100, 2, 1.0),
+        (101, 100, 2, 0.75),  # 1 - (1/2)^2
+        (99, 100, 2, 0.75),
+        (100.5, 100, 2, 0.9375),  # 1 - (1/4)^2
+        (102, 100, 2, 0.0),  # one spread away
+        (103, 100, 2, 0.0),  # 1 - 2.25 is cut at 0
+        (5, 5, 0, 1.0),  # zero spread: equal
+        (5.01, 5, 0, 0.0),  # zero spread: not equal
+        (0.1 + 0.2, 0.3, 0, 1.0),  # equal but for rounding
+        (0.1 + 0.2, 0.3, 3e-17, 1.0),  # what rounding leaves of a zero spread
+        (0, 0, 0, 1.0),
+        (-1.0, -2.0, 2.0, 0.75),
+        (None, 100, 2, 0.0),
+        (NAN, 100, 2, 0.0),
+        (None, 100, 0, 0.0),
+    ],
+)
+def test_number(prediction, answer, spread, score):
+    assert scores.score_number(prediction, answer, spread) == pytest.approx(score, abs=1e-12)
+
+
+@pytest.mark.parametrize("spread", [None, NAN])
+@pytest.mark.parametrize("prediction", [100, None])
+def test_number_without_spread_raises(spread, prediction):
+    with pytest.raises(ValueError, match="fewer than 3 earlier values"):
+        scores.score_number(prediction, 100, spread)
+
+
+def test_number_with_negative_spread_raises():
+    with pytest.raises(ValueError, match="cannot be -1"):
+        scores.score_number(100, 100, -1)
+
+
+# 1 if |prediction - answer| <= 0.1 |answer| (WorldReasoner F.1).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        (45.0, 50.0, 1.0),  # exactly a tenth below
+        (55.0, 50.0, 1.0),
+        (44.9, 50.0, 0.0),  # 5.1 off, 5 allowed
+        (0.33, 0.3, 1.0),  # equal to the edge but for rounding
+        (-11.0, -10.0, 1.0),
+        (10.0, -10.0, 0.0),
+        (0.0, 0.0, 1.0),  # an answer of 0: exact only
+        (0.01, 0.0, 0.0),
+        (None, 50.0, 0.0),
+    ],
+)
+def test_quantity(prediction, answer, score):
+    assert scores.score_quantity(prediction, answer) == score
+
+
+# 1 if low <= answer <= high (WorldReasoner F.1).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [([10, 20], 15, 1.0), ([10, 20], 10, 1.0), ([10, 20], 20, 1.0), ([10, 20], 20.5, 0.0), ([10, 20], 9.9, 0.0)]
+    + [([20, 10], 15, 0.0), ([-5, -1], -3, 1.0), (None, 15, 0.0), (NAN, 15, 0.0)],
+)
+def test_interval(prediction, answer, score):
+    assert scores.score_interval(prediction, answer) == score
+
+
+# 1 if it is the same day (WorldReasoner F.1: timeframe, exact after normalisation).
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score"),
+    [
+        ("2016-10-13", "2016-10-13", 1.0),
+        ("2016-10-14", "2016-10-13", 0.0),
+        ("13 October 2016", "2016-10-13", 1.0),
+        ("2016-10", "2016-10-13", 0.0),
+        (None, "2016-10-13", 0.0),
+    ],
+)
+def test_date(prediction, answer, score):
+    assert scores.score_date(prediction, answer) == score
+
+
+# 1 if equal once normalised or held as a whole run (LiveAgentBench 4.2); strict: as written.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score", "strict"),
+    [
+        ("Labrador Retriever", "Labrador Retriever", 1.0, 1.0),
+        ("labrador, retriever!", "Labrador Retriever", 1.0, 0.0),
+        ("it is the Labrador Retriever", "Labrador Retriever", 1.0, 0.0),
+        ("Labrador", "Labrador Retriever", 0.0, 0.0),
+        (None, "Labrador Retriever", 0.0, 0.0),
+    ],
+)
+def test_text(prediction, answer, score, strict):
+    assert scores.score_text(prediction, answer) == score
+    assert scores.score_text(prediction, answer, is_strict=True) == strict
+
+
+# The same items once normalised, in any order; strict: as written, in order.
+@pytest.mark.parametrize(
+    ("prediction", "answer", "score", "strict"),
+    [
+        (["Nice", "Lyon"], ["Nice", "Lyon"], 1.0, 1.0),
+        (["lyon", "NICE"], ["Nice", "Lyon"], 1.0, 0.0),
+        (["1,000"], ["1000"], 1.0, 0.0),
+        (["Nice"], ["Nice", "Lyon"], 0.0, 0.0),
+        (["Nice", "Lyon", "Lyon"], ["Nice", "Lyon"], 0.0, 0.0),
+        (None, ["Nice"], 0.0, 0.0),
+    ],
+)
+def test_list(prediction, answer, score, strict):
+    assert scores.score_list(prediction, answer) == score
+    assert scores.score_list(prediction, answer, is_strict=True) == strict
+
+
+def test_answers_that_cannot_be_scored_are_left_out_with_the_reason():
+    for kind, value, answer, reason in (("date", "2016-10-13", "soon", "no date"), ("list", ["a"], [], "nothing")):
+        row = score_one(kind, value, answer).iloc[0]
+        assert not row["is_scored"] and reason in row["reason"] and pd.isna(row["score"])
+
+
+def test_brier():
+    assert scores.score_brier({"A": 1.0}, "A", ["A", "B"]) == 0
+    assert scores.score_brier({"A": 1.0}, "B", ["A", "B"]) == 2
+    assert scores.score_brier({"A": 0.5, "B": 0.3, "C": 0.2}, "A", list("ABC")) == pytest.approx(0.25 + 0.09 + 0.04)
+    assert scores.score_brier({"A": 0.8, "B": 0.6, "C": 0.1}, ["A", "B"], list("ABC")) == pytest.approx(
+        0.04 + 0.16 + 0.01
+    )
+    with pytest.raises(ValueError, match="option D"):
+        scores.score_brier({"D": 1.0}, "A", ["A"])
+    with pytest.raises(ValueError, match="outside 0 to 1"):
+        scores.score_brier({"A": 1.2}, "A", ["A"])
+
+
+# The table.
+
+
+def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok", probability=None):
+    """One prediction, one answer, one event; None is a blank cell."""
+
+    def dump(x):
+        return None if x is None else json.dumps(x)
+
+    options = json.dumps({"A": "a", "B": "b", "C": "c"}) if kind in ("single", "multi") else ""
+    events = pd.DataFrame([{"event_id": "e1", "kind": kind, "options": options, "level": 1}])
+    predictions = pd.DataFrame(
+        [
+            {
+                "run_id": "r1",
+                "event_id": "e1",
+                "sample": 0,
+                "agent_id": "a1",
+                "status": status,
+                "reason": None if status == "ok" else "took too long",
+                "value": dump(value),
+                "distribution": dump(distribution),
+                "probability": probability,
+            }
+        ]
+    )
+    answers = pd.DataFrame([{"event_id": "e1", "value": dump(answer), "status": answer_status, "spread": spread}])
+    return predictions, answers, events
+
+
+def score_one(*args, **named):
+    return scores.score_predictions(*make_tables(*args, **named)).set_index("metric")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "answer", "spread", "metrics"),
+    [
+        ("single", "A", "A", None, {"accuracy": 1.0}),
+        ("multi", ["A"], ["A", "B"], None, {"f1": 2 / 3, "f1_strict": 0.5}),
+        ("ranking", ["y", "x"], ["x", "y"], None, {"ranking": 0.8}),
+        ("number", 101.0, 100.0, 2.0, {"number": 0.75, "abs_error": 1.0}),
+        ("percent", 45.0, 50.0, None, {"quantity": 1.0, "abs_error": 5.0}),
+        ("interval", [10, 20], 20, None, {"inside": 1.0}),
+        ("date", "2016-10-13", "2016-10-13", None, {"exact": 1.0}),
+        ("text", "58.04 dollars", "58.04", None, {"match": 1.0, "strict": 0.0}),
+        ("list", ["lyon", "Nice"], ["Nice", "Lyon"], None, {"match": 1.0, "strict": 0.0}),
+    ],
+)
+def test_table_holds_each_kinds_metrics(kind, value, answer, spread, metrics):
+    table = score_one(kind, value, answer, spread)
+    assert table["score"].to_dict() == pytest.approx(metrics)
+    assert table["is_scored"].all() and not table["is_missing"].any()
+
+
+def test_table_has_brier_where_probabilities_are_given():
+    table = score_one("single", "A", "B", distribution={"A": 0.7, "B": 0.3})
+    assert table.loc["brier", "score"] == pytest.approx(0.49 + 0.49)
+    assert math.isnan(table.loc["brier", "score_imputed"])
+
+
+def test_a_stated_probability_is_scored_as_that_of_being_right():
+    assert score_one("single", "A", "B", probability=0.7).loc["brier", "score"] == pytest.approx(0.98)
+    whole = score_one("single", "A", "B", probability=0.7, distribution={"A": 0.6, "B": 0.4})
+    assert whole.loc["brier", "score"] == pytest.approx(0.72), "the distribution counts where it is told"
+    assert score_one("single", "A", "A", probability=0.7).loc["brier", "score"] == pytest.approx(0.18)
+    assert math.isnan(score_one("single", None, "A", status="timeout", probability=0.7).loc["brier", "score"])
+    assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
+
+
+def test_missing_prediction_is_blank_and_imputed_zero():
+    row = score_one("single", None, "A", status="timeout").loc["accuracy"]
+    assert math.isnan(row["score"]) and row["score_imputed"] == 0.0
+    assert row["is_missing"] and row["is_scored"] and row["reason"] == "took too long"
+
+
+def test_missing_number_has_no_imputed_error():
+    table = score_one("number", None, 100.0, 2.0, status="refusal")
+    assert table.loc["number", "score_imputed"] == 0.0
+    assert math.isnan(table.loc["abs_error", "score_imputed"]) and math.isnan(table.loc["abs_error", "score"])
+
+
+@pytest.mark.parametrize("value", [100.0, None])
+def test_number_event_without_spread_is_unscored(value):
+    table = score_one("number", value, 100.0, None)
+    row = table.loc["number"]
+    assert not row["is_scored"] and math.isnan(row["score"]) and math.isnan(row["score_imputed"])
+    assert "fewer than 3" in row["reason"]
+
+
+def test_multi_event_without_right_option_is_unscored():
+    table = score_one("multi", ["A"], [])
+    assert not table["is_scored"].any() and table["score_imputed"].isna().all()
+
+
+def test_event_without_answer_is_unscored():
+    row = score_one("single", "A", None, answer_status="crawl_error").loc["accuracy"]
+    assert not row["is_scored"] and row["reason"] == "no answer: crawl_error" and math.isnan(row["score_imputed"])
+
+
+def test_event_absent_from_answers_is_unscored():
+    predictions, answers, events = make_tables("single", "A", "A")
+    row = scores.score_predictions(predictions, answers.iloc[:0], events).iloc[0]
+    assert not row["is_scored"] and row["reason"] == "no answer: never asked"
+
+
+def test_column_of_bare_numbers_is_read_as_text_is():
+    predictions, answers, events = make_tables("number", 101.0, 100.0, 2.0)
+    predictions["value"], answers["value"] = predictions["value"].astype(float), answers["value"].astype(float)
+    assert scores.score_predictions(predictions, answers, events).set_index("metric").loc["number", "score"] == 0.75
+
+
+def test_prediction_for_unknown_event_raises():
+    predictions, answers, events = make_tables("single", "A", "A")
+    with pytest.raises(ValueError, match="the first is e1"):
+        scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
+
+
+def test_every_kind_has_its_headline():
+    assert set(scores.HEADLINE) == set(KINDS)
+
+
+def test_unknown_kind_raises():
+    with pytest.raises(ValueError, match="column kind: 'essay' is not one of single"):
+        score_one("essay", "A", "A")

@@ -1,0 +1,152 @@
+"""Agreement: kappa and correlations are the libraries', planted shifts are found, a judge is fit beyond chance only."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from helpers.stats.agreement import (
+    MIN_CASES,
+    MIN_KAPPA,
+    compare_labels,
+    compare_orders,
+    compare_scores,
+    compute_kappa,
+    correlate_ranks,
+    judge_fit,
+    measure_judge,
+    measure_kappa,
+    permute_ranks,
+    tabulate_confusion,
+    weigh_agreement,
+)
+
+REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
+
+
+def test_kappa_is_the_librarys():
+    rng = np.random.default_rng(3)
+    read, made = rng.integers(0, 4, (2, 60))
+    made = np.where(rng.random(60) < 0.5, read, made)
+    ours, low, high = measure_kappa(read, made, 4, rng)
+    assert low < ours < high and ours == pytest.approx(cohen_kappa_score(read, made))
+    tables = np.stack([confusion_matrix(read[:n], made[:n]) for n in (60, 30)])
+    assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
+
+
+def draw_verdicts(rng, kappa, n=60, n_draws=300, **about):
+    """Synthetic judges who agree with the truth by this kappa: what is said of each."""
+    rows = []
+    for _ in range(n_draws):
+        truth = rng.random(n) < 0.5
+        flags = np.where(rng.random(n) < kappa, truth, rng.random(n) < 0.5)
+        rows.append(measure_judge(flags.tolist(), truth, rng, 200, is_rule=True, **about)["verdict"])
+    return pd.Series(rows).value_counts(normalize=True).reindex(["fit", "unfit", "cannot tell"], fill_value=0)
+
+
+def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
+    rng = np.random.default_rng(5)
+    good, bad, middling = (draw_verdicts(rng, kappa, is_fresh=True) for kappa in (0.85, 0.0, MIN_KAPPA))
+    assert good["fit"] > 0.9 and bad["unfit"] > 0.8 and good["unfit"] == bad["fit"] == 0
+    assert middling["fit"] < 0.06 and middling["unfit"] < 0.06  # nominal: 0.025 each
+    few = draw_verdicts(rng, 0.85, n=MIN_CASES - 1, n_draws=50, is_fresh=True)
+    assert few["cannot tell"] == 1, "with fewer cases it cannot be told"
+    known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
+    assert known["cannot tell"] == 1, "who wrote the rule cannot show that it is fit"
+
+
+def test_a_model_is_fit_only_in_each_order_and_once_more():
+    row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
+    worse = row | {"kappa_low": 0.1}
+    assert judge_fit([row] * 3, is_fresh=True) == "fit" and judge_fit([row] * 2, is_fresh=True) == "cannot tell"
+    assert judge_fit([row, worse, row], is_fresh=True) == "cannot tell"
+    assert judge_fit([row, row, worse | {"kappa_high": 0.3}], is_fresh=True) == "unfit"
+    assert judge_fit([row | {"n_rarer": 1}] * 3, is_fresh=True) == "cannot tell"
+
+
+def test_agreement_of_several_labels_is_judged_the_same_way():
+    rng = np.random.default_rng(5)
+    read = rng.choice(REASONS, 50, p=[0.5, 0.2, 0.2, 0.1])
+    for made, verdict in ((read, "fit"), (rng.permutation(read), "unfit"), (np.full(50, REASONS[0]), "unfit")):
+        row = compare_labels(read, made, REASONS, rng, is_fresh=True, is_rule=True)
+        assert row["verdict"] == verdict and row["n"] == 50
+        assert np.isnan([row["kappa"], row["low"], row["high"]]).all() == (len(set(made)) == 1)
+    assert compare_labels([], [], REASONS, rng)["verdict"] == "cannot tell"
+    few = compare_labels(read[:9], np.roll(read[:9], 1), REASONS, rng)
+    assert np.isnan([few["low"], few["high"]]).all() and few["verdict"] == "cannot tell"
+
+
+def test_confusion_counts_each_trace_once():
+    table = tabulate_confusion([REASONS[0], REASONS[0], REASONS[1]], [REASONS[0], REASONS[1], REASONS[1]], REASONS)
+    assert table.shape == (4, 4) and table.to_numpy().sum() == 3 and table.loc[REASONS[0], REASONS[1]] == 1
+
+
+def test_agreement_is_that_of_scikit_learn_and_scipy():
+    rng = np.random.default_rng(2)
+    first = rng.integers(11, size=40)
+    second = np.clip(first + rng.integers(-3, 4, size=40), 0, 10)
+    assert weigh_agreement(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    assert correlate_ranks(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
+    assert np.isnan(weigh_agreement(np.full(3, 5), np.full(3, 5)))
+
+
+def test_a_planted_shift_between_two_judges_is_found_on_the_plans_of_both():
+    rng = np.random.default_rng(2)
+    plans = [f"plan {at}" for at in range(30)]
+    first = pd.DataFrame(rng.integers(8, size=(30, 3)), plans, ["depth", "reach", "order"]).astype(float)
+    second = (first + 2).iloc[:-3]
+    table = compare_scores(first, second, rng, n_boot=200)
+    assert table["n"].eq(27).all() and np.allclose(table[["difference", "difference_low", "difference_high"]], 2)
+    assert np.allclose(table["spearman"], 1) and (table["kappa"] < 0.95).all()
+    assert (table["kappa_low"] < table["kappa"]).all() and (table["kappa"] < table["kappa_high"]).all()
+    words = pd.Series(np.arange(30.0), first.index)
+    noise = compare_scores(first, words, rng, ("spearman",), n_boot=200)
+    assert list(noise.columns) == ["rubric", "n", "spearman", "spearman_low", "spearman_high"]
+    assert compare_scores(first, second.iloc[:0], rng)["kappa"].isna().all()
+
+
+def test_kendalls_tau_is_that_of_scipy():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        first, second = rng.integers(0, 4, 6).astype(float), rng.random(6)
+        assert compare_orders(first, second) == pytest.approx(stats.kendalltau(first, second).statistic)
+    assert np.isnan(compare_orders(np.ones(3), np.arange(3.0)))
+
+
+def test_exact_permutation_of_a_few_ranks():
+    """Against scipy's own permutation test, and by hand: of 6 orders of three, 2 are as far from 0 as 1 and -1."""
+    first, second = [8.67, 10, 3.67, 5.67, 3.67, 5], [13.66, 13.48, 9.03, 9.14, 6.97, 10.47]
+    rho, p, least = permute_ranks(first, second)
+    assert (round(rho, 3), round(p, 4)) == (0.87, 0.0333) and 0.8 < least < rho
+    exact = stats.permutation_test(
+        (second,), lambda y: stats.spearmanr(first, y).statistic, permutation_type="pairings", n_resamples=np.inf
+    )
+    assert p == pytest.approx(exact.pvalue)
+    rho, p, least = permute_ranks([1, 2, 3], [1, 2, 3])
+    assert (rho, p) == (pytest.approx(1), 2 / 6) and np.isnan(least)
+    with pytest.raises(ValueError, match="9 pairs have too many orders"):
+        permute_ranks(range(9), range(9))
+
+
+def test_kappas_of_labels_that_share_their_event_are_drawn_by_event():
+    rng = np.random.default_rng(1)
+    events = np.repeat(np.arange(20), 3)
+    truth = np.repeat(rng.integers(2, size=20), 3)  # the three cases of an event are alike, so are the judge's faults
+    judge = np.where(np.repeat(rng.random(20) < 0.3, 3), 1 - truth, truth)
+    by_case, by_event = (measure_kappa(truth, judge, 2, np.random.default_rng(0), clusters=c) for c in (None, events))
+    assert by_case[0] == by_event[0] and 1.5 < (by_event[2] - by_event[1]) / (by_case[2] - by_case[1]) < 2.0
+    labels = pd.DataFrame({"x": 5.0 * truth}), pd.DataFrame({"x": 5.0 * judge})
+    plain, whole = (
+        compare_scores(*labels, np.random.default_rng(0), ("kappa",), 500, c).iloc[0] for c in (None, pd.Series(events))
+    )
+    assert plain["kappa"] == whole["kappa"] == pytest.approx(by_case[0])
+    assert 1.5 < (whole["kappa_high"] - whole["kappa_low"]) / (plain["kappa_high"] - plain["kappa_low"]) < 2.0
+
+
+def test_from_fewer_than_ten_events_no_kappa_has_an_interval():
+    truth, events = np.arange(27) % 2, np.repeat(np.arange(9), 3)
+    assert np.isnan(measure_kappa(truth, truth, 2, np.random.default_rng(0), clusters=events)[1:]).all()
+    table = pd.DataFrame({"x": truth.astype(float)})
+    found = compare_scores(table, table, np.random.default_rng(0), clusters=pd.Series(events)).iloc[0]
+    assert found["kappa"] == 1 and found[["kappa_low", "kappa_high"]].isna().all()

@@ -1,0 +1,121 @@
+"""Whole counts behind percentages: planted sizes are found, and what no whole count gives is named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import papers
+from helpers.stats.counts import (
+    check_totals,
+    choose_sizes,
+    count_cells,
+    find_counts,
+    fit_sizes,
+    judge_falls,
+    list_falls,
+    list_sizes,
+    measure_least,
+)
+
+
+def make_table(sizes, n_rows, rng, cut=False):
+    """Synthetic: percentages of random whole counts of each size, rounded or cut off to two decimals."""
+    columns = {}
+    for name, size in sizes.items():
+        percents = 100 * rng.integers(1, size + 1, n_rows) / size
+        columns[name] = np.floor(100 * percents + 1e-9) / 100 if cut else percents.round(2)
+    return pd.DataFrame(columns | {"subject": [f"s{i}" for i in range(n_rows)]})
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_planted_sizes_are_found_and_every_cell_is_given(cut):
+    rng = np.random.default_rng(1)
+    sizes = {"a": 61, "b": 97, "c": 119}
+    table = make_table(sizes, 30, rng, cut)
+    chosen = choose_sizes(fit_sizes(table, list(sizes), 130)).set_index("column")
+    assert chosen["size"].to_dict() == sizes and chosen["is_whole"].all()
+    assert count_cells(table, sizes)["is_given"].all()
+
+
+def test_a_cell_that_no_whole_count_gives_is_named_with_the_nearest():
+    table = pd.DataFrame({"subject": ["x", "y"], "a": [31.18, 40.21]})
+    cells = count_cells(table, {"a": 97})
+    assert cells["is_given"].tolist() == [False, True] and cells["count"].tolist() == [30, 39]
+    assert find_counts([14.82], 81)[1].tolist() == [False], "12 of 81 are 14.81"
+
+
+def test_parts_leave_over_no_more_than_lies_in_none_of_them():
+    table = pd.DataFrame({"subject": ["x", "y"], "all": [50.0, 100.0], "a": [40.0, 40.0], "b": [50.0, 50.0]})
+    totals = check_totals(count_cells(table, {"all": 10, "a": 5, "b": 4}), "all", ["a", "b"])
+    assert totals["left_over"].tolist() == [1, 6] and totals["is_possible"].tolist() == [True, False]
+    twice = pd.DataFrame({"subject": ["x", "y"], "all": [30.0, 90.0], "a": [60.0, 20.0], "b": [50.0, 25.0]})
+    cells = count_cells(twice, {"all": 10, "a": 5, "b": 4})
+    assert check_totals(cells, "all", ["a", "b"])["is_possible"].tolist() == [False, False]
+    assert check_totals(cells, "all", ["a", "b"], may_overlap=True)["is_possible"].tolist() == [True, False]
+
+
+def test_a_column_of_zeros_says_nothing():
+    with pytest.raises(ValueError, match="a holds no percentage above 0"):
+        fit_sizes(pd.DataFrame({"a": [0.0, 0.0]}), ["a"], 10)
+
+
+def test_one_changed_digit_of_the_printed_table_changes_that_cell_only():
+    table = papers.load_published("liveagentbench", "table2")
+    sizes = {"work_study_pct": 61, "video_pct": 25}
+    before = count_cells(table, sizes)
+    changed = table.copy()
+    changed.loc[0, "work_study_pct"] += 0.05
+    after = count_cells(changed, sizes)
+    assert (before["is_given"] != after["is_given"]).sum() == 1 and not after["is_given"].iloc[0]
+
+
+def test_sizes_are_all_multiples_of_the_smallest():
+    cells = [100 * k / 47 for k in (3, 4, 19, 35)]
+    sizes, fit = list_sizes([round(cell, 2) for cell in cells], 200, 0.01)
+    assert sizes == [47, 94, 141, 188] and fit == 4
+    assert list_sizes([round(cell, 2) for cell in cells] + [31.18], 200, 0.01) == ([47, 94, 141, 188], 4)
+
+
+@pytest.mark.parametrize("is_rounded_first", [False, True])
+def test_the_counts_behind_a_planted_fall_are_among_those_it_leaves_open(is_rounded_first):
+    rng = np.random.default_rng(4)
+    for right in rng.integers(20, 100, 20):
+        kept = rng.integers(max(0, right - 52), min(68, right) + 1)
+        percents = 100 * right / 120, 100 * kept / 68
+        fall = round(percents[0], 1) - round(percents[1], 1) if is_rounded_first else percents[0] - percents[1]
+        found = list_falls(round(fall, 1), 120, 68)
+        own = found[(found["right"] == right) & (found["right_kept"] == kept)]
+        assert len(own) == 1 and own["right_left_out"].iloc[0] == right - kept
+        assert abs(found["gap"] - own["gap"].iloc[0]).max() < 0.4, "all have nearly the same gap"
+    with pytest.raises(ValueError, match="no whole counts"):
+        list_falls(60.0, 120, 68)
+
+
+def test_the_papers_falls_are_judged_by_the_worst_counts_and_gpts_by_its_own():
+    printed = papers.load_published("worldreasoner", "intext_results")
+    falls = printed[printed["condition_or_row"] == "Vanilla drop"].set_index("subset")["value"].astype(float)
+    kept = papers.load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")["kept_pairs_of_120"]
+    judged = judge_falls(falls, 120, kept, {"GPT-5.4": 29})
+    assert judged["n_pairs"].to_dict() == {"GPT-5.4": 1, "DeepSeek V4 Flash": 10, "DeepSeek V4 Pro": 6}
+    assert judged.loc["GPT-5.4", "gap"] == pytest.approx(100 * (54 / 65 - 29 / 55))
+    assert (judged["p_least"] <= judged["p"]).all() and (judged["p"] <= judged["p_holm"]).all()
+    assert (judged["p_holm"] < 0.05).tolist() == [True, False, True]
+    assert judge_falls(falls, 120, kept).loc["GPT-5.4", "p"] > judged.loc["GPT-5.4", "p"], "the worst of seven"
+
+
+def test_luck_goes_beyond_its_gap_in_few_cases():
+    found = list_falls(10.6, 120, 68).set_index("right").loc[78]
+    rng, cards = np.random.default_rng(5), np.arange(120) < 78
+    gaps = []
+    for _ in range(4000):
+        drawn = rng.permutation(cards)
+        gaps.append(100 * (drawn[68:].mean() - drawn[:68].mean()))
+    assert 0.005 < (np.array(gaps) > found["by_chance"] + 1e-9).mean() <= 0.03
+    assert (np.abs(gaps) >= found["gap"] - 1e-9).mean() == pytest.approx(found["p"], abs=0.005)
+
+
+def test_means_of_parts_vary_least_where_they_lie_beside_the_mean():
+    values = np.repeat([0.0, 0.2], [50, 50])  # of fifths, with mean 0.1
+    least = measure_least((10.0, 10.0), (100, 100), n_steps=5)
+    assert least == pytest.approx(1.96 * 100 * np.sqrt(2 * values.var() / 100), rel=1e-3)
+    assert measure_least((20.0, 40.0), (100, 100), n_steps=5) == 0, "whole fifths need not vary"

@@ -1,0 +1,159 @@
+"""Means with intervals by source: against statsmodels, by hand, and what cannot be told (synthetic data)."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import DescrStatsW
+
+from helpers.stats.intervals import (
+    bound_blocks,
+    correct_holm,
+    find_clusters,
+    flip_signs,
+    keep_on_scale,
+    summarize_clustered,
+)
+
+
+def test_each_row_its_own_cluster_is_the_plain_t_interval():
+    values = np.random.default_rng(1).random(40)
+    row = summarize_clustered(pd.DataFrame({"a": values})).loc["a"]
+    assert [row["low"], row["high"]] == pytest.approx(DescrStatsW(values).tconfint_mean(), abs=1e-12)
+    assert row["n"] == row["n_clusters"] == 40
+
+
+def test_the_error_by_cluster_is_statsmodels_where_clusters_are_equal():
+    rng = np.random.default_rng(2)
+    clusters = pd.Series(np.repeat(np.arange(25), 8))
+    values = rng.random(200) + rng.normal(0, 0.5, 25)[clusters]
+    fit = sm.OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    # statsmodels' CR1 has the factor G/(G-1) * (N-1)/(N-K), with K = 1: that of the jackknife over equal clusters
+    assert summarize_clustered(values[:, None], clusters).loc[0, "se"] == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+def test_columns_with_blanks_are_taken_by_themselves():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.random(60), "b": rng.random(60)})
+    table.loc[:19, "b"] = np.nan
+    clusters = pd.Series(np.arange(60) // 2)
+    whole, alone = summarize_clustered(table, clusters), summarize_clustered(table[["b"]].dropna(), clusters)
+    assert whole.loc["b"].tolist() == pytest.approx(alone.loc["b"].tolist())
+    assert whole.loc["b", ["n", "n_clusters"]].tolist() == [40, 20]
+
+
+def test_strata_weigh_their_means_and_share_their_clusters():
+    rng = np.random.default_rng(4)
+    table, clusters = pd.DataFrame({"a": rng.random(40)}), pd.Series(np.arange(40) % 20)
+    strata = [(0.25, table.index[:10]), (0.75, table.index[10:])]
+    row = summarize_clustered(table, clusters, strata).loc["a"]
+    assert row["mean"] == pytest.approx(0.25 * table["a"][:10].mean() + 0.75 * table["a"][10:].mean())
+    left = [
+        0.25 * table["a"][:10][clusters != at].mean() + 0.75 * table["a"][10:][clusters != at].mean()
+        for at in range(20)
+    ]
+    assert row["se"] == pytest.approx(np.sqrt(19 / 20 * np.sum((np.array(left) - row["mean"]) ** 2)))
+    assert row["n_clusters"] == 20
+
+
+@pytest.mark.parametrize(("n", "told"), [(9, False), (10, True)])
+def test_from_fewer_than_ten_clusters_nothing_can_be_told(n, told):
+    row = summarize_clustered(np.arange(40.0)[:, None], pd.Series(np.arange(40) % n)).loc[0]
+    assert np.isfinite(row[["low", "high", "p"]].astype(float)).all() == told and row["mean"] == 19.5
+
+
+def test_without_variation_there_is_no_interval_but_a_sign_test():
+    table = summarize_clustered(pd.DataFrame({"same": [1.0] * 12, "none": [0.0] * 12}))
+    assert table[["low", "high"]].isna().all(axis=None) and table["p"].tolist() == [0.5**11, 1.0]
+
+
+def test_a_stratum_of_one_cluster_cannot_be_told():
+    clusters = pd.Series([0] * 5 + list(range(1, 21)))
+    strata = [(0.5, range(5)), (0.5, range(5, 25))]
+    row = summarize_clustered(np.arange(25.0)[:, None], clusters, strata).loc[0]
+    assert row["mean"] == pytest.approx((2 + 14.5) / 2) and np.isnan(row["low"])
+
+
+def test_a_row_without_a_cluster_is_refused():
+    with pytest.raises(ValueError, match="row 2 has no cluster"):
+        summarize_clustered(np.ones((3, 1)), pd.Series(["x", "y"]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "clusters", "name"),
+    [
+        ({}, ["a", "b"], "event"),
+        ({"source_id": ["s", "s"]}, ["s", "s"], "source"),
+        ({"source_id": ["s", "s"], "cluster_id": ["s", "t"]}, ["s", "t"], "cluster"),
+        ({"source_id": ["s", "t"], "cluster_id": ["s", "t"]}, ["s", "t"], "source"),
+        ({"source_id": ["s", None], "cluster_id": [None, None]}, ["s", "b"], "source"),
+    ],
+)
+def test_what_events_share_their_luck_with(columns, clusters, name):
+    found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | columns))
+    assert found.tolist() == clusters and said == name and found.index.tolist() == ["a", "b"]
+
+
+def test_a_stratum_of_few_clusters_has_no_interval():
+    table = pd.DataFrame({"a": np.arange(24.0) % 5}, [f"e{at}" for at in range(24)])
+    clusters = pd.Series([f"s{at}" for at in range(20)] + ["one"] * 4, table.index)
+    strata = [(1, table.index[:20]), (-1, table.index[20:])]
+    assert summarize_clustered(table, clusters, strata)[["low", "high", "p"]].isna().all(axis=None)
+    assert summarize_clustered(table, clusters, [(1, table.index[:20])])["p"].notna().all()
+
+
+def test_intervals_by_source_cover_where_luck_is_shared():
+    """Twenty sources of eight events each, with luck of their own: 95% by source, and far fewer by event."""
+    rng, covered = np.random.default_rng(11), []
+    clusters = pd.Series(np.repeat(np.arange(20), 8))
+    for _ in range(400):
+        table = pd.DataFrame({"a": rng.normal(0, 0.2, 20)[clusters] + rng.normal(0, 0.3, 160)})
+        ends = [summarize_clustered(table, by).loc["a", ["low", "high"]] for by in (clusters, None)]
+        covered.append([low <= 0 <= high for low, high in ends])
+    by_source, by_event = np.mean(covered, axis=0)
+    assert 0.92 <= by_source <= 0.98 and by_event < 0.8
+
+
+def test_the_exact_test_counts_all_signs():
+    differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
+    assert flip_signs(differences) == 0.25  # of the 8 signs of three values, two lie as far out
+    assert np.isnan(flip_signs(pd.Series(dtype=float))) and np.isnan(flip_signs(pd.Series(np.ones(17))))
+    assert flip_signs(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
+
+
+@pytest.mark.parametrize("p", [np.random.default_rng(1).random(40) ** 3, [0.02, 0.02, 0.5, 0.02, 1.0, 0.0], [0.3]])
+def test_holms_rule_is_statsmodels_to_the_last_digit(p):
+    assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
+
+
+def test_holms_rule_counts_no_blank_and_keeps_the_order_of_rows():
+    assert correct_holm(pd.Series([None] * 3)).isna().all() and correct_holm(pd.Series([], dtype=float)).empty
+    p = pd.Series([0.04, None, 0.01], index=["b", "c", "a"])
+    assert correct_holm(p).dropna().to_dict() == {"b": 0.04, "a": 0.02}
+
+
+def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():
+    rng, hits = np.random.default_rng(3), {1: [], 8: []}
+    for _ in range(200):
+        noise, values = rng.normal(size=140), [0.0]
+        for step in noise:
+            values.append(0.6 * values[-1] + step)  # its mean is 0
+        for length, found in hits.items():
+            low, high = bound_blocks(values[21:], length, rng, n_boot=400)
+            found.append(low <= 0 <= high)
+    assert np.mean(hits[1]) < 0.75 and np.mean(hits[8]) > 0.85
+
+
+def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
+    rng, hits, passes = np.random.default_rng(5), [], []
+    for _ in range(400):
+        table = pd.DataFrame({"score": 10 * rng.beta(4, 0.4, size=15)})  # mean 9.09
+        plain = summarize_clustered(table)
+        row = keep_on_scale(plain, 0, 10).iloc[0]
+        hits.append(row["low"] <= 10 * 4 / 4.4 <= row["high"])
+        passes.append(plain["high"].iloc[0] > 10)
+        assert 0 < row["low"] < row["mean"] < row["high"] < 10
+    assert np.mean(passes) > 0.02 and 0.88 < np.mean(hits) < 0.98
+    ends = pd.DataFrame({"score": [10.0] * 12})
+    assert keep_on_scale(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)

@@ -1,0 +1,214 @@
+"""Missing predictions: averages of prefixes, closed forms, refusals laid over known scores (FutureX 3.4.2, D)."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.audit import ledger as audit
+from helpers.stats import missing
+
+
+def make_scores(by_agent):
+    """Scores and events from {agent: [score or None for each event]}: single-choice, levels 1 to 4 in turn."""
+    n = max(len(values) for values in by_agent.values())
+    events = pd.DataFrame({"event_id": [f"e{i:03d}" for i in range(n)], "kind": "single", "domain": "Weather"})
+    events["level"] = [1 + i % 4 for i in range(n)]
+    rows = [
+        {"event_id": f"e{i:03d}", "agent_id": agent, "score": math.nan if v is None else v, "metric": "accuracy"}
+        for agent, values in by_agent.items()
+        for i, v in enumerate(values)
+    ]
+    return pd.DataFrame(rows).assign(is_scored=True), events
+
+
+def make_world(rng, n=600, n_agents=4):
+    """A matrix of planted scores that fall with level, and the events' facts."""
+    level = rng.integers(1, 5, size=n)
+    chance = 1 - 0.2 * level[:, None] + rng.normal(0, 0.15, (n, 1)) + 0.05 * np.arange(n_agents)
+    matrix = pd.DataFrame((rng.random((n, n_agents)) < chance).astype(float), columns=list("abcdefgh"[:n_agents]))
+    domain = rng.choice(["Space", "Weather"], size=n)
+    return matrix, pd.DataFrame({"level": level, "kind": np.where(level < 3, "single", "number"), "domain": domain})
+
+
+def summarize(matrix, known, seed=3, **options):
+    draws = missing.simulate_refusals(matrix, known, np.random.default_rng(seed), **options)
+    return missing.summarize_refusals(draws).set_index(["rule", "treatment", "level"])
+
+
+def test_align_keeps_gaps_and_drops_events_without_any_prediction():
+    scores, events = make_scores({"a": [1.0, None, None], "b": [0.0, 1.0, None]})
+    matrix, known = missing.align_scores(scores, events)
+    assert matrix.index.tolist() == ["e000", "e001"] == known.index.tolist()
+    assert matrix["b"].tolist() == [0.0, 1.0] and math.isnan(matrix.loc["e001", "a"])
+    assert known["level"].tolist() == [1, 2]
+
+
+def test_closed_forms_by_hand():
+    # values 0, 1, 2: variance 2/3 over three, 1 as a sample; two of them without replacement: 1 * (1/2 - 1/3) = 1/6
+    assert missing.derive_std([0, 1, 2], 2, replace=True) == pytest.approx(math.sqrt(2 / 3 / 2))
+    assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(math.sqrt(1 / 6))
+    pairs = [np.mean(pair) for pair in itertools.combinations([0, 1, 2], 2)]
+    assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(np.std(pairs))
+
+
+def test_closed_growth_is_the_ledgers_own():
+    """The ledger recomputes Figure 16's growth at 20 percent from the paper's counts, by code of its own."""
+    ledger = audit.build_ledger(["futurex"]).set_index("id")["recomputed"]
+    assert 100 * missing.derive_growth(500, 400) == pytest.approx(float(ledger["fx_missing_with"]), abs=0.05)
+    assert 100 * missing.derive_growth(500, 400, 1272) == pytest.approx(float(ledger["fx_missing_without"]), abs=0.05)
+
+
+def test_prefix_averages_are_plain_averages():
+    rng = np.random.default_rng(0)
+    values, draws, sizes = rng.random((30, 3)), rng.integers(30, size=(7, 12)), [1, 5, 5, 12]
+    expected = [[values[draw[:size]].mean(axis=0) for size in sizes] for draw in draws]
+    np.testing.assert_allclose(missing.average_prefixes(values, draws, sizes), expected, atol=1e-12)
+    np.testing.assert_allclose(missing.average_prefixes(values, draws, [2]), [[values[d[:2]].mean(0)] for d in draws])
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_draws_are_uniform_and_prefixes_too(replace):
+    draws = missing.draw_trials(10, 5, 20_000, np.random.default_rng(1), replace)
+    assert draws.shape == (20_000, 5)
+    repeats = np.mean([len(set(draw)) < 5 for draw in draws[:2000]])
+    assert repeats == 0 if not replace else repeats > 0.5
+    for place in range(5):  # each position as likely at each place: 2000 +- 4 sd of 42
+        assert np.abs(np.bincount(draws[:, place], minlength=10) - 2000).max() < 170
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_simulation_meets_the_closed_form_for_every_agent_and_rate(replace):
+    scores = pd.DataFrame(np.random.default_rng(5).random((640, 4)) ** [1, 2, 4, 8], columns=list("abcd"))
+    scores.iloc[:30, 3] = np.nan  # another pool size has draws of its own
+    table = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000, replace=replace)
+    assert len(table) == 4 * 21 and set(table["n_pool"]) == {640, 610}
+    assert (table["std"] / table["std_analytic"] - 1).abs().max() < 0.016
+    assert (table["growth"] - table["growth_analytic"]).abs().max() < 0.04
+    at_20 = table[table["percent"] == 20].set_index("agent_id")["growth_analytic"]
+    expected = missing.derive_growth(500, 400, None if replace else 640)
+    assert at_20["a"] == pytest.approx(expected)
+    again = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000, replace=replace)
+    pd.testing.assert_frame_equal(table, again)
+
+
+def test_chunks_do_not_change_how_much_is_simulated():
+    scores = pd.DataFrame({"a": np.linspace(0, 1, 50)})
+    options = {"percents": [20], "n_drawn": 10, "n_trials": 1000}
+    whole = missing.simulate_std(scores, np.random.default_rng(2), chunk=1000, **options)
+    parts = missing.simulate_std(scores, np.random.default_rng(2), chunk=300, **options)
+    np.testing.assert_allclose(whole["std"], parts["std"])
+
+
+def test_too_small_a_pool_is_refused_and_equal_scores_have_no_growth():
+    scores = pd.DataFrame({"a": [0.5] * 20, "b": [0.5, *[None] * 19]})
+    with pytest.raises(ValueError, match="b has 1 scored predictions for draws of 10"):
+        missing.simulate_std(scores, np.random.default_rng(0), [20], n_drawn=10)
+    with pytest.raises(ValueError, match="leave it out"):
+        missing.simulate_std(scores[["b"]].iloc[1:], np.random.default_rng(0), [20], n_drawn=10, replace=True)
+    table = missing.simulate_std(scores[["a"]], np.random.default_rng(0), [20], n_drawn=10, n_trials=50)
+    assert table["std"].tolist() == [0, 0] and table["growth"].isna().all()
+
+
+def test_refusal_chances_average_to_the_share_and_stay_below_one():
+    hardness = np.array([0.0, 1.0, 2.0, 3.0, 94.0])
+    chance = missing.weigh_refusals(hardness, 0.4)
+    assert chance.mean() == pytest.approx(0.4) and chance.max() == 1 and chance[0] == 0
+    assert chance[3] / chance[1] == pytest.approx(3)  # still proportional below the cap
+    assert missing.weigh_refusals(hardness, 0).sum() == 0
+    with pytest.raises(ValueError, match="0.800 of events can be"):
+        missing.weigh_refusals(hardness, 0.9)
+
+
+def test_treatments_by_hand():
+    # own 1, 0, 1, 0; the last is refused; the only predictor is a constant, so the model fills in 2/3
+    own, kept = np.array([1.0, 0.0, 1.0, 0.0]), np.array([True, True, True, False])
+    groups = np.column_stack([[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1]]).astype(float)
+    drop, zero, model = missing.treat_refusals(own, np.ones(4), kept, np.ones((4, 1)), groups)
+    np.testing.assert_allclose(drop[:3], [0.5, 1.0, 2 / 3])
+    assert math.isnan(drop[3]), "nothing is kept of the last group"
+    np.testing.assert_allclose(zero, [0.5, 0.5, 0.5, 0.0])
+    np.testing.assert_allclose(model, [0.5, (1 + 2 / 3) / 2, 2 / 3, 2 / 3])
+
+
+def test_an_event_drawn_twice_counts_twice():
+    own, kept = np.array([1.0, 0.0]), np.array([True, True])
+    drop, zero, model = missing.treat_refusals(own, np.array([3.0, 1.0]), kept, np.ones((2, 1)), np.ones((2, 1)))
+    assert (drop[0], zero[0], model[0]) == (0.75, 0.75, 0.75)
+
+
+def test_fill_uses_the_kept_rows_only_and_stays_in_the_unit_interval():
+    x = np.array([0.0, 0.5, 1.0, 3.0])
+    filled = missing.fill_scores(np.array([0.0, 0.5, 1.0, -9.0]), np.array([1, 1, 1, 0.0]), np.c_[np.ones(4), x])
+    np.testing.assert_allclose(filled, [0, 0.5, 1, 1], atol=1e-9)  # 3 would be 3
+
+
+def test_planted_refusals_bias_as_they_must():
+    matrix, known = make_world(np.random.default_rng(8))
+    table = summarize(matrix, known, n_draws=60)
+    bias = table["bias"]
+    assert abs(bias["at random", "drop", "all"]) < 0.005 and abs(bias["at random", "model", "all"]) < 0.005
+    # zero-imputing a fifth at random takes a fifth of the mean away
+    assert bias["at random", "zero", "all"] == pytest.approx(-0.2 * matrix.to_numpy().mean(), abs=0.01)
+    # refusals by level: no bias within a level, an upward one over all, which the model (it knows the level) removes
+    assert all(abs(bias["level", "drop", str(level)]) < 0.02 for level in range(1, 5))
+    assert bias["level", "drop", "all"] > 0.015 > 3 * abs(bias["level", "model", "all"])
+    # refusals of what the agent gets wrong: only zeros are dropped, which no treatment that looks at the rest can know
+    wrong = (matrix == 0).to_numpy().mean(axis=0)
+    kept_share = matrix.to_numpy().mean(axis=0) / (1 - 0.2)
+    expected = (kept_share - (1 - wrong)).mean()
+    assert bias["own error", "drop", "all"] == pytest.approx(expected, abs=0.01)
+    assert bias["own error", "model", "all"] > 0.03
+    assert bias["own error", "zero", "all"] == pytest.approx(0, abs=1e-12), "what was dropped was 0 anyway"
+    assert (table["low"] <= bias).all() and (bias <= table["high"]).all()
+
+
+def test_places_are_those_of_the_rank():
+    # two agents a tenth apart; zero-imputing a third of the better one's scores costs it exactly one place
+    level = np.tile([1, 2], 200)
+    matrix = pd.DataFrame({"good": np.full(400, 0.6), "bad": np.full(400, 0.5)})
+    known = pd.DataFrame({"level": level, "kind": "number", "domain": "Space"})
+    draws = missing.simulate_refusals(matrix, known, np.random.default_rng(0), share=0.33, n_draws=5, rules=["level"])
+    places = draws.groupby(["treatment", "agent_id", "level"])["places"].mean()
+    assert places["zero", "good", "all"] == -1 and places["zero", "bad", "all"] == 0
+    assert places["drop", "good", "all"] == 0 and places["model", "bad", "all"] == 0
+    equal = matrix.assign(good=0.5)
+    draws = missing.simulate_refusals(equal, known, np.random.default_rng(0), share=0.33, n_draws=5, rules=["level"])
+    assert (draws.loc[draws["treatment"] == "drop", "places"] == 0).all(), "a tie is nobody's gain"
+
+
+def test_an_agents_own_gaps_do_not_count_as_refusals():
+    matrix, known = make_world(np.random.default_rng(8))
+    matrix.loc[:299, "a"] = np.nan
+    table = missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=20, rules=["at random"])
+    rows = table[(table["agent_id"] == "a") & (table["level"] == "all")].groupby("treatment")["error"].mean()
+    assert abs(rows["drop"]) < 0.02
+    assert rows["zero"] == pytest.approx(-0.2 * matrix["a"].mean(), abs=0.02)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_agent_that_lacks_a_level_has_a_blank_there_and_the_rest_stands():
+    matrix, known = make_world(np.random.default_rng(8))
+    matrix.loc[known["level"] == 2, "a"] = np.nan
+    table = missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=5, rules=["level"])
+    blank = table[(table["agent_id"] == "a") & (table["level"] == "2")]
+    assert blank["error"].isna().all() and blank["places"].isna().all()
+    assert table.drop(blank.index)["error"].notna().all()
+
+
+def test_an_unknown_rule_and_an_agent_alone_are_refused():
+    matrix, known = make_world(np.random.default_rng(8), n=40)
+    with pytest.raises(ValueError, match="no rule 'mood'"):
+        missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=1, rules=["mood"])
+    with pytest.raises(ValueError, match="a is the only agent"):
+        missing.simulate_refusals(matrix[["a"]], known, np.random.default_rng(0), n_draws=1)
+
+
+def test_refusals_grow_as_steeply_as_told_and_whole_clusters_are_drawn():
+    own = np.array([0.0, 0.5, 1.0])
+    hardness = missing.measure_hardness("own error", own, own, own, exponent=2.0)
+    assert hardness.tolist() == [1.0, 0.25, 0.0]
+    counts = missing._resample_events(np.array([1, 1, 2, 2]), np.random.default_rng(0), 50, np.array([0, 1, 0, 1]))
+    assert (counts[:, 0] == counts[:, 2]).all() and (counts.sum(axis=1) == 4).all() and np.ptp(counts) > 0

@@ -1,0 +1,272 @@
+"""The factor regression against statsmodels, planted effects, coverage of its intervals, pairs (FutureX 4.4)."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+from helpers.stats import regression as factors
+
+AGENTS = {"a": 0.0, "b": 0.1, "c": -0.2}
+DOMAINS = {"Health": 0.0, "Space": 0.15, "Weather": -0.1}
+LEVELS = {1: 0.0, 2: -0.1, 3: -0.25, 4: -0.4}
+
+
+def make_rows(rng, n_events=200, agents=None, event_sd=0.0, noise_sd=0.1, share=1.0):
+    """Rows with planted effects: an event has one domain and level; `event_sd` is what its scores share."""
+    agents = AGENTS if agents is None else agents
+    events = pd.DataFrame({"event_id": [f"e{i:04d}" for i in range(n_events)]})
+    events["domain"] = rng.choice(list(DOMAINS), size=n_events)
+    events["level"] = rng.choice(list(LEVELS), size=n_events)
+    events["shared"] = rng.normal(0, event_sd, n_events)
+    rows = events.merge(pd.DataFrame({"agent_id": list(agents)}), how="cross")
+    truth = 0.5 + rows["agent_id"].map(agents) + rows["domain"].map(DOMAINS) + rows["level"].map(LEVELS)
+    rows["score"] = truth + rows["shared"] + rng.normal(0, noise_sd, len(rows))
+    return rows[rng.random(len(rows)) < share].reset_index(drop=True)
+
+
+def fit_oracle(rows, formula="score ~ C(agent_id) + C(domain) + C(level)"):
+    plain = smf.ols(formula, rows).fit()
+    clustered = smf.ols(formula, rows).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["event_id"])[0]}, use_t=True
+    )
+    return plain, clustered
+
+
+def test_a_two_by_two_by_hand():
+    # means a 0.25, b 0.75, x 0.25, y 0.75, all balanced: base coding 0, 0.5, 0.5; sum coding -0.25, 0.25
+    rows = pd.DataFrame({"agent_id": list("aabb") * 2, "domain": list("xyxy") * 2, "event_id": list("12341234")})
+    rows["score"] = [0.1, 0.4, 0.6, 0.9, -0.1, 0.6, 0.4, 1.1]
+    table = factors.tabulate_effects(factors.fit_factors(rows, ("agent_id", "domain")))
+    np.testing.assert_allclose(table["effect"], [0.0, 0, 0.5, 0, 0.5], atol=1e-12)
+    assert table["plain_se"].isna().tolist() == [False, True, False, True, False]
+    table = factors.tabulate_effects(factors.fit_factors(rows, ("agent_id", "domain"), coding="sum"))
+    np.testing.assert_allclose(table["effect"], [0.5, -0.25, 0.25, -0.25, 0.25], atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.9])
+def test_equals_statsmodels_on_31800_rows(share):
+    agents = {f"agent{i:02d}": 0.02 * i for i in range(25)}
+    rows = make_rows(np.random.default_rng(11), 1272, agents, event_sd=0.2, share=share)
+    assert len(rows) == 31_800 if share == 1 else len(rows) < 31_800
+    plain, clustered = fit_oracle(rows)
+    table = factors.tabulate_effects(factors.fit_factors(rows)).dropna(subset="plain_se")
+    for name, oracle in (("plain", plain), ("clustered", clustered)):
+        for column, expected in (("effect", oracle.params), (f"{name}_se", oracle.bse), (f"{name}_p", oracle.pvalues)):
+            np.testing.assert_allclose(table[column], expected.to_numpy(), rtol=0, atol=1e-10)
+        np.testing.assert_allclose(table[[f"{name}_low", f"{name}_high"]], oracle.conf_int(), rtol=0, atol=1e-10)
+    assert factors.fit_factors(rows).r2 == pytest.approx(plain.rsquared, abs=1e-10)
+
+
+def test_sum_coding_equals_statsmodels_and_shows_the_last_category():
+    rows = make_rows(np.random.default_rng(3), event_sd=0.2, share=0.8)
+    _, clustered = fit_oracle(rows, "score ~ C(agent_id, Sum) + C(domain, Sum) + C(level, Sum)")
+    table = factors.tabulate_effects(factors.fit_factors(rows, coding="sum"))
+    shown = table[~table["category"].isin(["c", "Weather", 4])]
+    np.testing.assert_allclose(shown["effect"], clustered.params, atol=1e-10)
+    np.testing.assert_allclose(shown["clustered_se"], clustered.bse, atol=1e-10)
+    sums = table[table["factor"] != "intercept"].groupby("factor")["effect"].sum()
+    np.testing.assert_allclose(sums, 0, atol=1e-12)
+    # the last category's error is that of a regression whose coding leaves out another one
+    other = rows.assign(level=rows["level"].map({4: 0}).fillna(rows["level"]))
+    _, again = fit_oracle(other, "score ~ C(agent_id, Sum) + C(domain, Sum) + C(level, Sum)")
+    assert table.set_index("category").loc[4, "clustered_se"] == pytest.approx(again.bse["C(level, Sum)[S.0.0]"])
+
+
+@pytest.mark.parametrize("coding", factors.CODINGS)
+def test_a_whole_factor_is_tested_as_in_statsmodels(coding):
+    rows = make_rows(np.random.default_rng(3), event_sd=0.2, share=0.8)
+    _, clustered = fit_oracle(rows)
+    table = factors.judge_factors(factors.fit_factors(rows, coding=coding)).set_index("factor")
+    for factor in factors.FACTORS:
+        at = [i for i, name in enumerate(clustered.params.index) if f"C({factor})" in name]
+        wald = clustered.f_test(np.eye(len(clustered.params))[at])
+        assert table.loc[factor, "f"] == pytest.approx(float(wald.fvalue), rel=1e-8)
+        assert table.loc[factor, "p"] == pytest.approx(float(wald.pvalue), abs=1e-10)
+        assert table.loc[factor, "df"] == len(at)
+    assert table.loc["level", "range"] == pytest.approx(0.4, abs=0.1)
+
+
+def test_recovers_planted_effects():
+    rows = make_rows(np.random.default_rng(4), 4000)
+    table = factors.tabulate_effects(factors.fit_factors(rows)).set_index(["factor", "category"])
+    planted = {("agent_id", k): v for k, v in AGENTS.items()} | {("domain", k): v for k, v in DOMAINS.items()}
+    for key, effect in (planted | {("level", k): v for k, v in LEVELS.items()}).items():
+        assert table.loc[key, "effect"] == pytest.approx(effect, abs=0.015), key
+    assert table.loc[("agent_id", "b"), "plain_stars"] == "***"
+
+
+def test_base_is_chosen_and_does_not_change_the_fit():
+    rows = make_rows(np.random.default_rng(4))
+    one, two = factors.fit_factors(rows), factors.fit_factors(rows, bases={"agent_id": "b", "level": 4})
+    assert one.r2 == pytest.approx(two.r2)
+    effects = [pd.Series(fit.effects, index=pd.MultiIndex.from_frame(fit.terms)) for fit in (one, two)]
+    gaps = [effect["agent_id"]["c"] - effect["agent_id"]["a"] for effect in effects]
+    assert gaps[0] == pytest.approx(gaps[1]) and effects[1]["agent_id"]["b"] == 0
+
+
+def test_clustered_intervals_cover_where_plain_ones_do_not():
+    """500 data sets whose scores share something by event: an effect on events and one within events."""
+    rng, n_trials = np.random.default_rng(17), 500
+    rows = make_rows(rng, 240)
+    codes = [factors.encode_factor(rows[factor], factor)[0] for factor in factors.FACTORS]
+    design = factors.fit_factors(rows)
+    coding = factors.code_categories([3, 3, 4], [0, 0, 0], "base")
+    event = pd.factorize(rows["event_id"])[0]
+    truth = {"agent_id b": (AGENTS["b"], 2), "domain Space": (DOMAINS["Space"], 5), "level 4": (LEVELS[4], 10)}
+    hits = {(name, kind): 0 for name in truth for kind in ("plain", "clustered")}
+    expected = sum(rows[f].map(m) for f, m in (("agent_id", AGENTS), ("domain", DOMAINS), ("level", LEVELS)))
+    for _ in range(n_trials):
+        outcome = (expected + rng.normal(0, 0.3, 240)[event] + rng.normal(0, 0.2, len(rows))).to_numpy()
+        fit = factors.solve_factors(design.terms, codes, outcome, event, coding)
+        table = factors.tabulate_effects(fit)
+        for name, (effect, at) in truth.items():
+            for kind in ("plain", "clustered"):
+                row = table.loc[at, [f"{kind}_low", f"{kind}_high"]]
+                hits[name, kind] += row.iloc[0] <= effect <= row.iloc[1]
+    share = {key: count / n_trials for key, count in hits.items()}
+    tolerance = 3 * math.sqrt(0.95 * 0.05 / n_trials)  # 2.9 points
+    for name in truth:
+        assert share[name, "clustered"] == pytest.approx(0.95, abs=tolerance), name
+    # plain errors count scores of one event as independent: too narrow between events, too wide within them
+    assert share["level 4", "plain"] < 0.85 and share["domain Space", "plain"] < 0.85
+    assert share["agent_id b", "plain"] > 0.95 + tolerance
+
+
+def test_interactions_equal_statsmodels_and_find_the_planted_one():
+    rows = make_rows(np.random.default_rng(6), 400, event_sd=0.1, share=0.9)
+    rows.loc[(rows["agent_id"] == "b") & (rows["level"] == 4), "score"] += 0.4
+    table, test, left_out = factors.measure_interactions(rows)
+    formula = "score ~ C(agent_id, Sum) * C(level, Sum) + C(domain, Sum)"
+    _, oracle = fit_oracle(rows, formula)
+    table = table.set_index(["agent_id", "level"])
+    for agent, level in (("a", 1), ("a", 3), ("b", 2)):
+        name = f"C(agent_id, Sum)[S.{agent}]:C(level, Sum)[S.{level}]"
+        assert table.loc[(agent, level), "interaction"] == pytest.approx(oracle.params[name], abs=1e-10)
+        assert table.loc[(agent, level), "se"] == pytest.approx(oracle.bse[name], abs=1e-10)
+    names = [name for name in oracle.params.index if ":" in name]
+    wald = oracle.f_test(np.eye(len(oracle.params))[[oracle.params.index.get_loc(name) for name in names]])
+    assert test["f"] == pytest.approx(float(wald.fvalue), rel=1e-8) and test["df"] == 6
+    assert test["p"] == pytest.approx(float(wald.pvalue), abs=1e-10)
+    # 0.4 on one cell of 3 x 4: 0.4 * (1 - 1/3) * (1 - 1/4) = 0.2 is interaction
+    assert table.loc[("b", 4), "interaction"] == pytest.approx(0.2, abs=0.02) and left_out == []
+    np.testing.assert_allclose(table["interaction"].groupby(level=0).sum(), 0, atol=1e-12)
+    free = rows["event_id"].nunique() - 1  # clusters of events
+    assert test["df_rest"] == free
+    np.testing.assert_allclose((table["high"] - table["interaction"]) / table["se"], stats.t.ppf(0.975, free))
+
+
+def test_an_agent_that_lacks_a_level_is_named_and_the_main_effects_still_fit():
+    rows = make_rows(np.random.default_rng(6))
+    rows = rows[~((rows["agent_id"] == "c") & (rows["level"] == 4))]
+    table, _, left_out = factors.measure_interactions(rows)
+    assert left_out == ["c"] and set(table["agent_id"]) == {"a", "b"}
+    effects = factors.tabulate_effects(factors.fit_factors(rows)).set_index("category")["effect"]
+    assert effects["c"] == pytest.approx(AGENTS["c"], abs=0.03)
+    with pytest.raises(ValueError, match="fewer than two of agent_id have every level"):
+        factors.measure_interactions(rows[rows["agent_id"] != "b"])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda r: r, {"bases": {"domain": "Sports"}}, "the base 'Sports' of domain is in no row"),
+        (lambda r: r, {"coding": "effect"}, "no coding 'effect'"),
+        (lambda r: r[r["level"] == 1], {}, "all rows have the same level, 1"),
+        (lambda r: r[r["event_id"] == "e0000"], {"factors": ("agent_id",)}, "3 rows cannot carry 3 coefficients"),
+        (lambda r: r.assign(event_id="e"), {}, "need two events or more"),
+        (lambda r: r.assign(score=r["score"].where(r.index > 0)), {}, "1 rows have no score"),
+        (lambda r: r.assign(domain=r["domain"].where(r.index > 1)), {}, "2 rows have no domain"),
+        (
+            lambda r: r.assign(domain="d" + r["level"].astype(str)),
+            {},
+            "cannot tell these apart: domain d2, domain d3, domain d4, level 2",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(change, options, message):
+    rows = make_rows(np.random.default_rng(4), 60)
+    with pytest.raises(ValueError, match=message):
+        factors.fit_factors(change(rows), **options)
+
+
+def test_select_rows_averages_samples_and_drops_missing():
+    events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": "single", "domain": "Space", "level": [1, 2]})
+    scores = pd.DataFrame(
+        [("e1", 0, "a", 1.0), ("e1", 1, "a", 0.0), ("e2", 0, "a", None), ("e2", 0, "b", 1.0)],
+        columns=["event_id", "sample", "agent_id", "score"],
+    ).assign(metric="accuracy", is_scored=True)
+    rows = factors.select_rows(scores, events)
+    assert rows[["event_id", "agent_id", "score", "level"]].to_numpy().tolist() == [
+        ["e1", "a", 0.5, 1],
+        ["e2", "b", 1.0, 2],
+    ]
+
+
+def plant_sources(rng, domain_sd, n_sources=24, shared=0.2):
+    """Rows of two agents on five events of each synthetic source; a source has luck, and a domain an effect."""
+    effects, rows = rng.normal(0, domain_sd, 4), []
+    for source in range(n_sources):
+        luck = rng.normal(0, shared) + effects[source % 4]
+        for at in range(5):
+            for agent in ("a", "b"):
+                score = 0.5 + luck + rng.normal(0, 0.2)
+                rows.append((f"e{source}-{at}", agent, score, f"d{source % 4}", at % 2 + 1, f"s{source}"))
+    return pd.DataFrame(rows, columns=["event_id", "agent_id", "score", "domain", "level", "cluster"])
+
+
+def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_luck():
+    rng = np.random.default_rng(5)
+    found = [factors.permute_factor(plant_sources(rng, 0.6), "domain", rng, n_draws=199)["p"] for _ in range(20)]
+    chance = [factors.permute_factor(plant_sources(rng, 0.0), "domain", rng, n_draws=199)["p"] for _ in range(60)]
+    by_event = [factors.judge_factors(factors.fit_factors(plant_sources(rng, 0.0))) for _ in range(20)]
+    fooled = [table.set_index("factor").loc["domain", "p"] < 0.05 for table in by_event]
+    assert np.mean(np.array(found) < 0.05) >= 0.85 and np.mean(np.array(chance) < 0.05) <= 0.15
+    assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
+
+
+def test_what_a_third_thing_explains_goes_away_beside_it():
+    rng, n = np.random.default_rng(2), 400
+    cause, source = rng.normal(size=n), pd.Series(np.arange(n) // 10)
+    table = pd.DataFrame({"seen": cause + rng.normal(size=n), "cause": cause})
+    score = pd.Series(cause + rng.normal(size=n))
+    alone, beside = factors.regress(score, table[["seen"]], source), factors.regress(score, table, source)
+    assert alone["p"].iloc[0] < 0.001 and beside["p"].iloc[0] > 0.05 and beside["p"].iloc[1] < 0.001
+    assert (alone["n"].iloc[0], alone["n_clusters"].iloc[0]) == (400, 40)
+    assert factors.regress(score, table, source // 8)["p"].isna().all()
+
+
+def test_what_a_permuted_factor_adds_is_what_the_regression_says():
+    rows = plant_sources(np.random.default_rng(6), 0.3)
+    added = factors.permute_factor(rows, "domain", np.random.default_rng(0), n_draws=9)["r2_added"]
+    whole, without = (factors.fit_factors(rows, names).r2 for names in (factors.FACTORS, ["agent_id", "level"]))
+    assert added == pytest.approx(whole - without)
+    with pytest.raises(ValueError, match="a source has more than one level"):
+        factors.permute_factor(rows, "level", np.random.default_rng(0), others=("agent_id",))
+
+
+def test_a_category_of_few_sources_has_no_error_by_source():
+    table = factors.tabulate_sources(plant_sources(np.random.default_rng(7), 0.3)).set_index(["factor", "category"])
+    assert table.loc["domain", "source_n"].eq(6).all() and table.loc["domain", "source_p"].isna().all()
+    assert table.loc[("agent_id", "b"), ["source_p", "event_p", "plain_p"]].notna().all()
+    assert table.loc[("level", 2), "source_n"] == 24 and table.loc[("agent_id", "b"), "source_n"] == 24
+
+
+def test_the_checks_agree_with_the_linear_model_where_it_is_right():
+    rng = np.random.default_rng(12)
+    rows = make_rows(rng, 500, noise_sd=0.0)
+    rows["score"] = (rng.random(len(rows)) < rows["score"].clip(0, 1)).astype(float)
+    table = factors.check_linear(rows).set_index(["factor", "category"])
+    assert table.index.tolist()[:2] == [("agent_id", "b"), ("agent_id", "c")] and len(table) == 2 + 2 + 3
+    np.testing.assert_allclose(table["logit_effect"], table["linear"], atol=0.04)
+    for column in ("logit", "ordered", "rank"):
+        assert np.corrcoef(table["linear"], table[column])[0, 1] > 0.97, column
+    hand = np.log(0.25 / 0.75) - np.log(0.75 / 0.25)  # one factor: the logit of two means
+    two = pd.DataFrame({"agent_id": ["a"] * 40 + ["b"] * 40, "event_id": [*range(40), *range(40)]})
+    two["score"] = [1, 1, 1, 0] * 10 + [1, 0, 0, 0] * 10
+    row = factors.check_linear(two, ("agent_id",)).iloc[0]
+    assert row["logit"] == pytest.approx(hand, abs=1e-6) and row["ordered"] == pytest.approx(hand, abs=1e-3)
+    assert row["logit_effect"] == pytest.approx(-0.5) and row["linear"] == pytest.approx(-0.5)

@@ -1,0 +1,182 @@
+"""Faults of sites come in the stated share, the same for the same seed, and not at all when switched off."""
+
+import socket
+import struct
+import time
+
+import pandas as pd
+import pytest
+import requests
+from builders import open_sites
+
+from helpers.servers import run_server
+from helpers.web.archive import Misbehaviour, build_server
+from helpers.web.extract import ExtractionError
+from helpers.web.gateway import GatewayError
+
+NAMES = ("clemson", "weather_bwi", "geomagnetic", "i94_hours", "oil_brent", "wikipedia_views")
+HOURS = [f"{day:%Y-%m-%d}T{hour}:00:00+08:00" for day in pd.date_range("2016-10-10", "2016-11-06") for hour in (14, 18)]
+
+
+@pytest.fixture(scope="module")
+def few(sources):
+    return {name: sources[name] for name in NAMES}
+
+
+def try_all(crawler, names=NAMES, moments=HOURS):
+    """Return what each crawl gave: the observations, or the status of its failure."""
+    outcomes = {}
+    for name in names:
+        for moment in moments:
+            try:
+                outcomes[name, moment] = crawler.observe(name, moment)[0]
+            except GatewayError as error:
+                outcomes[name, moment] = error.status
+            except ExtractionError:
+                outcomes[name, moment] = "unreadable"
+    return outcomes
+
+
+def find_failures(sources, status, **faults):
+    with open_sites(sources, **faults) as crawler:
+        outcomes = try_all(crawler)
+    assert {outcome for outcome in outcomes.values() if isinstance(outcome, str)} <= {status}
+    return {key for key, outcome in outcomes.items() if isinstance(outcome, str)}
+
+
+@pytest.fixture(scope="module")
+def calm(few):
+    with open_sites(few) as crawler:
+        return try_all(crawler)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("outage", "down"), ("layout", "unreadable")])
+def test_faults_have_their_share_and_their_seed(few, kind, status):
+    struck = find_failures(few, status, seed=1, **{kind: 0.3})
+    assert struck == find_failures(few, status, seed=1, **{kind: 0.3})
+    assert struck != find_failures(few, status, seed=2, **{kind: 0.3})
+    n_periods = len(NAMES) * (len(HOURS) if kind == "outage" else 4)
+    assert abs(len(struck) / (len(NAMES) * len(HOURS)) - 0.3) < 3 * (0.21 / n_periods) ** 0.5
+    assert not find_failures(few, status, seed=1, **{kind: 0.0})
+    assert len(find_failures(few, status, seed=1, **{kind: 1.0})) == len(NAMES) * len(HOURS)
+
+
+@pytest.mark.parametrize("kind", ["outage", "late", "layout", "charset"])
+def test_the_share_is_that_of_the_periods(kind):
+    faults = Misbehaviour(seed=5, **{kind: 0.2})
+    struck = [faults.strikes(kind, f"s{i}", f"2016-10-{day}") for i in range(200) for day in range(10, 30)]
+    assert abs(sum(struck) / len(struck) - 0.2) < 0.02
+    others = set({"outage", "late", "layout", "charset"}) - {kind}
+    assert not any(faults.strikes(other, f"s{i}", "2016-10-10") for i in range(200) for other in others)
+
+
+def test_a_changed_layout_lasts_its_week(few):
+    struck = find_failures(few, "unreadable", seed=1, layout=0.3)
+    weeks = {(name, pd.Timestamp(moment).isocalendar()[1]) for name, moment in struck}
+    assert len(struck) == len(weeks) * 14
+
+
+def test_every_form_breaks_when_its_layout_changes(sources):
+    names = {source.form: name for name, source in sources.items()}
+    assert len(names) == 5
+    with open_sites({name: sources[name] for name in names.values()}, layout=1.0) as crawler:
+        for name in names.values():
+            with pytest.raises(ExtractionError, match=name):
+                crawler.observe(name, HOURS[0])
+
+
+def test_late_rows_come_twenty_six_hours_later(few, calm):
+    with open_sites(few, seed=1, late=0.3) as crawler:
+        late = try_all(crawler)
+    n_behind = 0
+    for key, observed in calm.items():
+        if not observed.equals(late[key]):
+            n_behind += 1
+            assert set(late[key]["occurred_at"]) < set(observed["occurred_at"]) | {min(late[key]["occurred_at"])}
+    assert 0.15 < n_behind / len(calm) < 0.5
+
+    def first_seen(crawler):
+        hours = pd.date_range("2016-10-12", "2016-10-16", freq="h", tz="Asia/Shanghai")
+        for hour in hours:
+            if "2016-10-12" in set(crawler.observe("clemson", hour.isoformat())[0]["occurred_at"]):
+                return hour
+
+    with open_sites(few) as crawler, open_sites(few, late=1.0) as all_late:
+        assert first_seen(all_late) - first_seen(crawler) == pd.Timedelta(hours=26)
+
+
+def test_a_wrong_charset_is_sent_and_read(sources):
+    names = [name for name, source in sources.items() if not source.form == "market"]
+    chosen = {name: sources[name] for name in names}
+    with open_sites(chosen) as right, open_sites(chosen, charset=1.0) as wrong:
+        pages = [world.gateway.fetch(sources["clemson"].address, HOURS[0]) for world in (right, wrong)]
+        assert "°F" in pages[0].text
+        assert pages[0].text == pages[1].text
+        digests = [next(iter(world.gateway.pages.values()))["content_sha256"] for world in (right, wrong)]
+        assert digests[0] != digests[1]
+        for name in names:
+            pd.testing.assert_frame_equal(right.observe(name, HOURS[0])[0], wrong.observe(name, HOURS[0])[0])
+
+
+def test_a_charset_fault_has_its_share_and_its_seed(few):
+    def fetch_digests(**faults):
+        with open_sites(few, **faults) as crawler:
+            return [read_digest(crawler, moment) for moment in HOURS]
+
+    def read_digest(crawler, moment):
+        page = crawler.gateway.fetch(few["clemson"].address, moment)
+        return crawler.gateway.pages[page.page_id]["content_sha256"]
+
+    calm = fetch_digests()
+    struck = fetch_digests(seed=3, charset=0.4)
+    n_struck = sum(a != b for a, b in zip(calm, struck, strict=True))
+    assert 0.15 < n_struck / len(HOURS) < 0.65
+    assert struck == fetch_digests(seed=3, charset=0.4) != fetch_digests(seed=4, charset=0.4)
+
+
+def test_without_faults_nothing_differs(few, calm):
+    with open_sites(few, seed=99, outage=0.0, late=0.0, layout=0.0, charset=0.0) as crawler:
+        again = try_all(crawler)
+    assert all(calm[key].equals(again[key]) for key in calm)
+
+
+def test_the_server_says_what_it_cannot_answer(few):
+    with run_server(build_server({"clemson": few["clemson"]}, is_open=True)) as base:
+        url = f"{base}/{few['clemson'].address.removeprefix('http://')}"
+        assert requests.get(url, timeout=5).status_code == 400
+        assert requests.get(url, timeout=5, params={"at": "2016-10-10T00:00:00"}).status_code == 400
+        assert requests.get(url, timeout=5, params={"at": "soon"}).status_code == 400
+        assert requests.get(url, timeout=5, params={"at": "2016-01-01T00:00:00Z"}).status_code == 404
+        assert requests.get(f"{base}/nowhere.replay/x", timeout=5, params={"at": HOURS[0]}).status_code == 404
+        page = requests.get(url, timeout=5, params={"at": "2016-10-10T21:00:00+08:00"})
+        assert page.headers["Memento-Datetime"] == "Mon, 10 Oct 2016 13:00:00 GMT"
+        assert "9 October 2016" in page.text
+        page = requests.get(url, timeout=5, params={"at": "2016-10-10T20:59:59+08:00"})
+        assert "9 October 2016" not in page.text
+
+
+def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+    (tmp_path / "data/replay").mkdir(parents=True)
+    (tmp_path / "data/replay/clemson.csv").write_text("occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n")
+    (tmp_path / "data/replay/weather_bwi.csv").write_text("day;entity\n1;2\n")
+    rows = "occurred_at,entity,kp_sum,ap\n2016-10-01,Earth,5,7\n"
+    (tmp_path / "data/replay/geomagnetic.csv").write_text(rows)
+    with open_sites({name: few[name] for name in NAMES}) as crawler:
+        outcomes = try_all(crawler, ("clemson", "weather_bwi", "oil_brent", "geomagnetic"), HOURS[:1])
+    assert [outcome for outcome in outcomes.values() if isinstance(outcome, str)] == ["down"] * 3
+    assert len(outcomes["geomagnetic", HOURS[0]]) == 2
+    said = capsys.readouterr().err
+    assert "clemson: no page can be made of its rows" in said and "bwi.replay" in said and "brent.replay" in said
+    assert "Traceback" not in said
+
+
+def test_a_client_that_hangs_up_is_no_news(capfd):
+    server = build_server({})
+    with run_server(server), socket.create_connection(server.server_address) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.send(b"GET http://a.replay/ HTTP/1.1\r\n")
+        time.sleep(0.1)
+        client.close()
+        time.sleep(0.3)
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,159 @@
+"""What a crawl reads is what was published: extraction inverts rendering for every committed source."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import open_sites
+
+from helpers.store import ROOT
+from helpers.web.crawl import Crawler, open_world
+from helpers.web.extract import ExtractionError, extract_page, select_series
+from helpers.web.gateway import GatewayError
+from helpers.web.sources import load_sources
+
+SOURCES = load_sources()
+MOMENTS = {
+    "A": ("2016-10-10T00:00:00+08:00", "2016-11-08T00:00:00+08:00"),
+    "C1": ("2026-05-26T00:00:00+08:00", "2026-06-09T00:00:00+08:00"),
+    "C2": ("2026-10-05T00:00:00+08:00", "2026-10-19T00:00:00+08:00"),
+}
+CASES = [(n, m) for n, s in SOURCES.items() if s.form != "market" for w in s.windows for m in MOMENTS[w]]
+
+
+@pytest.mark.parametrize(("name", "moment"), CASES)
+def test_extraction_inverts_rendering(name, moment, world):
+    source = SOURCES[name]
+    observed = world().observe(name, moment)[0].dropna(subset="value")
+    rows = pd.read_csv(ROOT / f"data/replay/{source.rows or name}.csv", dtype={"occurred_at": str, "entity": str})
+    shown = rows[rows["occurred_at"].between(min(observed["occurred_at"]), max(observed["occurred_at"]))]
+    wanted = shown.melt(["occurred_at", "entity"], list(source.variables), "variable", "value").dropna(subset="value")
+    wanted["value"] = [
+        float(f"{value:.{source.variables[name]['decimals']}f}")
+        for name, value in zip(wanted["variable"], wanted["value"], strict=True)
+    ]
+    order = ["occurred_at", "entity", "variable"]
+    left, right = (t.sort_values(order, ignore_index=True)[[*order, "value"]] for t in (observed, wanted))
+    pd.testing.assert_frame_equal(left, right, check_dtype=False, check_exact=True)
+    n_periods = observed["occurred_at"].nunique()
+    earlier = rows[rows["occurred_at"] < min(observed["occurred_at"])]
+    assert n_periods == source.history or earlier.empty or earlier["occurred_at"].max() < "2020" < moment
+
+
+def test_the_market_shows_questions_and_what_is_settled(world):
+    facts = pd.read_csv(ROOT / "data/replay/market.csv", dtype=str)
+    pages, _ = world().observe("market", "2016-10-20T00:00:00+08:00")
+    facts = facts[facts["occurred_at"] < "2016-10-20T00:00"]
+    asked = facts[facts["question"].notna()].set_index("entity")
+    settled = facts[facts["resolution"].notna()].set_index("entity")["resolution"]
+    pages = pages.set_index("market_id")
+    assert set(pages.index) == set(asked.index)
+    for column in ("question", "closes_at", "rules", "terms"):
+        assert (pages[column] == asked[column].reindex(pages.index)).all(), column
+    assert pages["options"].map(json.loads).to_dict() == asked["options"].map(json.loads).to_dict()
+    assert pages["resolution"].dropna().to_dict() == settled.to_dict()
+    assert 0 < len(settled) < len(asked)
+    assert (pages["opens_at"].str[:16] == asked["occurred_at"].reindex(pages.index)).all()
+
+
+def test_a_page_is_fetched_once_a_moment_and_parsed_once_a_content(monkeypatch):
+    few = {name: SOURCES[name] for name in ("clemson", "weather_bwi")}
+    parsed, fetched = [], []
+    monkeypatch.setattr("helpers.web.crawl.extract_page", lambda s, t: parsed.append(s.id) or extract_page(s, t))
+    with open_sites(few) as crawler:
+        fetch = crawler.gateway.fetch
+        crawler.gateway.fetch = lambda *given: fetched.append(given) or fetch(*given)
+        first = crawler.observe("clemson", "2016-10-10T00:00:00+08:00")
+        assert crawler.observe("clemson", "2016-10-10T00:00:00+08:00")[0] is first[0]
+        assert crawler.observe("clemson", "2016-10-10T01:00:00+08:00")[0] is first[0]
+        assert crawler.observe("clemson", "2016-10-11T00:00:00+08:00")[1] != first[1]
+        crawler.observe("weather_bwi", "2016-10-10T00:00:00+08:00")
+    assert (len(fetched), parsed) == (4, ["clemson", "clemson", "weather_bwi"])
+
+
+def test_memory_is_bounded():
+    with open_sites({"clemson": SOURCES["clemson"]}) as crawler:
+        small = Crawler(crawler.sources, crawler.gateway, n_kept=3)
+        for day in range(10, 20):
+            small.observe("clemson", f"2016-10-{day}T00:00:00+08:00")
+            assert small.select("clemson", f"2016-10-{day}T00:00:00+08:00", "tmax")[0].notna().all().all()
+        assert len(small.seen) <= 3 and len(small.parsed) <= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("clemson", "<html><body><p>Nothing of the kind.</p></body></html>"),
+        ("weather_bwi", "<html><body><p>no table</p></body></html>"),
+        ("weather_bwi", "<table class='data'><tr><th>Date</th></tr></table>"),
+        ("ecb_fixings", "<table class='data'><tr><th>Date</th><th>USD</th></tr><tr><td>2016-10-07</td></tr></table>"),
+        ("i94_hours", "<section class='issue'><ol><li>07:00</li></ol></section>"),
+        ("i94_hours", "<section class='ranking'></section>"),
+        ("geomagnetic", "{}"),
+        ("geomagnetic", "not json"),
+        ("geomagnetic", '{"observations": [{"date": "2016-10-10"}]}'),
+        ("market", "<html><body></body></html>"),
+        ("clemson", "<div>" * 20000),
+    ],
+)
+def test_a_page_that_cannot_be_read_is_an_extraction_error(name, text):
+    with pytest.raises(ExtractionError, match=name):
+        extract_page(SOURCES[name], text)
+
+
+def test_a_page_of_missing_values_only_is_an_extraction_error():
+    page = "<table class='data'><tr><th>Date</th><th>USD</th></tr><tr><td>2016-10-07</td><td>n/a</td></tr></table>"
+    with pytest.raises(ExtractionError, match="reads nothing"):
+        extract_page(SOURCES["ecb_fixings"], page)
+
+
+def test_a_missing_value_stays_missing():
+    page = (
+        "<table class='data'><tr><th>Date</th><th>EUR</th><th>USD</th></tr>"
+        "<tr><td>2016-10-07</td><td>n/a</td><td>12,345.5</td></tr></table>"
+    )
+    observed = extract_page(SOURCES["ecb_fixings"], page).set_index("entity")["value"]
+    assert np.isnan(observed["EUR"]) and observed["USD"] == 12345.5
+
+
+def test_a_series_at_one_time_of_day():
+    observed = pd.DataFrame(
+        [
+            ("2016-10-09T17:00", "b", "x", 1.0),
+            ("2016-10-08T17:00", "a", "x", 2.0),
+            ("2016-10-09T18:00", "a", "x", 3.0),
+            ("2016-10-09T17:00", "a", "y", 4.0),
+        ],
+        columns=["occurred_at", "entity", "variable", "value"],
+    )
+    series = select_series(observed, "x", "17:00")
+    assert list(series.index) == ["2016-10-08", "2016-10-09"]
+    assert series.loc["2016-10-09", "b"] == 1.0 and np.isnan(series.loc["2016-10-09", "a"])
+
+
+def test_the_world_starts_and_ends(tmp_path):
+    with open_world() as opener:
+        crawler = opener()
+        assert len(crawler.observe("clemson", "2016-10-10T00:00:00+08:00")[0]) > 20
+    crawler.seen.clear()
+    with pytest.raises(GatewayError) as caught:
+        crawler.observe("clemson", "2016-10-10T00:00:00+08:00")
+    assert caught.value.status == "down"
+
+
+def test_an_unknown_source_is_named():
+    with pytest.raises(ValueError, match="'nowhere' is not in the registry"):
+        Crawler({}, None).observe("nowhere", "2016-10-10T00:00:00+08:00")
+
+
+def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):
+    source = dataclasses.replace(SOURCES["oil_wti"], id="odd", address="http://odd.replay/x")
+    path = tmp_path / "data/replay/odd.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text("occurred_at,entity,price\n2016-10-03,A & <B> 'C',-1234567.5\n", encoding="utf-8")
+    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+    with open_sites({"odd": source}) as crawler:
+        row = crawler.observe("odd", "2016-10-10T00:00:00+08:00")[0].iloc[0]
+    assert (row["entity"], row["value"]) == ("A & <B> 'C'", -1234567.5)

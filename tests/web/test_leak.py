@@ -1,0 +1,442 @@
+"""Nothing is early: every page of every source, hour by hour, against a reading of the files that is this test's own.
+
+The checker takes the committed rows and registry files (csv, toml), works out by itself when each row becomes public,
+and asks the running server. It imports nothing of the package but what starts a server.
+"""
+
+import base64
+import bisect
+import dataclasses
+import http.client
+import itertools
+import json
+import re
+import tomllib
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+from lxml import html
+
+from helpers.servers import run_server
+from helpers.web.archive import build_server
+
+ROOT = Path(__file__).parents[2]
+REGISTRY = {
+    path.stem: entry
+    for path in sorted((ROOT / "data/sources").glob("*.toml"))
+    if (entry := tomllib.loads(path.read_text(encoding="utf-8")))["licence"] == "commit"
+}
+BEIJING = ZoneInfo("Asia/Shanghai")
+SPANS = {
+    "A": (datetime(2016, 10, 10, tzinfo=BEIJING), datetime(2016, 11, 8, tzinfo=BEIJING)),
+    "C1": (datetime(2026, 5, 26, tzinfo=BEIJING), datetime(2026, 5, 29, tzinfo=BEIJING)),
+    "C2": (datetime(2026, 10, 5, tzinfo=BEIJING), datetime(2026, 10, 8, tzinfo=BEIJING)),
+}
+MONTHS = "January February March April May June July August September October November December".split()
+WRITTEN = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d))?")
+ISO = re.compile(r"\b(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d))?")
+COMING = re.compile(r"<tr>(?:(?!</tr>).)*to be played.*?</tr>")
+
+
+# --- What the files say -----------------------------------------------------------------------------------------------
+
+
+def read_facts(source_id):
+    """Return a source's rows from its csv with `moment`, when each becomes public (UTC), as the toml's rule says."""
+    entry = REGISTRY[source_id]
+    rows = pd.read_csv(
+        ROOT / f"data/replay/{entry.get('rows', source_id)}.csv", dtype={"occurred_at": str, "entity": str}
+    )
+    known = rows["known_at"] if "known_at" in rows else [None] * len(rows)
+    rows["moment"] = [
+        datetime.fromisoformat(stated).astimezone(UTC) if isinstance(stated, str) else tell_moment(entry, occurred)
+        for occurred, stated in zip(rows["occurred_at"], known, strict=True)
+    ]
+    rows["occurred_at"] = rows["occurred_at"].str.replace(" ", "T")
+    return rows
+
+
+def tell_moment(entry, occurred_at):
+    """Return when a value becomes public; where a clock runs through an hour twice, the second time."""
+    rule = entry["publication"]
+    zone, local = ZoneInfo(rule["timezone"]), datetime.fromisoformat(occurred_at)
+    if "lag_minutes" in rule:
+        return local.replace(tzinfo=zone, fold=1).astimezone(UTC) + timedelta(minutes=rule["lag_minutes"])
+    hour, minute = map(int, rule["hour"].split(":"))
+    day = local + timedelta(days=rule["lag_days"])
+    return day.replace(hour=hour, minute=minute, tzinfo=zone, fold=1).astimezone(UTC)
+
+
+def list_clocks(entry, facts):
+    """Return the moments at which to look: every full hour, and the last second before anything is published."""
+    clocks = set()
+    for window, (first, last) in SPANS.items():
+        if window in entry["windows"] or window[0] in entry["windows"]:
+            n_hours = int((last - first).total_seconds() // 3600)
+            clocks |= {(first + timedelta(hours=n)).astimezone(UTC) for n in range(n_hours + 1)}
+            clocks |= {m - timedelta(seconds=1) for m in set(facts["moment"]) if first < m < last}
+    return sorted(clocks)
+
+
+# --- What a page says -------------------------------------------------------------------------------------------------
+
+
+def read_date(text):
+    """Return a printed date or time as the csv writes it."""
+    if found := WRITTEN.fullmatch(text.strip()):
+        day, month, year, time = found.groups()
+        date = f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}"
+        return f"{date}T{time}" if time else date
+    return text.strip().replace(" ", "T")
+
+
+def read_cells(entry, text):
+    """Yield (occurred_at, entity, variable, printed value) for all that a page shows, by the toml's extraction rule."""
+    rule = entry["extract"]
+    if rule["kind"] == "json":
+        for row in json.loads(text)[rule["rows"]]:
+            for variable, key in rule["values"].items():
+                yield read_date(row[rule["date"]]), row[rule["entity"]], variable, row[key]
+        return
+    tree = html.fromstring(text)
+    if rule["kind"] == "css":
+        for issue in tree.cssselect(rule["issue"]):
+            date = read_date(issue.cssselect(rule["date"])[0].text_content())
+            for item in issue.cssselect(rule["item"]):
+                name, value = (item.cssselect(rule[part])[0].text_content() for part in ("name", "value"))
+                yield date, name, rule["variable"], value
+    elif rule["kind"] == "regex":
+        only = entry["entities"].get("only", [None])[0]
+        for found in re.finditer(rule["pattern"], "\n".join(p.text_content() for p in tree.iter("p"))):
+            groups = found.groupdict()
+            date, entity = read_date(groups.pop("date")), groups.pop("entity", None) or only
+            yield from ((date, entity, variable, value) for variable, value in groups.items())
+    else:
+        (table,) = tree.cssselect(rule["selector"])
+        head, *lines = ([cell.text_content() for cell in row] for row in table.iter("tr"))
+        for first, *cells in lines:
+            line = dict(zip(head[1:], cells, strict=True))
+            if rule["layout"] == "wide":
+                yield from ((read_date(first), name, rule["variable"], cell) for name, cell in line.items())
+            else:
+                for variable, title in rule["columns"].items():
+                    yield read_date(first), line[rule["entity"]], variable, line[title]
+
+
+def find_latest_date(text):
+    """Return the latest date or time that stands anywhere in a page's source, as the csv writes it."""
+    written = {read_date(found.group(0)) for found in WRITTEN.finditer(text)}
+    return max(written | {f"{date}T{time}" if time else date for date, time in ISO.findall(text)}, default="")
+
+
+def is_same(printed, value, decimals):
+    """Tell whether a printed value is the csv's, at the decimals of the page; a missing one is n/a or null."""
+    if printed in ("n/a", None):
+        return value != value
+    return float(str(printed).replace(",", "")) == float(f"{value:.{decimals}f}")
+
+
+# --- The check --------------------------------------------------------------------------------------------------------
+
+
+def connect(address):
+    """Return `ask(url, clock)` over one kept connection: (status, moment of the page or None, body)."""
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
+    pass_word = "Basic " + base64.b64encode(f"{parts.username}:{parts.password}".encode()).decode()
+
+    def ask(url, clock):
+        headers = {"Accept-Datetime": format_datetime(clock, usegmt=True), "Proxy-Authorization": pass_word}
+        connection.request("GET", url, headers=headers)
+        response = connection.getresponse()
+        body, stamp = response.read(), response.headers.get("Memento-Datetime")
+        return response.status, parsedate_to_datetime(stamp) if stamp else None, body
+
+    return ask
+
+
+def find_leaks(source_id, facts, ask, clocks):
+    """Return (what is wrong, number of different pages read) of a source over all clocks, by its committed facts."""
+    entry, found, n_pages = REGISTRY[source_id], [], 0
+    moments = sorted(facts["moment"])
+    check = MarketCheck(facts) if entry["form"] == "market" else RowCheck(entry, facts)
+    seen = None
+    for clock in clocks:
+        status, moment, body = ask(entry["address"], clock)
+        n_published = bisect.bisect_right(moments, clock)
+        newest = moments[n_published - 1] if n_published else None
+        if status != 200:
+            found += [f"{clock}: status {status}, though rows are published"] if newest else []
+            continue
+        if moment is None or moment > clock or moment != newest:
+            found.append(f"{clock}: the page is dated {moment}, the newest row published by then {newest}")
+        if body != seen:
+            seen, n_pages = body, n_pages + 1
+            found += [f"{clock}: {fault}" for fault in check(body.decode(), clock)]
+    return found + list(check.finish(clocks)), n_pages
+
+
+class RowCheck:
+    """Checks pages of dated rows; a line of a page that was found published once is not read again."""
+
+    def __init__(self, entry, facts):
+        self.entry, self.dates, self.frames, self.shown = entry, {}, set(), set()
+        published = sorted(zip(facts["moment"], facts["occurred_at"], strict=True))
+        self.moments = [moment for moment, _ in published]
+        self.latest = list(itertools.accumulate((occurred for _, occurred in published), max))
+        self.rows = {(row["occurred_at"], row["entity"]): row for row in facts.to_dict("records")}
+
+    def __call__(self, text, clock):
+        text, coming = self.split_fixtures(text)
+        yield from self.check_fixtures(coming)
+        lines = text.split("\n")
+        unread = {line for line in lines if line not in self.dates}
+        self.frames |= {line for line in unread if re.search("<table|<th>|</table>", line)}
+        frame = [line for line in lines if line in unread or line in self.frames]
+        is_json = self.entry["extract"]["kind"] == "json"
+        cells = set(read_cells(self.entry, text if is_json else "\n".join(frame)))
+        for cell in sorted(cells - self.shown, key=str):
+            fault = self.check_cell(cell, clock)
+            if fault:
+                yield fault
+        self.shown |= cells
+        self.dates |= {line: find_latest_date(line) for line in unread}
+        last_date = max(map(self.dates.get, lines))
+        latest = self.latest[bisect.bisect_right(self.moments, clock) - 1]
+        if last_date != latest:
+            yield f"the latest date on the page is {last_date}, the newest published occurrence {latest}"
+
+    def finish(self, clocks):
+        """Yield each row published while the walk looked that was on no page."""
+        seen = {cell[:2] for cell in self.shown}
+        inside = [span for span in SPANS.values() if span[0] in clocks]
+        for key, row in self.rows.items():
+            is_blank = all(row[variable] != row[variable] for variable in self.entry["variables"])
+            if key not in seen and not is_blank and any(a <= row["moment"] <= b for a, b in inside):
+                yield f"{key} was published at {row['moment']} and never shown"
+
+    def check_cell(self, cell, clock):
+        occurred, entity, variable, printed = cell
+        row = self.rows.get((occurred, entity))
+        if row is None:
+            is_gap = printed == "n/a" and self.entry["page"].get("layout") == "wide"
+            return None if is_gap else f"{occurred} {entity} is in no committed row"
+        if row["moment"] > clock:
+            return f"{occurred} {entity} is early: it is published at {row['moment']}"
+        if not is_same(printed, row[variable], self.entry["variables"][variable]["decimals"]):
+            return f"{occurred} {entity}: {variable} is {printed!r}, the committed value {row[variable]}"
+        return None
+
+    def split_fixtures(self, text):
+        """Return (the page without its coming matches, those lines)."""
+        if not self.entry.get("page", {}).get("fixtures_days"):
+            return text, []
+        return COMING.sub("", text), COMING.findall(text)
+
+    def check_fixtures(self, lines):
+        for line in lines:
+            _, name, *cells = (cell.text_content() for cell in html.fromstring(f"<table>{line}</table>").iter("td"))
+            if set(cells) != {"to be played"} or len(cells) != len(self.entry["variables"]):
+                yield f"the coming match {name} shows {cells}"
+
+
+class MarketCheck:
+    """Checks event pages: a question not before it opens, its resolution not before its row's moment."""
+
+    def __init__(self, facts):
+        opened, settled = facts[facts["question"].notna()], facts[facts["resolution"].notna()]
+        self.opened = {row["entity"]: (row["moment"], row["question"]) for row in opened.to_dict("records")}
+        self.settled = {row["entity"]: (row["moment"], row["resolution"]) for row in settled.to_dict("records")}
+
+        self.read = {}
+
+    def __call__(self, text, clock):
+        for line in re.findall("<article.*?</article>", text, re.S):
+            if line not in self.read:
+                article = html.fromstring(line)
+                said = [p.text_content() for p in article.iter("p") if p.get("class") == "resolution"]
+                self.read[line] = article.get("id"), said
+        shown = dict(self.read[line] for line in re.findall("<article.*?</article>", text, re.S))
+        first = clock - timedelta(days=500)  # seasons years apart never stand on one page
+        if set(shown) != {key for key, (moment, _) in self.opened.items() if first <= moment <= clock}:
+            yield "the questions shown are not those opened by then"
+        for key, said in shown.items():
+            moment, words = self.settled.get(key, (None, None))
+            if said and (moment is None or moment > clock or said != [words]):
+                yield f"{key} shows {said}, but settles as {words!r} at {moment}"
+            if moment is not None and moment <= clock and not said:
+                yield f"{key} settled at {moment} and does not show it"
+
+    def finish(self, clocks):
+        """Nothing more to say: each page was held against all questions."""
+        return []
+
+
+@pytest.mark.parametrize("source_id", REGISTRY)
+def test_nothing_is_early_in_any_hour(source_id, world):
+    facts = read_facts(source_id)
+    clocks = list_clocks(REGISTRY[source_id], facts)
+    assert len(clocks) >= 29 * 24 + 1
+    found, n_pages = find_leaks(source_id, facts, connect(world.args[0]), clocks)
+    assert not found, "\n".join(found[:5])
+    assert n_pages > 1
+
+
+def test_every_resolution_waits_for_the_value_it_names():
+    facts = read_facts("market")
+    terms = {row["entity"]: json.loads(row["terms"]) for row in facts[facts["terms"].notna()].to_dict("records")}
+    settled = facts[facts["resolution"].notna()]
+    assert len(settled) > 300
+    about = {source_id: read_facts(source_id) for source_id in {t["about"] for t in terms.values()}}
+    for row in settled.to_dict("records"):
+        asked = terms[row["entity"]]
+        rows = about[asked["about"]]
+        when = f"{asked['date']}T{asked['hour']}" if asked["hour"] else asked["date"]
+        rows = rows[rows["occurred_at"] == when]
+        names = [asked["entity"]] if "entity" in asked else list(asked["reference"])
+        rows = rows[rows["entity"].isin(names)]
+        assert set(rows["entity"]) == set(names), row["entity"]
+        assert row["moment"] >= max(rows["moment"]), row["entity"]
+
+
+def find_end(entry, occurred_at):
+    """Return when what a value is for has ended: its day (or the time it is settled at), its hour, its month."""
+    rule, local = entry["publication"], datetime.fromisoformat(occurred_at)
+    if "lag_minutes" in rule:
+        end = local.replace(tzinfo=ZoneInfo(rule["timezone"])).astimezone(UTC)
+        return end + timedelta(minutes=rule.get("period_minutes", 60))
+    if entry["update_frequency"] == "monthly":
+        local = (local.replace(day=1) + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+    hour, minute = map(int, rule.get("settled_at", "23:59").split(":"))
+    return local.replace(hour=hour, minute=minute, tzinfo=ZoneInfo(rule["timezone"])).astimezone(UTC)
+
+
+TOTALS = ("i94_traffic", "sf_freeway")
+"""Sources whose values are of a whole hour: their templates ask for "the hour from {hour}"."""
+
+
+@pytest.mark.parametrize("source_id", REGISTRY)
+def test_no_value_is_published_before_what_it_is_for_has_ended(source_id):
+    entry = REGISTRY[source_id]
+    for row in read_facts(source_id).to_dict("records"):
+        assert row["moment"] >= find_end(entry, row["occurred_at"]), row["occurred_at"]
+    asks_totals = any("in the hour from" in template["text"] for template in entry.get("templates", ()))
+    assert asks_totals == (source_id in TOTALS) == (entry["publication"].get("period_minutes") == 60)
+
+
+def test_a_stated_moment_is_never_earlier_than_the_rule():
+    n_stated = 0
+    for source_id, entry in REGISTRY.items():
+        facts = read_facts(source_id)
+        if "known_at" in facts:
+            for row in facts[facts["known_at"].notna()].to_dict("records"):
+                assert row["moment"] >= tell_moment(entry, row["occurred_at"]), (source_id, row["occurred_at"])
+                n_stated += 1
+    assert n_stated > 100
+
+
+# --- The check can fail -----------------------------------------------------------------------------------------------
+
+
+def check_planted(source):
+    """Return what the checker finds when the server has this version of a source (and of its rows)."""
+    facts = read_facts(source.id)
+    with run_server(build_server({source.id: source})) as address:
+        return find_leaks(source.id, facts, connect(address), list_clocks(REGISTRY[source.id], facts))[0]
+
+
+@pytest.fixture
+def plant_rows(monkeypatch, tmp_path):
+    """Return a function that has the server read a changed copy of a source's rows."""
+
+    def plant(source_id, change):
+        path = tmp_path / f"data/replay/{source_id}.csv"
+        path.parent.mkdir(parents=True)
+        rows = pd.read_csv(ROOT / f"data/replay/{source_id}.csv", dtype=str)
+        change(rows)
+        rows.to_csv(path, index=False)
+        monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+
+    return plant
+
+
+def test_a_clean_copy_passes(sources, plant_rows):
+    plant_rows("oil_brent", lambda rows: None)
+    assert check_planted(sources["oil_brent"]) == []
+
+
+@pytest.mark.parametrize(
+    ("source_id", "rule"),
+    [
+        ("clemson", {"lag_days": 0}),
+        ("weather_bwi", {"hour": "07:59"}),
+        ("i94_traffic", {"lag_minutes": 89}),
+        ("taiwan_dengue", {"timezone": "Asia/Tokyo"}),
+        ("football_austria_matches", {"lag_days": 1}),
+    ],
+)
+def test_a_shorter_lag_is_found(sources, source_id, rule):
+    source = sources[source_id]
+    found = check_planted(dataclasses.replace(source, publication=source.publication | rule))
+    assert any("is early" in fault for fault in found)
+
+
+def test_one_early_row_is_found(sources, plant_rows):
+    def change(rows):
+        rows.loc[rows["occurred_at"] == "2016-10-20", "known_at"] = "2016-10-20T10:00:00-04:00"
+
+    plant_rows("oil_brent", change)
+    found = check_planted(sources["oil_brent"])
+    assert any("2016-10-20 Brent is early" in fault for fault in found)
+    assert any("the page is dated 2016-10-20 14:00:00+00:00" in fault for fault in found)
+
+
+def test_a_changed_value_is_found(sources, plant_rows):
+    plant_rows("clemson", lambda rows: rows.__setitem__("tmin", rows["tmin"].replace("53", "54")))
+    assert any("tmin is '54'" in fault for fault in check_planted(sources["clemson"]))
+
+
+def test_a_later_date_anywhere_on_the_page_is_found(sources):
+    source = dataclasses.replace(sources["clemson"], note="Next bulletin: 8 November 2016.")
+    assert any("the latest date on the page is 2016-11-08" in fault for fault in check_planted(source))
+
+
+def test_a_result_in_the_fixture_list_is_found(sources, monkeypatch):
+    source = sources["football_epl_matches"]
+    table = monkeypatch.setattr
+    from helpers.web import render
+
+    inner = render.build_table
+    table(render, "build_table", lambda css, head, lines: inner(css, head, [tell_score(line) for line in lines]))
+    assert any("shows ['2:1'" in fault for fault in check_planted(source))
+
+
+def tell_score(line):
+    """Return a table's line with the first cell of a coming match given away."""
+    return [*line[:2], "2:1", *line[3:]] if "to be played" in line else line
+
+
+def test_an_early_resolution_is_found(sources, plant_rows):
+    def change(rows):
+        settled = rows["resolution"].notna() & (rows["occurred_at"] == "2016-10-20T22:30")
+        assert settled.any()
+        rows.loc[settled, "occurred_at"] = "2016-10-20T21:30"
+
+    plant_rows("market", change)
+    assert any("but settles as" in fault for fault in check_planted(sources["market"]))
+
+
+def test_a_page_dated_after_the_clock_is_found(sources, world):
+    ask, facts = connect(world.args[0]), read_facts("clemson")
+
+    def shift(url, clock):
+        status, moment, body = ask(url, clock)
+        return status, moment + timedelta(days=1), body
+
+    found, _ = find_leaks("clemson", facts, shift, list_clocks(REGISTRY["clemson"], facts))
+    assert any("the page is dated" in fault for fault in found)

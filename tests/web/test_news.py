@@ -1,0 +1,295 @@
+"""Dated articles in the replay web: read under limits, refused where not genuine or undated, never shown too early."""
+
+import io
+import json
+import os
+import tarfile
+from collections import Counter
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+from builders import AS_OF
+
+from helpers.boards.files import MIRROR, locate_public
+from helpers.servers import run_server
+from helpers.web import news
+from helpers.web.archive import build_server
+from helpers.web.cache import open_cache
+from helpers.web.crawl import Crawler, open_world
+from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.news import describe_articles, locate_feed, read_feed, read_feeds
+
+DAY = "Date: '2016-10-08'\nSource_URI: Portal\nIntelligence_Payload:\n"
+OSLO = {"id": "a1", "title": "Storm in Oslo", "text": "A storm reaches Oslo.\nTrams stop.", "published": "2016-10-08"}
+LATER = {"id": "a2", "title": "Oslo trams", "text": "Oslo trams run again.", "published": "2016-10-10T09:30:00+08:00"}
+
+
+def write_archive(folder, days, name="current_events.tar.gz"):
+    """Write an archive of daily files: {day: text}."""
+    path = folder / name
+    with tarfile.open(path, "w:gz") as archive:
+        for day, text in days.items():
+            member = tarfile.TarInfo(f"./{day[:4]}/{day[5:7]}/{day}.yaml")
+            member.size = len(data := text.encode())
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def write_folder(folder, *rows, name="press"):
+    """Write a folder of articles, a line a row; returns its path."""
+    (folder / name).mkdir()
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    (folder / name / "all.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / name
+
+
+def open_press(path):
+    """Serve one feed alone; a context whose value is a crawler over it."""
+    return run_server(build_server({}, articles=[path]))
+
+
+# --- current events --------------------------------------------------------------------------------------------------
+
+
+def test_a_day_and_topic_is_an_article_and_headings_go_with_the_next_line(tmp_path):
+    text = DAY + "  Sports:\n  - Cup\n  - A beats B. (BBC)\n  - C wins. (AP)\n  Health:\n  - D is well.\n"
+    feed = read_feed(write_archive(tmp_path, {"2016-10-08": text}))
+    assert [(a.path, a.title, a.paragraphs) for a in feed.articles] == [
+        ("2016-10-08/health", "Current events, 8 October 2016: Health", ("D is well.",)),
+        ("2016-10-08/sports", "Current events, 8 October 2016: Sports", ("Cup: A beats B. (BBC)", "C wins. (AP)")),
+    ]
+    assert (feed.address, feed.refused) == ("http://current-events.replay/", ())
+
+
+def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
+    days = {
+        "2016-10-08": DAY + "  Sports: [A wins.]\n",
+        "2016-10-09": "date: '2016-10-09'\nevents: []\n",
+        "2016-10-10": DAY + "  Sports: [A wins.]\n",
+        "2016-10-11": "a: [",
+        "2016-10-12": DAY.replace("-08", "-12") + f"  Sports: [{'x' * news.MAX_FILE}]\n",
+        "2016-10-13": DAY.replace("-08", "-13") + "  Sports: [{a: b}]\n",
+        "2016-10-14": "!!python/object/apply:os.system [exit]",
+    }
+    feed = read_feed(write_archive(tmp_path, days))
+    assert [article.path for article in feed.articles] == ["2016-10-08/sports"]
+    assert [(where[:10], why) for where, why in feed.refused] == [
+        ("2016-10-09", "no key Intelligence_Payload"),
+        ("2016-10-10", "its Date is another day's"),
+        ("2016-10-11", "no valid YAML"),
+        ("2016-10-12", "over 30 kB"),
+        ("2016-10-13", "no lists of lines"),
+        ("2016-10-14", "no valid YAML"),
+    ]
+
+
+def test_a_bomb_of_aliases_and_a_deep_nest_are_refused_quickly(tmp_path):
+    bomb = "Date: '2016-10-08'\na: &a [x, x]\n" + "".join(
+        f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghi")
+    )
+    days = {"2016-10-08": bomb + "Intelligence_Payload: {T: *i}\n", "2016-10-09": "[" * 14000 + "]" * 14000}
+    days["2016-10-10"] = DAY.replace("-08", "-10") + "  T: [A wins.]\n"
+    feed = read_feed(write_archive(tmp_path, days))
+    assert len(feed.articles) == 1 and len(feed.refused) == 2
+
+
+def test_an_archive_that_unpacks_too_far_is_refused(tmp_path, monkeypatch):
+    path = write_archive(tmp_path, {"2016-10-08": DAY + "  T: [A wins.]\n"})
+    monkeypatch.setattr(news, "MAX_UNPACKED", 10)
+    with pytest.raises(ValueError, match="more than 10 bytes"):
+        read_feed(path)
+
+
+# --- a folder of one's own -------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_read_and_undated_articles_are_refused_and_counted(tmp_path):
+    undated = [OSLO | {"id": "b", "published": ""}, {k: v for k, v in OSLO.items() if k != "published"} | {"id": "c"}]
+    feed = read_feed(write_folder(tmp_path, LATER, "", *undated, OSLO | {"id": "not/a name", "extra": 1}, OSLO))
+    assert [a.title for a in feed.articles] == ["Storm in Oslo", "Storm in Oslo", "Oslo trams"]
+    assert feed.refused == (("all.jsonl, line 3", "undated"), ("all.jsonl, line 4", "undated"))
+    moments = [pd.Timestamp(a.published, unit="s", tz="Etc/GMT-8").isoformat() for a in feed.articles]
+    assert moments == ["2016-10-09T20:00:00+08:00"] * 2 + ["2016-10-10T09:30:00+08:00"]
+    assert feed.articles[0].path == "a1" and "/" not in feed.articles[1].path
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (OSLO | {"id": ""}, "id is missing"),
+        (OSLO, "id 'a1' is taken by all.jsonl, line 1"),
+        (OSLO | {"id": "b", "title": " "}, "title is missing"),
+        (OSLO | {"id": "b", "text": None}, "text is missing"),
+        (OSLO | {"id": "b", "text": "x" * (news.MAX_TEXT + 1)}, "text has more than 200000 characters"),
+        (OSLO | {"id": "b", "address": 3}, "address is no text"),
+        (OSLO | {"id": "b", "published": "2016-10-08T09:30:00"}, "published '2016-10-08T09:30:00' is neither a day"),
+        (OSLO | {"id": "b", "published": "2016-02-31"}, "published '2016-02-31' is neither"),
+        (OSLO | {"id": "b", "published": 20161008}, "published '20161008' is neither"),
+        (OSLO | {"id": "b", "published": 0}, "published '0' is neither"),
+        (OSLO | {"id": "b", "published": []}, "published '[]' is neither"),
+        (OSLO | {"id": "b", "title": "x" * (news.MAX_TITLE + 1)}, "title has more than 1000 characters"),
+        (OSLO | {"id": "b", "title": "half \ud83d"}, "title holds half a character"),
+        (OSLO | {"id": "b\udc00"}, "id holds half a character"),
+        ("[1]", "no object"),
+        ('{"id": "b"', "no JSON"),
+    ],
+)
+def test_a_mistake_is_told_with_file_line_and_field(tmp_path, row, said):
+    with pytest.raises(ValueError) as caught:
+        read_feed(write_folder(tmp_path, OSLO, row))
+    assert str(caught.value).startswith(f"all.jsonl, line 2: {said}")
+
+
+def test_of_many_mistakes_ten_are_told(tmp_path):
+    with pytest.raises(ValueError, match="and 5 more$"):
+        read_feed(write_folder(tmp_path, *["[]"] * 15))
+
+
+def test_what_is_no_feed_is_told_before_anything_starts(tmp_path):
+    empty = write_folder(tmp_path, OSLO | {"published": None})
+    (tmp_path / "a.txt").write_text("x")
+    for path, said in ((empty, "holds no article with a date"), (tmp_path / "a.txt", "neither a folder")):
+        with pytest.raises(ValueError, match=said), open_world(articles=[path]):
+            pass
+    with pytest.raises(FileNotFoundError, match="no articles at"):
+        read_feed(tmp_path / "absent")
+
+
+def test_a_feed_does_not_take_anothers_address(tmp_path):
+    path = write_folder(tmp_path, OSLO)
+    with pytest.raises(ValueError, match="rename the folder"):
+        read_feeds([path, path])
+    with pytest.raises(ValueError, match="rename the folder"):
+        read_feeds([path], {locate_feed(path)})
+
+
+def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
+    path = write_folder(tmp_path, OSLO)
+    before = describe_articles([path])
+    assert before.startswith("with articles press ") and describe_articles([]) is None
+    (path / "all.jsonl").write_text(json.dumps(LATER), encoding="utf-8")
+    assert describe_articles([path]) != before
+
+
+# --- nothing too early -----------------------------------------------------------------------------------------------
+
+
+def test_an_article_is_found_and_opened_only_once_it_is_public(tmp_path):
+    path = write_folder(tmp_path, OSLO, LATER)
+    with open_press(path) as proxy:
+        crawler = Crawler({}, Gateway(proxy), feeds=[locate_feed(path)])
+        for as_of, n in (
+            ("2016-10-09T20:00:00+08:00", 0),
+            ("2016-10-09T20:00:01+08:00", 1),
+            ("2016-10-10T09:30:00+08:00", 1),
+            ("2016-10-10T09:30:01+08:00", 2),
+            ("2016-10-09T20:00:01+08:00", 1),  # again, after a later moment was asked for
+            ("2016-10-09T20:00:00+08:00", 0),
+        ):
+            hits = crawler.search("Oslo storm trams", as_of, 9)
+            assert len(hits) == n, as_of
+            assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(as_of) for hit in hits)
+            for row in (OSLO, LATER)[n:]:
+                with pytest.raises(GatewayError, match="no page by"):
+                    crawler.open(locate_feed(path) + row["id"], as_of)
+        assert crawler.open(locate_feed(path) + "a1", AS_OF).text == "A storm reaches Oslo.\nTrams stop."
+
+
+def test_the_gateway_refuses_an_article_whose_site_shows_it_too_early(tmp_path, monkeypatch):
+    path = write_folder(tmp_path, LATER)
+    show = news.show_article
+    monkeypatch.setattr(news, "show_article", lambda article, clock: show(article, 2**40))
+    with open_press(path) as proxy, pytest.raises(GatewayError) as caught:
+        Gateway(proxy).fetch(locate_feed(path) + "a2", AS_OF)
+    assert caught.value.status == "too_late"
+
+
+def test_a_front_page_lists_what_is_public_and_not_too_old(tmp_path, monkeypatch):
+    old = OSLO | {"id": "old", "published": "2015-01-01"}
+    path = write_folder(tmp_path, OSLO, LATER, old, OSLO | {"id": "a0", "published": "2016-10-07"})
+    with open_press(path) as proxy:
+        front = Gateway(proxy).fetch(locate_feed(path), AS_OF)
+        assert json.loads(front.text)["articles"] == [locate_feed(path) + key for key in ("a0", "a1")]
+        assert front.published_at == "2016-10-09T20:00:00+08:00"
+        monkeypatch.setattr(news, "N_LISTED", 1)
+        front = Gateway(proxy).fetch(locate_feed(path), AS_OF)
+        assert json.loads(front.text)["articles"] == [locate_feed(path) + "a1"]
+
+
+class Counting(Gateway):
+    """A gateway that counts how often each address is fetched."""
+
+    def __init__(self, proxy):
+        super().__init__(proxy)
+        self.fetched = Counter()
+
+    def fetch(self, url, as_of):
+        self.fetched[url] += 1
+        return super().fetch(url, as_of)
+
+
+def test_an_article_is_fetched_once_and_the_pages_table_does_not_depend_on_the_order(tmp_path):
+    path, days, found = write_folder(tmp_path, OSLO), (10, 12, 11), []
+    with open_press(path) as proxy:
+        for order in (days, days[::-1]):
+            gateway = Counting(proxy)
+            crawler = Crawler({}, gateway, feeds=[locate_feed(path)])
+            hits = {crawler.search("storm", f"2016-10-{day}T00:00:00+08:00", 1)[0] for day in order}
+            assert len(hits) == 1
+            found.append((gateway.fetched[locate_feed(path) + "a1"], gateway.pages))
+    assert [n for n, _ in found] == [1, 2], "once, and again for an earlier moment than any before"
+    assert found[0][1] == found[1][1]
+
+
+def test_of_two_articles_that_fit_alike_the_newer_comes_first(tmp_path):
+    rows = [OSLO | {"id": f"a{day}", "published": f"2016-0{month}-{day}"} for month, day in ((3, 11), (9, 25), (7, 12))]
+    path = write_folder(tmp_path, *rows)
+    with open_press(path) as proxy:
+        hits = Crawler({}, Gateway(proxy), feeds=[locate_feed(path)]).search("storm in Oslo", AS_OF, 3)
+    assert [hit.published_at[:7] for hit in hits] == ["2016-09", "2016-07", "2016-03"]
+
+
+def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):
+    path = write_folder(tmp_path, OSLO)
+    with open_press(path) as proxy, open_cache(proxy, 24) as (cache, _):
+        for address in (proxy, cache, cache):
+            gateway = Gateway(address)
+            page = gateway.fetch(locate_feed(path) + "a1", AS_OF)
+            assert page.page_id.startswith("n") and gateway.pages[page.page_id]["origin"] == "news"
+
+
+def test_the_whole_world_publishes_articles_beside_its_sources(tmp_path):
+    path = write_folder(tmp_path, OSLO, LATER)
+    with open_world(articles=[path]) as connect:
+        hits = connect().search("storm in Oslo", AS_OF, 2)
+        assert hits[0].url == "http://press.replay/a1" and hits[0].page_id.startswith("n")
+        assert connect().search("price of Brent crude oil", AS_OF, 1)[0].page_id.startswith("p")
+
+
+# --- the public file -------------------------------------------------------------------------------------------------
+
+needs_mirror = pytest.mark.skipif(
+    not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
+)
+
+
+@needs_mirror
+def test_of_the_current_events_fourteen_files_are_refused_and_the_rest_is_read():
+    feed = read_feed(locate_public("news/current_events.tar.gz"))
+    assert [why for _, why in feed.refused].count("over 30 kB") == 13 and len(feed.refused) == 14
+    days = {article.path[:10] for article in feed.articles}
+    assert (len(days), min(days), max(days), len(feed.articles)) == (1350, "2016-07-01", "2026-03-28", 2240)
+    assert all(article.published == news.end_day(article.path[:10]) for article in feed.articles)
+
+
+@needs_mirror
+def test_in_window_a_no_news_is_seen_of_a_day_that_had_not_ended_everywhere():
+    with open_press(locate_public("news/current_events.tar.gz")) as proxy:
+        crawler = Crawler({}, Gateway(proxy), feeds=["http://current-events.replay/"])
+        for day in ("2016-10-10", "2016-10-24"):
+            as_of, newest = f"{day}T00:00:00+08:00", str((pd.Timestamp(day) - pd.Timedelta(days=2)).date())
+            listed = json.loads(crawler.gateway.fetch("http://current-events.replay/", as_of).text)["articles"]
+            hits = crawler.search("killed attack election president storm", as_of, 900)
+            assert max(url.split("/")[3] for url in listed) == newest and len(hits) > 200
+            assert {hit.url for hit in hits} <= set(listed)

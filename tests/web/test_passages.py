@@ -1,0 +1,141 @@
+"""Pages of any make read as short passages; what is broken has none, and never stops a search."""
+
+import pytest
+
+from helpers.web.passages import (
+    MAX_CHARS,
+    MAX_PASSAGES,
+    MAX_PIECES,
+    WIDE,
+    describe_rows,
+    is_numeric,
+    join_lines,
+    read_page,
+    weigh_cell,
+)
+
+
+def write_table(head, *rows):
+    """Return an html table under a heading."""
+    lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
+    return f"<html><h1> Prices  today </h1><table>{''.join(lines)}</table></html>"
+
+
+def read(text, content_type="text/html; charset=utf-8"):
+    title, passages = read_page(text, content_type)
+    return title, [passage.text for passage in passages], [passage.age for passage in passages]
+
+
+def test_a_long_table_has_a_subject_a_name_the_newest_row_first():
+    page = write_table(["Date", "City", "Low", "High"], [1, "Oslo", 2, 3], [1, "Rome", 4, 5], [2, "Oslo", 6, "n/a"])
+    title, texts, ages = read(page)
+    assert title == "Prices today"
+    assert texts == ["Oslo (Low, High): 2: 6, n/a; 1: 2, 3", "Rome (Low, High): 1: 4, 5"]
+    assert ages == [0, 0]
+
+
+def test_a_wide_table_of_numbers_has_a_subject_a_column():
+    head = ["Date", *(f"C{i}" for i in range(WIDE))]
+    _, texts, _ = read(write_table(head, ["1 May", *range(WIDE)], ["2 May", *range(10, 10 + WIDE)]))
+    assert texts == [f"C{i}: 2 May: {10 + i}; 1 May: {i}" for i in range(WIDE)]
+    _, texts, _ = read(write_table(head[:3], ["1 May", 1, 2], ["2 May", 3, 4]))
+    assert texts == ["C0, C1: 2 May: 3, 4; 1 May: 1, 2"]
+
+
+def test_of_a_subject_only_the_newest_passages_are_kept_with_their_ages():
+    rows = [[f"day {i}", "Oslo", i] for i in range(200)]
+    _, texts, ages = read(write_table(["Date", "City", "Low"], *rows))
+    assert ages == list(range(MAX_PASSAGES))
+    assert "day 199: 199" in texts[0] and not any("day 0: 0" in text for text in texts)
+    assert all(len(text) <= MAX_CHARS + len("Oslo (Low): ") for text in texts)
+
+
+def test_a_row_of_another_width_is_left_out():
+    page = write_table(["Date", "City", "Low"], ["1", "Oslo", "2"]).replace("</table>", "<tr><td>x</td></tr></table>")
+    assert read(page)[1] == ["Oslo (Low): 1: 2"]
+
+
+def test_ranking_lists_articles_and_prose_are_read():
+    page = "<h1>Charts</h1><section><h2>Week 2</h2><ol><li>X 5</li><li>Y  4</li></ol></section>"
+    page += "<section><h2>Week 1</h2><ol><li>Y 9</li></ol></section><p>Some words.</p><footer>The end</footer>"
+    title, texts, ages = read(page)
+    assert (title, texts) == ("Charts", ["Week 2: 1. X 5; 2. Y 4", "Week 1: 1. Y 9", "Some words. The end"])
+    assert ages == [0, 1, 0]
+    event = "<article><h2>Rain?</h2><p class='closes'>Closes 5 May</p><ul><li>Yes</li><li>No</li></ul>{}</article>"
+    assert read(event.format(""))[1] == ["Rain? Options: Yes / No. Closes 5 May Not resolved yet."]
+    over = event.format("<p class='resolution'>Yes</p>")
+    assert read(over)[1] == ["Rain? Options: Yes / No. Closes 5 May Resolved: Yes."]
+
+
+def test_a_json_answer_is_read_as_its_table():
+    text = '{"source": "Web", "note": "All times are local.", "rows": [{"day": 1, "n": 5}, {"day": 2, "n": null}]}'
+    assert read(text, "application/json") == ("Web", ["n: 2: n/a; 1: 5.0", "All times are local."], [0, 0])
+
+
+BROKEN = {
+    "nothing": ("", "text/html"),
+    "blanks": (" \n", "text/html"),
+    "no html": ("%PDF-1.4 \x00\x01", "application/pdf"),
+    "a table without rows": ("<h1>T</h1><table></table>", "text/html"),
+    "a table of a head": ("<table><tr><th>Date</th><th>Low</th></tr></table>", "text/html"),
+    "one column": ("<table><tr><th>Date</th></tr><tr><td>1</td></tr></table>", "text/html"),
+    "two columns of one name": (write_table(["Date", "Low", "Low"], [1, 2, 3]), "text/html"),
+    "cut json": ('{"rows": [', "application/json"),
+    "json without a list": ('{"rows": 5}', "application/json"),
+    "a json list": ("[1, 2]", "application/json"),
+    "a json number": ("5", "application/json"),
+    "records that are none": ('{"rows": [1, 2]}', "application/json"),
+    "an empty list": ('{"rows": []}', "application/json"),
+    "records in records": ('{"rows": [{"a": {"b": 1}, "c": [1]}]}', "application/json"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_does_not_raise(name):
+    title, passages = read_page(*BROKEN[name])
+    assert isinstance(title, str) and all(isinstance(passage.text, str) for passage in passages)
+
+
+def test_a_broken_table_does_not_take_the_rest_of_the_page_with_it():
+    page = "<h1>T</h1><table></table><p>The prose is whole.</p>"
+    assert read(page) == ("T", ["The prose is whole."], [0])
+
+
+def test_words_among_numbers_make_a_subject():
+    assert is_numeric(["1,200", "-3.5", "n/a", ""]) and is_numeric(["n/a", "-"])
+    assert not is_numeric(["Oslo", "2016", "Rome"])
+    assert describe_rows(["Date"], [["1"]]) == [] == describe_rows(["a", "b"], [])
+
+
+def test_lines_are_joined_in_order_and_cut_where_too_long():
+    lines = [f"line {i}" for i in range(100)]
+    texts = join_lines(lines)
+    assert "; ".join(texts) == "; ".join(lines) and all(len(text) <= MAX_CHARS for text in texts)
+    assert join_lines([]) == [] == join_lines([""])
+    assert join_lines(["x" * 1000]) == ["x" * MAX_CHARS]
+
+
+def test_of_lines_no_more_are_taken_than_are_kept():
+    lines = iter(["x" * 200, "y" * 200, "z" * 200, "never read"])
+    assert join_lines(lines, n=2) == ["x" * 200, "y" * 200] and next(lines) == "never read"
+
+
+def test_a_cell_as_long_as_a_page_is_words_and_is_not_kept():
+    assert is_numeric(["1", "2", "9" * 100_000]) and is_numeric([]) and not is_numeric(["1", "x"])
+    weigh_cell.cache_clear()
+    assert not is_numeric(["9" * 100_000, "9" * 90_000, "1"])
+    assert weigh_cell.cache_info().currsize == 2, "the two begin alike"
+
+
+def test_a_json_gap_makes_a_column_of_whole_numbers_one_of_floats_and_is_no_number():
+    text = '{"rows": [{"day": 1, "n": 5, "x": true}, {"day": 2, "x": NaN}, {"day": 3, "n": 7, "x": "a"}]}'
+    assert read(text, "application/json")[1] == ["True (n): 1: 5.0", "a (n): 3: 7.0", "n/a (n): 2: n/a"]
+
+
+def test_a_main_text_is_cut_between_words_into_pieces_of_which_none_is_newer():
+    long = " ".join(f"word{n}" for n in range(60))
+    _, texts, ages = read(f"<h1>News</h1><main><p>Short one.</p><p>{long}</p></main><p>Beside it.</p>")
+    assert texts[0] == "Beside it." and texts[1] == "Short one." and " ".join(texts[2:]) == long
+    assert all(MAX_CHARS / 2 < len(text) <= MAX_CHARS for text in texts[2:]) and set(ages) == {0}
+    assert len(read(f"<main>{'<p>a b.</p>' * 99}</main>")[1]) == MAX_PIECES

@@ -61,7 +61,7 @@ figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figur
 	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
-	@$(BIN)/python -m helpers.boards.files
+	@$(BIN)/python -m helpers.public_files
 	$(PAIR) .make/public
 
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs

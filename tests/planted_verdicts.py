@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.boards.findings import state_weekly
 from helpers.futurex import delay, domains, gains, levels, reasons
 from helpers.futurex.experts.consensus import summarize_agents
 from helpers.futurex.fake_sites.estimates import judge_study
+from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence
 from helpers.stats import pairs, spread
 from helpers.stats.agreement import measure_judge

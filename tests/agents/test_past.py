@@ -9,8 +9,8 @@ from builders import make_past_row
 
 from helpers.agents import paths
 from helpers.agents.past import METHODS, load_past_agents, name_likely
-from helpers.boards import past
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.futurex import past
 from helpers.scoring.scores import score_multi
 from helpers.store import parse_json
 

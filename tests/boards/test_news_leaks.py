@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.boards import news
-from helpers.boards.files import MIRROR, locate_public
+from helpers.public_files import MIRROR, locate_public
 from helpers.servers import run_server
 from helpers.web.archive import build_server
 from helpers.web.crawl import Crawler

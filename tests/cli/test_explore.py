@@ -227,7 +227,7 @@ def make_markets():
 def test_public_questions_are_shown_without_a_graph_with_their_prices_and_forecasts(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     tables = make_markets()
-    for place in ("helpers.boards.past", "helpers.cli.explore"):
+    for place in ("helpers.futurex.past", "helpers.cli.explore"):
         monkeypatch.setattr(f"{place}.build_priced", lambda: tables, raising=False)
     shown = ["explore", "--origin", "replay", "--window", "M", "--json"]
     run_command(shown)
@@ -242,6 +242,6 @@ def test_public_questions_are_shown_without_a_graph_with_their_prices_and_foreca
     assert [one["value"] for one in second["forecasts"]] == ["A (Yes)"] and ORIGINS["public"]
     run_command([*shown, "--agent", "half"])
     assert len(json.loads(capsys.readouterr().out)["questions"]) == 1
-    monkeypatch.setattr("helpers.boards.past.build_past", lambda: (*tables[:2], None))
+    monkeypatch.setattr("helpers.futurex.past.build_past", lambda: (*tables[:2], None))
     run_command(["explore", "--origin", "replay", "--window", "P", "--json"])
     assert not any(one["prices"] for one in json.loads(capsys.readouterr().out)["questions"])

@@ -450,6 +450,22 @@ def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
     assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path, n_trials=100))
 
 
+@pytest.mark.parametrize("by_source", [False, True])
+def test_a_category_of_few_clusters_has_an_effect_without_interval_or_star(by_source, tmp_path, shown):
+    path = make_folder(tmp_path / "mine", n_agents=3)
+    events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
+    domains = ["Lone", "Pair", "Pair", *(["Sports"] * 20), *(["Weather"] * 27)]
+    events = events.assign(domain=domains, **({"source_id": [f"s{at % 25}" for at in range(50)]} if by_source else {}))
+    events.to_csv(path / "events.csv", index=False)
+    own.draw_folder(path, n_trials=100)
+    table = shown["factors"].query("factor == 'domain'").set_index("category")
+    assert table["n_clusters"].to_dict() == {"Lone": 1, "Pair": 2, "Sports": 20, "Weather": 25 if by_source else 27}
+    ends = table[["se", "p", "low", "high"]].notna()
+    assert ends.loc[["Sports", "Weather"]].all(axis=None) and not ends.loc[["Lone", "Pair"]].any(axis=None)
+    assert table["effect"].notna().all() and set(table.loc[["Lone", "Pair"], "stars"]) == {""}
+    assert not [name for name in shown["factors"] if name.startswith(("plain", "event"))]
+
+
 def make_chances(share, n=400, n_sources=20):
     """Yes/no events of 20 sources, an agent that says 0.8 and is right on a share of them."""
     ids = [f"e{at:03}" for at in range(n)]

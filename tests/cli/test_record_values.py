@@ -11,9 +11,9 @@ from builders import make_past_row
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.ledger import read_runs
 from helpers.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
-from helpers.boards import past
 from helpers.cli import record
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.futurex import past
 from helpers.models.llm import open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
 from helpers.store import ROOT, parse_json
@@ -148,8 +148,8 @@ def test_requests_that_are_not_kept_cannot_be_asked_again(recorder):
 
 def test_a_missing_file_is_told_with_what_to_do(monkeypatch, tmp_path):
     monkeypatch.delenv("KIT_DATA_MIRROR", raising=False)
-    monkeypatch.setattr("helpers.boards.files.CACHE", tmp_path)
-    monkeypatch.setattr("helpers.boards.files.fetch_file", refuse_fetch)
+    monkeypatch.setattr("helpers.public_files.CACHE", tmp_path)
+    monkeypatch.setattr("helpers.public_files.fetch_file", refuse_fetch)
     past.build_past.cache_clear()
     with pytest.raises(
         SystemExit, match="futurex_past/forecast_eval_set.db is neither mirrored nor cached.*KIT_DATA_MIRROR"

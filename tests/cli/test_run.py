@@ -54,7 +54,7 @@ def test_of_many_agents_a_dozen_are_listed():
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
     rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setattr("helpers.boards.past.build_past", lambda: tables)
+    monkeypatch.setattr("helpers.futurex.past.build_past", lambda: tables)
     (tmp_path / "mine.jsonl").write_text(
         '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
     )

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.boards.files import locate_public
-from helpers.boards.past import FILE
 from helpers.formats import futurex
+from helpers.futurex.past import FILE
+from helpers.public_files import locate_public
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
 

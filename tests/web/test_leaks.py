@@ -6,7 +6,7 @@ from datetime import date
 import pandas as pd
 import pytest
 
-from helpers.boards.files import MIRROR, locate_public
+from helpers.public_files import MIRROR, locate_public
 from helpers.web.leaks import (
     FLAGS,
     audit_pages,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from builders import AS_OF
 
-from helpers.boards.files import MIRROR, locate_public
+from helpers.public_files import MIRROR, locate_public
 from helpers.servers import run_server
 from helpers.web import news
 from helpers.web.archive import build_server

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from helpers.boards.files import MIRROR, locate_public
+from helpers.public_files import MIRROR, locate_public
 from helpers.worldreasoner.hindsight.graphs import (
     check_form,
     check_graph,

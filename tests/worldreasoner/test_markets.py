@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.boards.files import MIRROR, locate_public
+from helpers.public_files import MIRROR, locate_public
 from helpers.worldreasoner.hindsight.graphs import read_cards, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import match_events
 from helpers.worldreasoner.prices.controls import USABLE_DAYS, draw_days, score_strangers

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.agents.ledger import LEDGER, open_ledger, read_runs
-from helpers.boards.past import read_window
+from helpers.futurex.past import read_window
 from helpers.store import ROOT, locate_output, parse_json, read_table
 from helpers.web.checks import list_nearest
 

@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers.boards.past import read_window
 from helpers.calendar import write_windows
 from helpers.cli.chosen import (
     add_baselines,
@@ -33,6 +32,7 @@ from helpers.cli.results import (
 from helpers.figures import save_figure, use_style
 from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
 from helpers.formats.sheets import escape_cells
+from helpers.futurex.past import read_window
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.intervals import find_clusters, summarize_clustered
 from helpers.stats.pairs import ALPHA, compare_pairs, judge_pair, list_pairs

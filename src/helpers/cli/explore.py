@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.boards.files import locate_public
-from helpers.boards.past import build_priced
 from helpers.calendar import PUBLIC_WINDOWS, write_windows
 from helpers.cli.lives import check_window, list_questions, read_lives, spread_lives, write_value
 from helpers.cli.main import build_parser, describe_problem, parse_positive
 from helpers.cli.view import list_keys, name_file, pack, read_own, write_texts
 from helpers.formats.market_prices import read_prices
 from helpers.formats.markets import read_markets
+from helpers.futurex.past import build_priced
 from helpers.models.secrets import hide_secrets
+from helpers.public_files import locate_public
 from helpers.store import locate_output, parse_json
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_markets, tell_planted, tell_question
 from helpers.worldreasoner.hindsight.builder import build_hindsight, explain_graph, word_answer

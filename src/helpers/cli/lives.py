@@ -16,8 +16,8 @@ import pandas as pd
 
 from helpers.agents.evidence import list_evidence
 from helpers.agents.ledger import KEPT, LEDGER, read_runs
-from helpers.boards.past import read_window
 from helpers.calendar import PUBLIC_WINDOWS, WINDOWS
+from helpers.futurex.past import read_window
 from helpers.scoring.scores import HEADLINE, score_predictions
 from helpers.store import ROOT, TABLES, list_columns, locate_input, read_table
 from helpers.web.crawl import open_world

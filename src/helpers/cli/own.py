@@ -31,7 +31,7 @@ from helpers.stats.groups import tabulate_groups
 from helpers.stats.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
 from helpers.stats.missing import N_TRIALS, PERCENTS, simulate_std
 from helpers.stats.pairs import compare_pairs, score
-from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_effects
+from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
 
 MOST_PAIRED = 200
@@ -41,7 +41,6 @@ MOST_LISTED = 15
 """Agents in the table that is printed."""
 
 NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
-
 
 NO_ROW = "no row in predictions.csv"
 """Why a prediction is missing of an event that an agent's rows leave out."""
@@ -322,11 +321,12 @@ def draw_factors(told):
         fit = fit_factors(rows, factors, coding="sum", cluster="cluster")
     except ValueError as problem:
         return f"no factor figure: {problem}"
-    table = tabulate_effects(fit).query("factor != 'intercept'").reset_index(drop=True)
+    table = tabulate_sources(rows, factors, coding="sum").query("factor != 'intercept'").reset_index(drop=True)
     names = table["category"].astype(str)
     table["label"] = names.where(table["factor"] != "level", "level " + names)
-    table = table.rename(columns={"clustered_low": "low", "clustered_high": "high"})
-    by = find_clusters(told.events)[1]
+    table = table[["factor", "category", "label", "effect", *table.filter(like="source_")]]
+    table = table.rename(columns=lambda column: column.replace("source_n", "n_clusters").replace("source_", ""))
+    by = f"{(by := find_clusters(told.events)[1])}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
     fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
     path = save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
     return f"factors: {path}; R2 {fit.r2:.3f} from {fit.n} scores{why}"

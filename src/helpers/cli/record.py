@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
-from helpers.boards.past import list_articles, open_window, read_window
 from helpers.cli.main import build_parser, describe_problem, parse_amount
+from helpers.futurex.past import list_articles, open_window, read_window
 from helpers.limits import end_after
 from helpers.models.failures import LlmError
 from helpers.models.llm import complete, open_door, open_recording

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.ledger import open_ledger, read_runs
-from helpers.boards.past import read_window
 from helpers.formats.sheets import escape_cells
 from helpers.futurex.levels import bound_overall
+from helpers.futurex.past import read_window
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.groups import tabulate_groups
 from helpers.stats.intervals import MIN_CLUSTERS, find_clusters

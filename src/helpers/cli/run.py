@@ -16,7 +16,6 @@ from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import Stopped
 from helpers.agents.workers import STOPS
-from helpers.boards.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.calendar import WINDOWS, list_days, write_windows
 from helpers.cli.announce import (
     MANY_PAID,
@@ -32,6 +31,7 @@ from helpers.cli.chosen import find_moment
 from helpers.cli.judge import judge_run
 from helpers.cli.main import PartWay, build_parser, describe_problem, parse_amount, parse_positive
 from helpers.cli.results import show_results
+from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.store import locate_output

@@ -39,7 +39,7 @@ SEED = 20230104
 def load_series(path=FILE):
     """Read the sources of window L: {source_id: Source}, sorted by id.
 
-    Those of licence "load-only" are made of public files (`boards.series`), which say so with `give_rows`.
+    Those of licence "load-only" are made of public files (`futurex.series`), which say so with `give_rows`.
 
     >>> load_series()["cpi_months"].update_frequency
     'monthly'

@@ -206,25 +206,23 @@ def _test_jointly(effects, covariance, df, df_rest):
     return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
 
 
-def tabulate_sources(rows, coding="base", bases=None, alpha=STARRED_BELOW):
+def tabulate_sources(rows, factors=FACTORS, coding="base", bases=None, alpha=STARRED_BELOW):
     """Return `tabulate_effects` with three kinds of error: plain_, event_ (by event) and source_ (by cluster).
 
-    Blank by source where a category has fewer than `MIN_CLUSTERS` sources (`source_n`): the clustered error of a
-    category of a few sources is far too small. Needs the column cluster in `rows`.
+    Blank where a category has fewer than `MIN_CLUSTERS` events, or sources (`source_n`): the clustered error of a
+    category of a few is far too small. Needs the columns event_id and cluster in `rows`.
     """
-    by_event, by_source = (
-        tabulate_effects(fit_factors(rows, coding=coding, bases=bases, cluster=name), alpha).rename(
-            columns=lambda column, to=to: column.replace("clustered_", to)
-        )
-        for name, to in (("event_id", "event_"), ("cluster", "source_"))
-    )
-    found, n_all = by_source.filter(like="source_"), rows["cluster"].nunique()
-    counts = {(factor, name): part["cluster"].nunique() for factor in FACTORS for name, part in rows.groupby(factor)}
-    n = np.array([counts.get(term, n_all) for term in zip(by_source["factor"], by_source["category"], strict=True)])
-    found.loc[n < MIN_CLUSTERS, ["source_se", "source_p", "source_low", "source_high"]] = np.nan
-    found.loc[n < MIN_CLUSTERS, "source_stars"] = ""
-    found["source_n"] = n
-    return by_event.join(found)
+    table = tabulate_effects(fit_factors(rows, factors, coding, bases), alpha).filter(regex="^(?!clustered_)")
+    for kind, cluster in (("event", "event_id"), ("source", "cluster")):
+        found = tabulate_effects(fit_factors(rows, factors, coding, bases, cluster=cluster), alpha)
+        found = found.filter(like="clustered_").rename(columns=lambda name, kind=kind: f"{kind}_{name[10:]}")
+        counts = {(f, name): part[cluster].nunique() for f in factors for name, part in rows.groupby(f)}
+        terms = zip(table["factor"], table["category"], strict=True)
+        n = np.array([counts.get(term, rows[cluster].nunique()) for term in terms])
+        found.loc[n < MIN_CLUSTERS, [f"{kind}_{what}" for what in ("se", "p", "low", "high")]] = np.nan
+        found.loc[n < MIN_CLUSTERS, f"{kind}_stars"] = ""
+        table = table.join(found)
+    return table.assign(source_n=n)
 
 
 def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000):

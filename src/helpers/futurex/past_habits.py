@@ -6,8 +6,8 @@ No. Neither is knowledge of the question, so each is set against one who does no
 
 import pandas as pd
 
-from helpers.boards.past_news import NEWS_AGENTS
-from helpers.boards.past_scores import ALL_OPTIONS, label_forms, open_answers
+from helpers.futurex.past_news import NEWS_AGENTS
+from helpers.futurex.past_scores import ALL_OPTIONS, label_forms, open_answers
 from helpers.scoring.scores import build_matrix
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.intervals import judge_family, summarize_clustered

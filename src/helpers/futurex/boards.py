@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.stats import kendalltau, t
 
 from helpers import papers
-from helpers.boards.files import REGISTRY
 from helpers.columns import LEVELS, SEARCH_CATEGORIES
+from helpers.public_files import REGISTRY
 from helpers.stats.intervals import take_interval
 from helpers.stats.regression import fit_factors, measure_r2
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
-from helpers.boards.files import locate_public
 from helpers.calendar import PUBLIC_WINDOWS
 from helpers.events.shelf import Shelf, open_shelf
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
+from helpers.public_files import locate_public
 from helpers.store import check_table, read_table
 from helpers.web.crawl import open_world
 

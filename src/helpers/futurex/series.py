@@ -5,8 +5,8 @@ Of the files' texts nothing is kept: dates, scores, counts and ids.
 
 import pandas as pd
 
-from helpers.boards.files import locate_public
 from helpers.events.horizons import give_rows, load_series
+from helpers.public_files import locate_public
 
 FILES = {
     "chart_weeks": "charts/billboard_hot100_2016_2026.csv.gz",

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers.boards import series
 from helpers.events import horizons
+from helpers.futurex import series
 
 
 def test_a_weeks_row_knows_nothing_of_later_days():

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.boards import past_habits, past_news
-from helpers.boards.files import MIRROR
-from helpers.boards.past_scores import ALL_OPTIONS
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.futurex import past_habits, past_news
+from helpers.futurex.past_scores import ALL_OPTIONS
+from helpers.public_files import MIRROR
 from helpers.scoring.scores import score_predictions
 from helpers.stats.pairs import fill_predictions
 from helpers.store import dump_json, parse_json
@@ -149,7 +149,7 @@ def test_the_settled_are_those_that_were_read_so():
     not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
 )
 def test_the_readings_are_of_window_p():
-    from helpers.boards.past import build_past
+    from helpers.futurex.past import build_past
 
     assert set(pd.read_csv(past_news.READINGS)["event_id"]) <= set(build_past()[0]["event_id"])
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.boards import planning
-from helpers.boards.futurex import COUNTS, SCORES, name_agent
+from helpers.futurex import plan_scores as planning
+from helpers.futurex.boards import COUNTS, SCORES, name_agent
 
 MODELS = papers.load_published("futurex", "table5_planning_scores")["model"].tolist()
 MEANS = [26 / 3, 10, 11 / 3, 17 / 3, 11 / 3, 5]  # of Table 5, by hand

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.boards.futurex import SCORES, bound_deviation, name_agent
+from helpers.futurex.boards import SCORES, bound_deviation, name_agent
 from helpers.stats.agreement import correlate_ranks, permute_ranks
 from helpers.stats.intervals import correct_holm, take_interval
 
@@ -29,7 +29,7 @@ FIRST, LAST = "Examples of SmolAgent’s planning", "\nC Prompts"
 def pair_plans(board):
     """Return the six models with their plan scores (CRITERIA) and their scores on the pooled board.
 
-    `board` is `boards.futurex.flatten_board`'s table. Columns: model, CRITERIA, and for each system of FRAMEWORKS its
+    `board` is `futurex.boards.flatten_board`'s table. Columns: model, CRITERIA, and for each system of FRAMEWORKS its
     OUTCOMES, as (system, outcome). Raises LookupError for a system that is not on the board.
     """
     plans = papers.load_published("futurex", "table5_planning_scores").drop(columns="section").set_index("model")

@@ -8,7 +8,7 @@ import re
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from helpers.boards.past_scores import FORMS
+from helpers.futurex.past_scores import FORMS
 from helpers.stats.intervals import judge_family, keep_on_scale, summarize_clustered
 from helpers.stats.pairs import compare_pairs
 from helpers.store import ROOT

@@ -10,11 +10,11 @@ import pytest
 import statsmodels.formula.api as smf
 from matplotlib.figure import Figure
 
-from helpers.boards import files as public
-from helpers.boards import findings as boards_findings
-from helpers.boards import forecastbench as boards_forecastbench
-from helpers.boards import futurex as boards
-from helpers.boards.futurex import COUNTS, SCORES
+from helpers import public_files as public
+from helpers.formats import forecastbench_boards as boards_forecastbench
+from helpers.futurex import boards
+from helpers.futurex import findings as boards_findings
+from helpers.futurex.boards import COUNTS, SCORES
 
 FIRST_WEEKS = ["2025-07-W4", "2025-08-W1", "2025-08-W2"]
 needs_mirror = pytest.mark.skipif(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.boards import past_scores
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.futurex import past_scores
 from helpers.scoring.scores import score_multi, score_predictions
 from helpers.stats.pairs import fill_predictions
 from helpers.store import dump_json, parse_json

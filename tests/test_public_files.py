@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from helpers.boards import files as public
-from helpers.boards.futurex import load_frameworks
+from helpers import public_files as public
+from helpers.futurex.boards import load_frameworks
 
 TEXT = b"team,score\nA,1\n"
 DIGEST = hashlib.sha256(TEXT).hexdigest()

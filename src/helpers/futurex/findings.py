@@ -13,9 +13,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers import papers
-from helpers.boards.forecastbench import compare_people
-from helpers.boards.futurex import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.columns import SEARCH_CATEGORIES
+from helpers.formats.forecastbench_boards import compare_people
+from helpers.futurex.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.plots import mark_blanks
 from helpers.stats.intervals import (
     AGREES,

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.agents.ledger import read_runs
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import read_rows
 from helpers.models.transport import load_litellm
+from helpers.store import read_runs
 
 MODEL = "openai/mock-1"
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from bench_llm import MODEL, start_provider
 
-from helpers.agents.ledger import read_runs
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents, sample_events
@@ -25,7 +24,7 @@ from helpers.agents.searching import ask_with_pages
 from helpers.agents.tools import call_tool
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
-from helpers.store import read_table
+from helpers.store import read_runs, read_table
 from helpers.web.crawl import open_world
 
 LATENCY_S = 0.3

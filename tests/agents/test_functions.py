@@ -12,11 +12,10 @@ from builders import AS_OF, make_event, open_sites
 from helpers.agents import functions
 from helpers.agents.functions import View, ask_function, load_function, make_agent, read_answer
 from helpers.agents.identity import hash_agent
-from helpers.agents.ledger import read_runs
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import choose_mode, run_agents
 from helpers.events.shelf import Shelf
-from helpers.store import dump_json, parse_json, read_table
+from helpers.store import dump_json, parse_json, read_runs, read_table
 from helpers.web.crawl import open_world
 from helpers.web.gateway import GatewayError
 from helpers.web.sources import load_sources

@@ -26,10 +26,10 @@ from small_agents import (
 )
 
 from helpers.agents import runs, workers
-from helpers.agents.ledger import ACCIDENTS, open_ledger, read_runs
 from helpers.agents.runs import Stopped, list_tasks, run_agents, sample_events
 from helpers.agents.stops import Watch, describe_stop
 from helpers.agents.workers import redact, run_in_processes, run_in_threads
+from helpers.store import ACCIDENTS, open_store, read_runs
 
 HERE = Path(__file__).parent
 CATEGORIES = pytest.mark.parametrize("category", ["scripted", "baseline"])
@@ -95,7 +95,7 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monke
 
 
 def count_replies(path):
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         return ledger.execute("SELECT count(*) FROM replies").fetchone()[0]
 
 

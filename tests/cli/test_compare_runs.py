@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
 from helpers.cli import chosen, compare
 from helpers.cli.main import main as run_command
-from helpers.store import write_table
+from helpers.store import STORE, open_store, save_questions, save_run, write_table
 
 N_SOURCES, N_EACH = 24, 6
 DRAW = compare.draw_comparison
@@ -26,7 +25,7 @@ def make_world(folder, agents, monkeypatch, window="A"):
     events["as_of"] = "2016-10-10T00:00:00+08:00"
     write_table("events", events, window)
     write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), window)
-    with closing(open_ledger(folder / LEDGER)) as ledger:
+    with closing(open_store(folder / STORE)) as ledger:
         for run_id, marks in agents.items():
             agent = run_id.rsplit("-", 2)[0]
             category = "baseline" if agent == "random" else "base_model"
@@ -226,7 +225,7 @@ def make_moments(folder, asked, monkeypatch):
     events = make_world(folder, marks, monkeypatch, window="L")
     metadata = json.dumps({"moments": MOMENTS})
     write_table("events", events.assign(as_of=MOMENTS["Mid"], metadata=metadata), "L")
-    with closing(open_ledger(folder / LEDGER)) as ledger:
+    with closing(open_store(folder / STORE)) as ledger:
         for at, (run_id, (moment, condition)) in enumerate(asked.items()):
             category = "baseline" if run_id.startswith("season") else "base_model"
             ledger.execute("UPDATE predictions SET as_of = ? WHERE run_id = ?", [MOMENTS[moment], run_id])

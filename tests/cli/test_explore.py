@@ -6,12 +6,11 @@ import pandas as pd
 import pytest
 from browser import CHROMIUM, open_browser
 
-from helpers.agents.ledger import LEDGER
 from helpers.agents.runs import run_agents
 from helpers.cli import explore
 from helpers.cli.main import main as run_command
 from helpers.formats.forecastbench import build_markets, word_events
-from helpers.store import locate_output
+from helpers.store import STORE, locate_output
 from helpers.worldreasoner.dossiers import ORIGINS, tell_authors, tell_planted
 from helpers.worldreasoner.hindsight.builder import Hindsight
 from helpers.worldreasoner.hindsight.graphs import check_graph
@@ -233,7 +232,7 @@ def test_public_questions_are_shown_without_a_graph_with_their_prices_and_foreca
     run_command(shown)
     assert [one["forecasts"] for one in json.loads(capsys.readouterr().out)["questions"]] == [[], []], "no run yet"
     agents = {"half": {"forecast": lambda event, world: {"prediction": {"value": "A", "probability": 0.5}}}}
-    run_agents(agents, tables[0].tail(1), dict, locate_output(LEDGER), window="M", mode="thread")
+    run_agents(agents, tables[0].tail(1), dict, locate_output(STORE), window="M", mode="thread")
     run_command(shown)
     second, first = json.loads(capsys.readouterr().out)["questions"]
     assert (first["question_id"], second["question_id"]) == ("s-infer-1", "s-infer-2"), "those with a run come first"

@@ -9,14 +9,13 @@ import requests
 from builders import make_past_row
 
 from helpers.agents.arms import load_arms, replay_arms
-from helpers.agents.ledger import read_runs
 from helpers.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
 from helpers.cli import record
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.futurex import past
 from helpers.models.llm import open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
-from helpers.store import ROOT, parse_json
+from helpers.store import ROOT, parse_json, read_runs
 
 ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
 from helpers.cli.results import (
     describe_intervals,
     list_missing,
@@ -18,7 +17,7 @@ from helpers.cli.results import (
     tabulate_scores,
     write_tables,
 )
-from helpers.store import read_table, write_table
+from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
 
 
 def make_scores(n_a_level, n_sources=12, **marks):
@@ -119,7 +118,7 @@ def kept(tmp_path, monkeypatch):
     answers = events[["event_id"]].assign(value='"A"', status="ok")
     write_table("answers", answers, "A")
     run_ids = {"mine": "mine-A-01", "last_value": "last_value-A-02"}
-    with closing(open_ledger(tmp_path / LEDGER)) as ledger:
+    with closing(open_store(tmp_path / STORE)) as ledger:
         for agent, run_id in run_ids.items():
             save_run(ledger, {"run_id": run_id, "agent_id": agent, "code_version": "c0de", "packages": '["numpy==1"]'})
             batch = [make_question(run_id, agent, event, at) for at, event in enumerate(events["event_id"])]
@@ -140,7 +139,7 @@ def make_question(run_id, agent, event_id, at):
 
 def test_a_run_leaves_its_results_behind(kept):
     folder, run_ids, events = kept
-    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    text = show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7)
     assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
     assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
@@ -160,14 +159,14 @@ def test_a_run_leaves_its_results_behind(kept):
     assert whole["mean"] == 0.2 and whole["mean_imputed"] == 4 / 24 and whole["low"] < 0.2 < whole["high"]
     assert table.xs(("brier", "all")).iloc[0]["mean"] == 2 * 0.75**2
     again = {path: path.read_bytes() for path in folder.rglob("results.*")}
-    assert len(again) == 4 and show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7) == text
+    assert len(again) == 4 and show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7) == text
     assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
 
 
 def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
     folder, run_ids, events = kept
     write_table("answers", events[["event_id"]].assign(value=None, status="not_published"), "A")
-    text = show_results(folder / LEDGER, run_ids, events, "A", ["last_value"], seed=7)
+    text = show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7)
     assert "no scores: no scored event is left" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.0

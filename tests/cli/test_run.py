@@ -10,7 +10,6 @@ from builders import make_past_row
 
 from helpers.agents.arms import SEED
 from helpers.agents.functions import ask_function, load_function, make_agent
-from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
 from helpers.cli.announce import estimate_cost
@@ -20,7 +19,7 @@ from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
 from helpers.scoring.answers import acquire_answers
-from helpers.store import parse_json, read_table, write_table
+from helpers.store import STORE, parse_json, read_runs, read_table, write_table
 from helpers.web.crawl import open_world
 from helpers.web.news import describe_articles
 from helpers.web.sources import load_sources
@@ -42,7 +41,7 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     monkeypatch.setattr("helpers.store.ROOT", tmp_path)
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(arguments)
-    assert not (tmp_path / LEDGER).exists()
+    assert not (tmp_path / STORE).exists()
 
 
 def test_of_many_agents_a_dozen_are_listed():
@@ -69,11 +68,11 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     assert "12 events of window P" in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
     assert " arima " not in shown
-    runs = read_runs(tmp_path / "out" / LEDGER, "runs").set_index("agent_id")
+    runs = read_runs(tmp_path / "out" / STORE, "runs").set_index("agent_id")
     assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
-    replies = read_runs(tmp_path / "out" / LEDGER, "replies")
+    replies = read_runs(tmp_path / "out" / STORE, "replies")
     assert set(replies["status"]) == {"ok"} and len(replies) == 5 * 12
-    traces = read_runs(tmp_path / "out" / LEDGER, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    traces = read_runs(tmp_path / "out" / STORE, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
     with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* window P have none"):
         main(["--window", "P", "--agent", "arima"])
@@ -92,10 +91,10 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
         main(["--window", "L", "--limit", "8", "--workers", "1", *horizon])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
-    asked = read_runs(tmp_path / LEDGER, "predictions").merge(read_table("events", "L"), on="event_id")
+    asked = read_runs(tmp_path / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
     near = days <= pd.Timedelta(days=2)
-    told = read_runs(tmp_path / LEDGER, "runs").set_index("run_id")["condition"]
+    told = read_runs(tmp_path / STORE, "runs").set_index("run_id")["condition"]
     assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
     with pytest.raises(SystemExit, match="no question of window A says when Near is"):
@@ -107,9 +106,9 @@ def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, pr
     recorded.parent.mkdir(parents=True)
     recorded.write_text(json.dumps({"seconds": dict.fromkeys(read_table("events", "L")["event_id"], 1.0)}))
     mine("--window", "L", "--horizon", "Near")
-    stored = read_runs(tmp_path / LEDGER, "replies").set_index("run_id").filter(like="mine", axis="index")
+    stored = read_runs(tmp_path / STORE, "replies").set_index("run_id").filter(like="mine", axis="index")
     assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
-    assert set(read_runs(tmp_path / LEDGER, "runs")["condition"]) == {"asked at Near"}
+    assert set(read_runs(tmp_path / STORE, "runs")["condition"]) == {"asked at Near"}
 
 
 def test_the_baselines_run_beside_the_agents_asked_for():
@@ -130,14 +129,14 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     shown = capsys.readouterr().out
     assert "5 events of window A" in shown
     assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
-    before = read_runs(tmp_path / LEDGER, "replies", timings=True)
+    before = read_runs(tmp_path / STORE, "replies", timings=True)
     assert len(before) == 5 * 7
     assert set(before.status) == {"ok"}
     main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out == shown
-    pd.testing.assert_frame_equal(read_runs(tmp_path / LEDGER, "replies", timings=True), before)
+    pd.testing.assert_frame_equal(read_runs(tmp_path / STORE, "replies", timings=True), before)
     main(["--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
-    assert len(read_runs(tmp_path / LEDGER, "replies", timings=True).merge(before)) == len(before)
+    assert len(read_runs(tmp_path / STORE, "replies", timings=True).merge(before)) == len(before)
     main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
     main(["--limit", "5", "--workers", "1"])
@@ -171,7 +170,7 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
     monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
-    stored = (tmp_path / LEDGER).exists() and len(read_runs(tmp_path / LEDGER, "replies"))
+    stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
     assert not stored, "no question counts as missing because of a wrong setting"
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"canary" in data for data in kept)
@@ -183,7 +182,7 @@ def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
     main(["--agent", "qwen_zero_shot", "--limit", "8"])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "(n = 8)" in shown
-    before = read_runs(tmp_path / LEDGER, "replies")
+    before = read_runs(tmp_path / STORE, "replies")
     assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()
 
 
@@ -210,7 +209,7 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
     said = capsys.readouterr().out
     assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said
     assert "mine: 3 samples a question: " in said and "mine-majority " in said
-    path = tmp_path / LEDGER
+    path = tmp_path / STORE
     rows = read_runs(path, "predictions").query("agent_id == 'mine'")
     assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
     voted = read_runs(path, "predictions").query("agent_id == 'mine-majority'").set_index("event_id")
@@ -302,7 +301,7 @@ def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, 
     mine(limit=6)
     assert "mine: 4 of 6 questions are done with; 2 are left" in capsys.readouterr().out
     assert len(provider.asked) == 10
-    (tmp_path / LEDGER).unlink()
+    (tmp_path / STORE).unlink()
     mine(limit=7)
     assert "6 of 7 questions have a recorded reply to begin with" in capsys.readouterr().out
     assert len(provider.asked) == 11
@@ -429,7 +428,7 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, 
     told = capsys.readouterr()
     assert "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated" in told.err
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
-    runs = read_runs(tmp_path / LEDGER, "runs")
+    runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
 
 
@@ -458,7 +457,7 @@ def test_articles_are_searched_on_window_l(mine, provider, tmp_path):
     mine("--window", "L", "--articles", str(tmp_path / "press"), method="search_prompt")
     prompts = [asked["messages"][-1]["content"] for asked in provider.asked]
     assert len(prompts) == 4 and all("Zebrafish rise" in prompt for prompt in prompts)
-    conditions = read_runs(tmp_path / LEDGER, "runs")["condition"].dropna().tolist()
+    conditions = read_runs(tmp_path / STORE, "runs")["condition"].dropna().tolist()
     assert len(conditions) == 1 and conditions[0].startswith("with articles press ")
-    traces = read_runs(tmp_path / LEDGER, "traces")
+    traces = read_runs(tmp_path / STORE, "traces")
     assert traces["page_ids"].str.contains('"n').any()

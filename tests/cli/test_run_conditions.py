@@ -6,9 +6,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.agents.ledger import LEDGER, read_runs
 from helpers.cli.run import main
-from helpers.store import read_table
+from helpers.store import STORE, read_runs, read_table
 from helpers.worldreasoner.conditions import NAMES
 
 RISE = {"title": "the index reaches its highest", "date": "2023-02-10", "direction": "Positive", "magnitude": 0.8}
@@ -61,7 +60,7 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask,
         assert ("no forecast" in shown) == ("no forecast" in mine["note"]) == is_open != about["is_forecast"]
         assert ("no forecast" in (mine["condition"] or "")) == is_open == (" walk" not in shown)
         runs[mine["run_id"]] = condition
-        rows = read_runs(tmp_path / LEDGER, "predictions", [mine["run_id"]]).merge(events, on="event_id")
+        rows = read_runs(tmp_path / STORE, "predictions", [mine["run_id"]]).merge(events, on="event_id")
         gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
         assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
         right = rows["value"].str.strip('"') == rows["event_id"].map(answers).str.strip('"')
@@ -81,7 +80,7 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask,
         assert f"mine: {opens.sum()} of 6 questions opened on or after its cutoff 2024-06-30" in shown
         assert take(mine, "worldreasoner_accuracy", "kept")["2024-06-30"]["n"] == opens.sum()
     assert len(runs) == 6 and len(provider.asked) == 36
-    ledger = read_runs(tmp_path / LEDGER, "runs", runs).set_index("run_id")
+    ledger = read_runs(tmp_path / STORE, "runs", runs).set_index("run_id")
     assert {name: json.loads(ledger["params"][run])["method"] for run, name in runs.items()} == METHODS
     again = ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"]
     assert runs[again["run_id"]] == "Vanilla" and len(provider.asked) == 36, "nothing is asked twice"

@@ -11,11 +11,10 @@ import pytest
 from browser import CHROMIUM, open_browser
 from builders import KEY as SECRET
 
-from helpers.agents.ledger import LEDGER, open_ledger, save_questions, save_run
 from helpers.cli import view as viewer
 from helpers.cli.lives import fetch_again, list_questions, open_row, open_rows, read_lives, read_pages
 from helpers.cli.main import main as run_command
-from helpers.store import locate_output
+from helpers.store import STORE, locate_output, open_store, save_questions, save_run
 from helpers.web.kept import keep_page
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>&lt;b&gt; Wörter " + "x" * 300
@@ -41,7 +40,7 @@ def live(tmp_path, monkeypatch):
         prediction = key | {"agent_id": "strange", "as_of": "2016-10-10T00:00:00+08:00"} | said
         step = key | {"step": 0, "step_type": "tool", "tool": HOSTILE, "arguments": json.dumps({"query": HOSTILE})}
         batch.append((reply, prediction, [step | {"content": HOSTILE, "page_ids": '["../../p1"]', "error": HOSTILE}]))
-    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+    with closing(open_store(locate_output(STORE))) as ledger:
         about = {"agent_id": "strange", "category": "base_model", "model": HOSTILE, "condition": "very " * 30}
         save_run(ledger, {"run_id": run_id} | about)
         save_questions(ledger, batch)
@@ -87,7 +86,7 @@ def test_a_run_in_the_ledger_and_in_the_tables_is_one(live, tmp_path):
     run = recorded.runs.iloc[0].to_dict()
     question = recorded.predictions.iloc[0]
     key = {"run_id": run["run_id"], "event_id": question["event_id"], "sample": 0}
-    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+    with closing(open_store(locate_output(STORE))) as ledger:
         save_run(ledger, {"run_id": run["run_id"], "agent_id": "last_value", "category": "baseline"})
         columns = {"agent_id": "last_value", "as_of": question["as_of"], "status": "ok", "value": question["value"]}
         save_questions(ledger, [(key | {"status": "ok", "duration_s": 2.25}, key | columns, [])])
@@ -276,7 +275,7 @@ def test_a_question_is_reached_by_keyboard_and_its_page_read_on_a_phone(live, tm
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_list_of_runs_breaks_no_number_and_names_only_at_their_joints(live, tmp_path, tab, width):
     run_id = "f_nonsense_whose_replies_are_missing-A-00000001"
-    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+    with closing(open_store(locate_output(STORE))) as ledger:
         save_run(ledger, {"run_id": run_id, "agent_id": run_id.split("-")[0], "category": "base_model"})
         key = {"run_id": run_id, "event_id": "A-1010-brent_band", "sample": 0, "status": "timeout"}
         agent = {"agent_id": run_id.split("-")[0], "value": None}
@@ -346,7 +345,7 @@ def test_an_unknown_window_is_named():
 def test_questions_of_other_windows_are_no_loss(live, capsys):
     viewer.main(["--window", "C1", "--json"])
     assert "left out" not in capsys.readouterr().err, "of window A nothing was asked for"
-    with closing(open_ledger(locate_output(LEDGER))) as ledger:
+    with closing(open_store(locate_output(STORE))) as ledger:
         save_run(ledger, {"run_id": "strange-P-0123abcd", "agent_id": "strange", "category": "base_model"})
         key = {"run_id": "strange-P-0123abcd", "event_id": "P-1", "sample": 0}
         save_questions(ledger, [(key | {"status": "ok"}, key | {"agent_id": "strange", "status": "ok"}, [])])

@@ -107,7 +107,7 @@ class Stage:
 
     def count(self):
         """Return the agent's stored replies by status."""
-        path = self.folder / "out/data/runs/ledger.sqlite"
+        path = self.folder / "out/data/runs/store.sqlite"
         if not path.exists():
             return {}
         with closing(sqlite3.connect(path)) as ledger:

@@ -20,7 +20,6 @@ from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
 
 from helpers.agents import workers
-from helpers.agents.ledger import open_ledger, read_runs
 from helpers.agents.runs import run_agents
 from helpers.formats.folder import read_folder
 from helpers.formats.sheets import Problems
@@ -28,7 +27,7 @@ from helpers.models import failures, llm
 from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_rows
 from helpers.servers import run_server
-from helpers.store import ROOT, read_table
+from helpers.store import ROOT, open_store, read_runs, read_table
 
 SEED = 15
 
@@ -114,7 +113,7 @@ def fill_run(folder):
             code, said = call_kit(*RUN, out=disk)
             make_room()
             again, said_again = call_kit(*RUN, out=disk)
-            ledgers = [Path(base) / "data/runs/ledger.sqlite" for base in (quiet, disk)]
+            ledgers = [Path(base) / "data/runs/store.sqlite" for base in (quiet, disk)]
             wanted, found = (read_runs(ledger, "predictions") for ledger in ledgers)
         faults |= {
             f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
@@ -286,7 +285,7 @@ def damage_ledger(folder, n=100):
         read_runs(path, "replies")
 
     go_on()
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         ledger.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return try_damaged(path, path.read_bytes(), go_on, r"^ledger\.sqlite cannot be read .*; move it away, and", n)
 

@@ -14,12 +14,11 @@ from faults.lying import open_to
 from faults.table import FORK
 from mock_provider import Server
 
-from helpers.agents.ledger import KEPT, list_done, open_ledger, read_runs, save_questions, save_run, write_create_sql
 from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
 from helpers.servers import run_server
-from helpers.store import read_table
+from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run, write_create_sql
 from helpers.web.crawl import open_world
 
 SEED, WORKERS = 15, 4
@@ -205,7 +204,7 @@ N_WRITERS, N_ROUNDS = 8, 50
 def write_questions(path, name, start_at, n):
     """Open a ledger at a moment and store questions, some of which another writer stores too."""
     time.sleep(max(0.0, start_at - time.time()))
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         for run_id in (name, "shared"):
             save_run(ledger, {"run_id": run_id, "agent_id": "a"})
             for i in range(n):

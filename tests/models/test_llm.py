@@ -19,7 +19,6 @@ from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 
-from helpers.agents.ledger import ACCIDENTS
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
 from helpers.limits import call_within
@@ -29,7 +28,7 @@ from helpers.models.llm import ask, open_door
 from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
 from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.servers import run_server
-from helpers.store import dump_json
+from helpers.store import ACCIDENTS, dump_json
 
 MODEL = "openai/mock-1"
 
@@ -506,7 +505,7 @@ def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, prov
 
     faults = [fault for fault in ENDS if fault != "no credit"]  # which stops a run
     events = bench_llm.make_events(faults + ["key", "hello"])
-    path = tmp_path / "data/runs/ledger.sqlite"
+    path = tmp_path / "data/runs/store.sqlite"
     agents = {"mock": {"forecast": forecast}}
     options = {"window": "T", "mode": "thread", "workers": 6, "secrets": door.secrets}
     run_agents(agents, events, lambda: None, path, **options)

@@ -8,9 +8,8 @@ run is named by its agent, window and condition, and its row in the table runs h
 import re
 
 from helpers.agents.evidence import list_evidence
-from helpers.agents.ledger import KEPT, read_runs
 from helpers.columns import DIGEST, HELD
-from helpers.store import TABLES, dump_json, hash_text
+from helpers.store import KEPT, TABLES, dump_json, hash_text, read_runs
 
 TEXTS = {
     "replies": ("reply", "reason"),
@@ -41,7 +40,7 @@ def export_runs(path, run_ids, timed=(), pages=None, *, withholds=False):
 
     Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
     every replay. By the table `pages` a page is known that a reply names by its address. With `withholds`, and always
-    for a run that saw news, texts are withheld (`withhold_texts`). Raises what `ledger.read_runs` does.
+    for a run that saw news, texts are withheld (`withhold_texts`). Raises what `store.read_runs` does.
     """
     tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
     names = name_runs(tables["runs"])

@@ -24,21 +24,23 @@ from tqdm import tqdm
 
 from helpers.agents.functions import make_agent
 from helpers.agents.identity import hash_agent, list_functions
-from helpers.agents.ledger import (
-    ACCIDENTS,
-    close_run,
-    list_done,
-    name_problem,
-    open_ledger,
-    save_questions,
-    save_run,
-    sum_costs,
-)
 from helpers.agents.stops import Stopped, Watch, heed_signals
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
 from helpers.columns import check_name
 from helpers.models.llm import DEADLINE_S
-from helpers.store import dump_json, hash_text, list_columns
+from helpers.store import (
+    ACCIDENTS,
+    close_run,
+    dump_json,
+    hash_text,
+    list_columns,
+    list_done,
+    name_problem,
+    open_store,
+    save_questions,
+    save_run,
+    sum_costs,
+)
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
@@ -192,7 +194,7 @@ def run_agents(
     ]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
     forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
-    with name_problem(ledger_path), closing(open_ledger(ledger_path)) as ledger:
+    with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)

@@ -8,8 +8,7 @@ from functools import partial
 
 import pandas as pd
 
-from helpers.agents.ledger import ACCIDENTS, list_done, open_ledger
-from helpers.store import dump_json, parse_json
+from helpers.store import ACCIDENTS, dump_json, list_done, open_store, parse_json
 
 NUMBERS = ("number", "percent")
 """Kinds whose answers are averaged; of all others the most frequent answer counts."""
@@ -73,7 +72,7 @@ def measure_spread(values, kind):
 def read_values(path, run_id, event_id, n_samples):
     """Return the values that a run's first `n_samples` samples of a question predict, missing ones left out."""
     sql = "SELECT value FROM predictions WHERE run_id = ? AND event_id = ? AND sample < ? ORDER BY sample"
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         cells = [row[0] for row in ledger.execute(sql, [run_id, event_id, n_samples])]
     return [value for value in map(parse_json, cells) if value is not None]
 
@@ -110,7 +109,7 @@ def make_majority(path, run_id, agent, n_samples):
 
 def select_whole(path, run_id, events, n_samples):
     """Return the events that have all their samples."""
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         done = Counter(event_id for event_id, n in list_done(ledger, run_id, ACCIDENTS) if n < n_samples)
     return events[events["event_id"].map(done) == n_samples]
 

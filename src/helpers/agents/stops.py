@@ -6,9 +6,9 @@ import threading
 import time
 from contextlib import contextmanager
 
-from helpers.agents.ledger import FIRST_FAILURES, STRIKES
 from helpers.agents.workers import STOPS
 from helpers.models.failures import NO_CREDIT
+from helpers.store import FIRST_FAILURES, STRIKES
 
 
 class Stopped(RuntimeError):

@@ -15,7 +15,6 @@ from tempfile import TemporaryFile
 import pandas as pd
 
 from helpers.agents.arms import list_recorded
-from helpers.agents.ledger import LEDGER, list_done, open_ledger
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, count_replies, describe_recorded, read_prices
 from helpers.agents.runs import describe_run
@@ -23,7 +22,7 @@ from helpers.calendar import ZONE
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
-from helpers.store import locate_output
+from helpers.store import STORE, list_done, locate_output, open_store
 from helpers.web.archive import SHOWN_DAYS
 from helpers.web.news import N_LISTED, describe_articles, read_feeds
 
@@ -45,7 +44,7 @@ def tell(text):
 def locate_ledger():
     """Return where the ledger stands. Raises ValueError, before anything is asked, where nothing can be written."""
     try:
-        path = locate_output(LEDGER)
+        path = locate_output(STORE)
         TemporaryFile(dir=path.parent).close()
     except OSError as error:
         place = os.environ.get("DAYBEFORE_OUT")
@@ -66,7 +65,7 @@ def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadl
     arm_id = f"{agent_id}-{window}"
     done = set() if agent.get("condition") else {(name, n) for n in samples for name in list_recorded(arm_id, n + 1)}
     if path.exists():
-        with closing(open_ledger(path)) as ledger:
+        with closing(open_store(path)) as ledger:
             done |= list_done(ledger, run_id, again)
     asked = [(event_id, n) for n in samples for event_id in events["event_id"]]
     keep = [key not in done for key in asked]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.ledger import LEDGER, open_ledger, read_runs
 from helpers.futurex.past import read_window
-from helpers.store import ROOT, locate_output, parse_json, read_table
+from helpers.store import ROOT, STORE, locate_output, open_store, parse_json, read_runs, read_table
 from helpers.web.checks import list_nearest
 
 USUAL = "Mid"
@@ -55,10 +54,10 @@ def list_runs():
 
 def list_local():
     """Return the runs of the local ledger, the newest first; none where there is no ledger."""
-    path = locate_output(LEDGER)
+    path = locate_output(STORE)
     if not path.exists():
         return []
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         newest = dict(ledger.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
         first = ledger.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
         asked = {run_id: (event_id, as_of) for run_id, event_id, as_of in first}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.ledger import read_runs
 from helpers.cli.results import WIDTH, read_sampled, write_interval, write_lead
 from helpers.futurex.past import build_priced, read_window
+from helpers.store import read_runs
 from helpers.worldreasoner.conditions import OPEN
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
 from helpers.worldreasoner.scores import CLIP, CLIP_WIDE

@@ -15,11 +15,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.agents.evidence import list_evidence
-from helpers.agents.ledger import KEPT, LEDGER, read_runs
 from helpers.calendar import PUBLIC_WINDOWS, WINDOWS
 from helpers.futurex.past import read_window
 from helpers.scoring.scores import HEADLINE, score_predictions
-from helpers.store import ROOT, TABLES, list_columns, locate_input, read_table
+from helpers.store import KEPT, ROOT, STORE, TABLES, list_columns, locate_input, read_runs, read_table
 from helpers.web.crawl import open_world
 from helpers.web.gateway import GatewayError
 from helpers.web.kept import read_kept, read_text
@@ -99,7 +98,7 @@ def read_recorded(folder, agents=None):
 def read_live():
     """Return the live ledger's tables, {} where there is no ledger."""
     try:
-        path = locate_input(LEDGER)
+        path = locate_input(STORE)
     except FileNotFoundError:
         return {}
     tables = {name: read_runs(path, name, timings=True) for name in KEPT}

@@ -12,7 +12,6 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 
-from helpers.agents.ledger import open_ledger, read_runs
 from helpers.formats.sheets import escape_cells
 from helpers.futurex.levels import bound_overall
 from helpers.futurex.past import read_window
@@ -20,7 +19,7 @@ from helpers.scoring.scores import build_matrix, score_predictions, select_headl
 from helpers.stats.groups import tabulate_groups
 from helpers.stats.intervals import MIN_CLUSTERS, find_clusters
 from helpers.stats.pairs import compare_pairs
-from helpers.store import locate_output, parse_json
+from helpers.store import locate_output, open_store, parse_json, read_runs
 
 N_REASONS = 3
 """Reasons for missing predictions that are shown of an agent, the most frequent first."""
@@ -208,7 +207,7 @@ def time_models(path, run_ids):
     """
     marks = ", ".join("?" * len(run_ids))
     sql = f"SELECT run_id, event_id, sample, sum(duration_s) FROM traces WHERE run_id IN ({marks}) GROUP BY 1, 2, 3"
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         rows = ledger.execute(sql, list(run_ids.values())).fetchall()
     table = pd.DataFrame(rows, columns=["run_id", "event_id", "sample", "model_s"])
     return table.astype({"model_s": float}).set_index(["run_id", "event_id", "sample"])["model_s"]
@@ -263,7 +262,7 @@ def list_missing(predictions, replies):
 
 
 def describe_status(status, n_events, n_window):
-    """Return in words how much of its window a run was asked, of its row's status (`ledger.finish_run`).
+    """Return in words how much of its window a run was asked, of its row's status (`store.close_run`).
 
     >>> describe_status("partial", 20, 240)
     'a sample: 20 of the 240 events of the window were asked'

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from functools import partial
 
 from helpers.agents.arms import HORIZONS, SEED, choose_horizon, move_moments
-from helpers.agents.ledger import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
@@ -34,7 +33,7 @@ from helpers.cli.results import show_results
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
-from helpers.store import locate_output
+from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
 from helpers.web.checks import list_nearest
 from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import plan_run, read_cutoffs, take_condition

@@ -21,10 +21,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.agents.ledger import insert_row, open_ledger
 from helpers.agents.runs import sample_events
 from helpers.formats.folder import read_value
-from helpers.store import TABLES, dump_json, list_columns, parse_json
+from helpers.store import TABLES, dump_json, insert_row, list_columns, open_store, parse_json
 
 AGENT = "people"
 """The agent that all persons are; each person is a run of it."""
@@ -194,7 +193,7 @@ def open_notes(folder):
     People on one machine may write at once; the file is for a local disk (its write-ahead log needs shared memory).
     Rows of runs.csv, traces.csv and predictions.csv that no such file knows are taken in first.
     """
-    connection = open_ledger(Path(folder) / NOTES)
+    connection = open_store(Path(folder) / NOTES)
     with write_at_once(connection):
         for sql in (
             "CREATE TABLE IF NOT EXISTS sheets (run_id, event_id, started_at, draft, PRIMARY KEY (run_id, event_id))",

@@ -7,13 +7,12 @@ luck with (their series).
 import pandas as pd
 
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
-from helpers.agents.ledger import LEDGER, read_runs
 from helpers.events.shelf import Shelf
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.stats.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
 from helpers.stats.pairs import BETTER, compare_pairs
-from helpers.store import dump_json, list_columns, locate_output, parse_json
+from helpers.store import STORE, dump_json, list_columns, locate_output, parse_json, read_runs
 from helpers.worldreasoner.scores import (
     CATEGORICAL,
     METRICS,
@@ -116,7 +115,7 @@ def replay_horizons(events, *tables, window="L", opener=Shelf, about_world=None)
     its world, of which `about_world` says more (`arms.replay_arms`). Without a recorded arm the tables are empty.
     """
     arms = {name: arm for name, arm in list_arms(window).items() if list_recorded(name)}
-    ledger = locate_output(LEDGER)
+    ledger = locate_output(STORE)
     runs = replay_arms(list(arms), opener, ledger, events={window: events}, about_world=about_world) if arms else {}
     names = pd.DataFrame([(run, *name_arm(arms[arm])) for arm, run in runs.items()], columns=ARM_COLUMNS)
     found = []

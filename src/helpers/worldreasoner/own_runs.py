@@ -1,6 +1,6 @@
 """WorldReasoner's scores of runs of one's own: outcome, sources, key events, what a cutoff keeps, and market prices.
 
-Appendix E, F; G.3.1. The tables are a ledger's (`ledger.read_runs`) of runs on the same questions at the same moment;
+Appendix E, F; G.3.1. The tables are a ledger's (`store.read_runs`) of runs on the same questions at the same moment;
 of a question asked several times the first answer counts.
 """
 

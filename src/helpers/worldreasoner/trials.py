@@ -10,13 +10,12 @@ from itertools import permutations
 import pandas as pd
 
 from helpers.agents.arms import load_arms, replay_arms
-from helpers.agents.ledger import LEDGER, read_runs
 from helpers.agents.samples import NUMBERS, combine_values, count_votes
 from helpers.events.shelf import Shelf
 from helpers.plots import draw_points, name_rows
 from helpers.stats.calibration import list_chances, measure_trials, pool_chances, spread_rest
 from helpers.stats.intervals import find_clusters, summarize_clustered
-from helpers.store import dump_json, list_columns, locate_output, parse_json
+from helpers.store import STORE, dump_json, list_columns, locate_output, parse_json, read_runs
 from helpers.worldreasoner.conditions import compare_metrics
 from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_forecast, score_table
 
@@ -39,7 +38,7 @@ def replay_trials(events, arm_id, cold_id):
     Both ask window L, whose table `events` is. A row a trial and question of which all trials are recorded; agent_id is
     "trial 1" and on, or "temperature 0". An empty table without a recording.
     """
-    ledger, arms = locate_output(LEDGER), load_arms()
+    ledger, arms = locate_output(STORE), load_arms()
     runs = replay_arms([arm_id, cold_id], Shelf, ledger, events={"L": events})
     if arm_id not in runs:
         return pd.DataFrame(columns=list_columns("predictions"))

@@ -12,10 +12,9 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 
-from helpers.agents.ledger import insert_row, open_ledger
 from helpers.stats.agreement import compute_kappa, measure_kappa
 from helpers.stats.intervals import summarize_clustered
-from helpers.store import TABLES
+from helpers.store import TABLES, insert_row, open_store
 from helpers.worldreasoner.hindsight.graphs import read_graphs
 
 CHECKS = {
@@ -34,7 +33,7 @@ COLUMNS = ("reviewer", "question_id", "node_id", "label", "reason")
 
 def open_reviews(path):
     """Open a file of reviews, a ledger with the table judgements; several people on one machine may write at once."""
-    ledger, (keys, others) = open_ledger(path), TABLES["judgements"]
+    ledger, (keys, others) = open_store(path), TABLES["judgements"]
     with ledger:
         columns = ", ".join([*keys, *others.split()])
         ledger.execute(f"CREATE TABLE IF NOT EXISTS judgements ({columns}, PRIMARY KEY ({', '.join(keys)}))")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.agents.ledger import (
+from helpers.columns import REPLY_STATUSES
+from helpers.store import (
     ACCIDENTS,
     DOUBTFUL,
     FIRST_FAILURES,
@@ -15,20 +16,19 @@ from helpers.agents.ledger import (
     close_run,
     count_stored,
     list_done,
-    open_ledger,
+    open_store,
     read_runs,
     save_questions,
     save_run,
     write_create_sql,
 )
-from helpers.columns import REPLY_STATUSES
 
 WRITER = """
 import sys
-from helpers.agents.ledger import close_run, open_ledger, save_run
-from test_ledger import save
+from helpers.store import close_run, open_store, save_run
+from test_store_runs import save
 path, name = sys.argv[1:]
-ledger = open_ledger(path)
+ledger = open_store(path)
 for i in range(50):
     save(ledger, name, i)
     save(ledger, "shared", i)
@@ -62,7 +62,7 @@ def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_pa
 
 def test_replies_are_counted_by_run_and_status(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    with closing(open_ledger(path)) as ledger:
+    with closing(open_store(path)) as ledger:
         for i, status in enumerate(["ok", "timeout", "unreadable", "error"]):
             save(ledger, "r", i, status=status)
         save(ledger, "other", 0, status="timeout")
@@ -72,18 +72,18 @@ def test_replies_are_counted_by_run_and_status(tmp_path):
 
 OPENER = """
 import sys, time
-from helpers.agents.ledger import open_ledger, save_run
+from helpers.store import open_store, save_run
 folder, name, start = sys.argv[1:]
 time.sleep(max(0, float(start) - time.time()))
 for i in range(25):
     time.sleep(max(0, float(start) + 0.05 * i - time.time()))
-    save_run(open_ledger(f"{folder}/{i}.sqlite"), {"run_id": name, "agent_id": "a"})
-    save_run(open_ledger(f"{folder}/old.sqlite"), {"run_id": f"{name}-{i}", "agent_id": "a"})
+    save_run(open_store(f"{folder}/{i}.sqlite"), {"run_id": name, "agent_id": "a"})
+    save_run(open_store(f"{folder}/old.sqlite"), {"run_id": f"{name}-{i}", "agent_id": "a"})
 """
 
 
 def test_eight_processes_open_a_new_ledger_and_an_old_one_at_once(tmp_path):
-    open_ledger(tmp_path / "old.sqlite").close()
+    open_store(tmp_path / "old.sqlite").close()
     command = [sys.executable, "-c", OPENER, str(tmp_path)]
     openers = [subprocess.Popen([*command, f"r{i}", str(time.time() + 3)]) for i in range(8)]
     assert [opener.wait(timeout=60) for opener in openers] == [0] * 8
@@ -94,12 +94,12 @@ def test_eight_processes_open_a_new_ledger_and_an_old_one_at_once(tmp_path):
 def test_a_file_that_is_no_ledger_is_named_and_left_as_it_is(tmp_path):
     (tmp_path / "l.sqlite").write_bytes(b"something else" * 1000)
     with pytest.raises(ValueError, match="l.sqlite cannot be read .*; move it away"):
-        open_ledger(tmp_path / "l.sqlite")
+        open_store(tmp_path / "l.sqlite")
     assert (tmp_path / "l.sqlite").read_bytes() == b"something else" * 1000
 
 
 def test_nothing_is_deleted_where_nothing_was_stored(tmp_path):
-    ledger, said = open_ledger(tmp_path / "l.sqlite"), []
+    ledger, said = open_store(tmp_path / "l.sqlite"), []
     ledger.set_trace_callback(said.append)
     save(ledger, "r", 1, status="error")
     assert not [sql for sql in said if sql.startswith("DELETE")]
@@ -109,7 +109,7 @@ def test_nothing_is_deleted_where_nothing_was_stored(tmp_path):
 
 
 def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     assert save(ledger, "r", 1, reply="first")
     assert not save(ledger, "r", 1, reply="second")
     assert list(read_runs(tmp_path / "l.sqlite", "replies").reply) == ["first"]
@@ -117,7 +117,7 @@ def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
 
 
 def test_questions_stored_together_are_all_there_or_none(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     keys = [{"run_id": "r", "event_id": f"e{i}", "sample": 0} for i in range(3)]
     with pytest.raises(Exception, match="NOT NULL"):
         save_questions(ledger, [(key, key, [key | {"step": None if i == 2 else 0}]) for i, key in enumerate(keys)])
@@ -127,7 +127,7 @@ def test_questions_stored_together_are_all_there_or_none(tmp_path):
 
 
 def test_a_question_whose_trace_cannot_be_stored_leaves_nothing(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     key = {"run_id": "r", "event_id": "e", "sample": 0}
     with pytest.raises(Exception, match="NOT NULL"):
         save_questions(ledger, [(key, key, [key | {"step": 0}, key | {"step": None}])])
@@ -136,7 +136,7 @@ def test_a_question_whose_trace_cannot_be_stored_leaves_nothing(tmp_path):
 
 
 def test_every_write_is_synchronised_with_the_disk(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     settings = [
         ledger.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "busy_timeout")
     ]
@@ -144,7 +144,7 @@ def test_every_write_is_synchronised_with_the_disk(tmp_path):
 
 
 def test_a_run_is_complete_when_every_question_has_a_reply_and_sums_its_tokens_and_cost(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     for i in range(3):
         save(ledger, "r", i, n_input_tokens=10, n_output_tokens=5, cost_usd=0.1)
         close_run(ledger, "r", 3)
@@ -154,7 +154,7 @@ def test_a_run_is_complete_when_every_question_has_a_reply_and_sums_its_tokens_a
 
 
 def test_exported_tables_are_sorted_and_hold_no_timings(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     for i in (2, 0, 1):
         save(ledger, "r", i)
     tables = {table: read_runs(tmp_path / "l.sqlite", table, ["r"]) for table in KEPT}
@@ -164,18 +164,18 @@ def test_exported_tables_are_sorted_and_hold_no_timings(tmp_path):
 
 
 def test_columns_that_the_contract_has_gained_are_added_to_an_older_ledger(tmp_path):
-    ledger = open_ledger(tmp_path / "l.sqlite")
+    ledger = open_store(tmp_path / "l.sqlite")
     ledger.execute("DROP TABLE traces")
     ledger.execute(write_create_sql("traces").replace(" tool,", ""))
     ledger.close()
     key = {"run_id": "r", "event_id": "e", "sample": 0}
-    save_questions(open_ledger(tmp_path / "l.sqlite"), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
+    save_questions(open_store(tmp_path / "l.sqlite"), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
 
 
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(FileNotFoundError, match="make run"):
         read_runs(tmp_path / "l.sqlite", "replies")
-    open_ledger(tmp_path / "l.sqlite")
+    open_store(tmp_path / "l.sqlite")
     with pytest.raises(LookupError, match="no run 'r'"):
         read_runs(tmp_path / "l.sqlite", "replies", ["r"])
     with pytest.raises(KeyError, match="holds runs, replies"):

@@ -224,8 +224,9 @@ def as_number(value):
 
 @functools.cache
 def is_stated(value, source, root=ROOT):
-    """Say whether a file holds a number, in digits, as a share or in words; of a notebook only its code is read."""
-    text = (root / source).read_text(encoding="utf-8")
+    """Say whether a file, a notebook's code or a room holds a number, in digits, as a share or in words."""
+    files = sorted((root / source).rglob("*.py")) or [root / source]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     if source.endswith(".ipynb"):
         text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
     value = abs(value)

@@ -2,12 +2,11 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from helpers import papers
 from helpers.models.judges import Verdict
-from helpers.proof_of_time import planted, rubrics, taxonomies
+from helpers.proof_of_time import rubrics
 from helpers.proof_of_time.taxonomies import BOTTLENECKS, ENDLESS, FAILURES, FLAGS, UNLABELLED, label_run
 
 
@@ -56,30 +55,6 @@ def test_strata(status, score, stratum):
     assert label_run(make_steps(GOOD, [], "A"), status, score)["stratum"] == stratum
 
 
-def test_planted_runs_are_found_again_in_known_words_and_not_in_others():
-    shares = {}
-    for is_foreign in (False, True):
-        traces, truth = planted.write_runs(7, 10, is_foreign)
-        given = truth.drop(columns="stratum")
-        made = taxonomies.label_runs(traces, given, truth.dropna(subset="score"), options=planted.OPTIONS)
-        found = planted.measure_recovery(truth, made)
-        shares[is_foreign] = found.set_index("planted")["share"]
-        failed = found[found["stratum"] != "correct"]
-        assert (failed["share"] * failed["n"]).sum() / failed["n"].sum() > (0.75 if is_foreign else 0.95)
-        pooled = planted.pool_recovery(found.assign(words="w")).set_index("stratum")
-        assert pooled["n"].to_dict() == {"wrong": 60, "incomplete": 70}
-        assert pooled["found"].sum() == round((failed["share"] * failed["n"]).sum())
-        assert (pooled["low"] < pooled["share"]).all() and (pooled["share"] <= pooled["high"] + 1e-9).all()
-    assert shares[True][["misread", "ambiguity"]].max() == 0 and shares[True]["luck"] < 0.6
-    assert set(shares[False].index) == {*FAILURES, *ENDLESS, *FLAGS}
-
-
-def test_planted_runs_are_the_same_for_a_seed_and_differ_between_seeds():
-    first, again, other = (planted.write_runs(seed, 2)[0] for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(first, again)
-    assert not first.equals(other)
-
-
 def test_our_labels_are_the_papers_categories():
     for ours, table in (
         (FAILURES, "table4_complete_wrong_taxonomy"),
@@ -102,14 +77,6 @@ def test_a_masked_case_holds_no_text_of_the_run():
     assert secret in rubrics.write_case(steps, "wrong")
     masked = rubrics.write_case(steps, "wrong", is_masked=True)
     assert secret not in masked and "bash: grep csv -> 9 letters" in masked
-
-
-def test_a_judge_who_is_stopped_has_seen_every_planted_failure_once():
-    _, truth = planted.write_runs(1, 4)
-    chosen = planted.choose_runs(truth, 2)
-    kinds = [set(part["label"].dropna()) for part in (chosen.head(len(chosen) // 2), chosen)]
-    assert kinds[0] == kinds[1] == {*FAILURES, *ENDLESS} and len(chosen) == 2 * (len({*FAILURES}) + len(ENDLESS) + 4)
-    assert chosen["event_id"].is_unique and (chosen.head(17)["stratum"] == "correct").sum() == 4
 
 
 def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():

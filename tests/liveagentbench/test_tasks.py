@@ -3,7 +3,6 @@
 import csv
 import json
 import tomllib
-import wave
 from collections import defaultdict
 from functools import cache
 from io import BytesIO
@@ -16,7 +15,6 @@ from lxml import html
 from PIL import Image
 
 from helpers.figures import use_style
-from helpers.liveagentbench import files as taskset_files
 from helpers.liveagentbench import scores as study
 from helpers.liveagentbench import tasks as taskset
 from helpers.liveagentbench.asks import compute_answer, list_truths
@@ -221,17 +219,6 @@ def test_a_clip_has_a_frame_a_row_and_they_differ(made, sources, shown):
         clip.seek(n)
         frames.add(clip.convert("L").tobytes())
     assert clip.n_frames == len(rows) == len(frames)
-
-
-def test_a_recording_tells_its_rows_and_lasts_as_long_as_speech_does(made, sources, shown):
-    pytest.importorskip("espeakng_loader")
-    body, rows = write_part("mortality_3", made, sources, shown)
-    said = taskset_files.tell_rows(sources["puerto_rico_deaths"], rows)
-    assert all(f"{value:.0f} deaths" in said for value in rows["deaths"])
-    with wave.open(BytesIO(body)) as recording:
-        seconds = recording.getnframes() / recording.getframerate()
-        samples = np.frombuffer(recording.readframes(recording.getnframes()), dtype=np.int16)
-    assert 10 < seconds < 60 and np.abs(samples).max() > 3000
 
 
 def test_parts_of_one_source_share_its_dates_out(made, shown):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.liveagentbench import workflow as study
-from helpers.liveagentbench.asks import list_truths, lock_answer, match_locked
+from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import JUDGES, Step, load_cases, load_questions, rate_level, write_questions
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.funnel import (
@@ -21,7 +21,6 @@ from helpers.liveagentbench.funnel import (
 from helpers.liveagentbench.portal import open_portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.models.judges import Verdict
-from helpers.scoring.matching import match_answer
 from helpers.web.gateway import Gateway
 
 
@@ -98,14 +97,6 @@ def test_a_wrong_case_is_told(tmp_path, questions, made, change, reason):
     row = {"question_id": "u13", "event_id": "pets_2", "steps": [{"do": "a", "ability": "read", "environment": "none"}]}
     with pytest.raises(ValueError, match=reason):
         load_cases(questions, made[0], {"pets_2": "1"}, write_lines(tmp_path / "c.jsonl", row | change))
-
-
-@pytest.mark.parametrize("reply", ["12", "Answer: 12.0", "It is 13", "12 or 13", "", "1,200"])
-def test_a_locked_answer_is_matched_as_one_in_plain(reply):
-    locked = lock_answer("12", "salt1")
-    assert match_locked(reply, locked) is match_answer(reply, "12")["is_equal"]
-    assert match_locked("1200", lock_answer("1,200", "s")) and locked != lock_answer("12", "salt2")
-    assert "Domestic" not in lock_answer("Domestic Shorthair", "s")
 
 
 def test_levels_follow_steps_and_tools():
@@ -252,20 +243,14 @@ def test_the_funnel_counts_each_question_once():
     assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
 
 
-def test_a_kept_test_task_is_stored_locked_and_levelled_by_its_own_steps(made):
+def test_a_kept_task_is_levelled_by_its_own_steps(made):
     tasks, cases, _ = made
     names = sorted(name for name, case in cases.items() if not case["planted"])
-    events, answers = build_tables(names, cases, tasks.columns, 30)
-    stored = list_truths(answers)
-    splits = events.set_index("event_id")["split"]
-    assert events.columns.tolist() == tasks.columns.tolist() and set(splits) == {"validation", "test"}
-    for name in names:
-        steps, answer = cases[name]["steps"], cases[name]["answer"]
-        assert (stored[name] == answer) is (splits[name] == "validation")
-        assert splits[name] == "validation" or match_locked(f"Answer: {answer}", stored[name])
-        assert events.set_index("event_id").loc[name, "level"] == rate_level(steps)
-    assert answers.equals(build_tables(names, cases, tasks.columns, 30)[1])
-    assert not answers.equals(build_tables(names, cases, tasks.columns, 31)[1])
+    events, answers = build_tables(names, cases, tasks.columns)
+    assert events.columns.tolist() == tasks.columns.tolist() and set(events["split"]) == {"validation", "test"}
+    assert list_truths(answers).to_dict() == {name: cases[name]["answer"] for name in names}
+    levels = events.set_index("event_id")["level"].to_dict()
+    assert levels == {name: rate_level(cases[name]["steps"]) for name in names}
 
 
 def test_screenings_hold_what_was_said_and_only_cases_without_a_fault_are_read():

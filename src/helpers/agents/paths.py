@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.forecasters import QUANTILES, state_number
-from helpers.events.horizons import list_own, load_series, name_month, read_series, step_dates
+from helpers.events.horizons import load_series, name_month, read_series, step_dates
 from helpers.store import dump_json, hash_text, parse_json
 
 N_PATHS = 104
@@ -25,7 +25,7 @@ SEASON_DAYS, MIN_SEASON, YEAR = 28, 3, 365.25
 def load_path_agents():
     """Return the baselines of window L by name, as `runs.run_agents` takes them."""
     about = {"category": "baseline", "framework": "statistics"}
-    digest = hash_text(dump_json([N_PATHS, SEASON_DAYS, MIN_SEASON, sorted(list_own())]), 12)
+    digest = hash_text(dump_json([N_PATHS, SEASON_DAYS, MIN_SEASON, sorted(load_series())]), 12)
     return {
         name: about | {"forecast": partial(forecast_from_paths, name), "params": {"method": name, "paths": digest}}
         for name in METHODS

@@ -39,8 +39,6 @@ SEED = 20230104
 def load_series(path=FILE):
     """Read the sources of window L: {source_id: Source}, sorted by id.
 
-    Those of licence "load-only" are made of public files (`futurex.series`), which say so with `give_rows`.
-
     >>> load_series()["cpi_months"].update_frequency
     'monthly'
     """
@@ -51,27 +49,6 @@ def load_series(path=FILE):
     return sources
 
 
-def list_own():
-    """Return the sources of window L whose rows the repository holds: {source_id: Source}."""
-    return {name: source for name, source in load_series().items() if source.licence == "commit"}
-
-
-GIVEN = {}
-"""Rows of sources that are made of public files, by source_id."""
-
-
-def give_rows(source_id, rows):
-    """Say what the rows of a source of public files are: occurred_at, entity and its variables.
-
-    Raises LookupError for a source that there is not, or whose rows the repository holds.
-    """
-    if source_id not in load_series() or source_id in list_own():
-        raise LookupError(f"{source_id} is no source of data/horizons.toml whose rows are made of public files")
-    GIVEN[source_id] = rows
-    read_series.cache_clear()
-    schedule_dates.cache_clear()
-
-
 @lru_cache(maxsize=64)
 def read_series(source_id, variable):
     """Return (values by date and entity, moment of publication of each date) of one variable of a source of window L.
@@ -79,8 +56,7 @@ def read_series(source_id, variable):
     Both are shared by all callers: take copies.
     """
     source = load_series()[source_id]
-    rows = GIVEN[source_id] if source_id in GIVEN else read_rows(source)
-    values = rows.pivot(index="occurred_at", columns="entity", values=variable).sort_index()
+    values = read_rows(source).pivot(index="occurred_at", columns="entity", values=variable).sort_index()
     moments = compute_published_at(source.publication, values.index.to_series())
     return values, pd.DatetimeIndex(moments)
 
@@ -145,7 +121,7 @@ def pose_questions(sources=None, starts=None, seed=SEED):
     event_id and reason. The same seed gives the same questions.
     """
     events, dropped = [], []
-    for source in (sources or list_own()).values():
+    for source in (sources or load_series()).values():
         for template in source.templates:
             deck = open_deck(seed, template["id"])
             for start in starts or list_starts():

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.calendar import stamp_moment
 from helpers.columns import HELD
-from helpers.events.horizons import cut_series, list_own, read_series
+from helpers.events.horizons import cut_series, load_series, read_series
 from helpers.events.press import Press
 from helpers.events.targets import measure_entities
 from helpers.store import hash_text
@@ -128,14 +128,14 @@ class Shelf:
 
 def open_shelf(articles):
     """Return a Shelf with the articles at some paths beside it. Raises what `news.read_feeds` does."""
-    return Shelf(Press(articles, {source.address for source in list_own().values()}))
+    return Shelf(Press(articles, {source.address for source in load_series().values()}))
 
 
 def find_source(source_id):
     """Return a source of window L by its id. Raises ValueError where there is none."""
-    if source_id not in list_own():
+    if source_id not in load_series():
         raise ValueError(f"{source_id!r} is no source of window L (data/horizons.toml)")
-    return list_own()[source_id]
+    return load_series()[source_id]
 
 
 def find_page(url, as_of):
@@ -149,7 +149,7 @@ def find_page(url, as_of):
 @lru_cache(maxsize=64)
 def index_pages(as_of):
     """Return (hits, what `weigh_words` makes of them) of all passages as of a moment."""
-    hits = [hit for source in list_own().values() for hit in write_page(source, as_of)]
+    hits = [hit for source in load_series().values() for hit in write_page(source, as_of)]
     return hits, weigh_hits(hits)
 
 
@@ -161,7 +161,7 @@ def weigh_hits(hits):
 def write_page(source, as_of):
     """Return a source's passages as of a moment, a hit a series that has values by then.
 
-    >>> page = write_page(list_own()["flux_weeks"], "2024-01-10T00:00:00+08:00")
+    >>> page = write_page(load_series()["flux_weeks"], "2024-01-10T00:00:00+08:00")
     >>> page[0].text[:67], page[0].published_at
     ('Sun: F10.7 (solar flux units): 7 January 2024 146.1; 31 December 20', '2024-01-08T11:00:00+08:00')
     """

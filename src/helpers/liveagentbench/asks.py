@@ -1,14 +1,10 @@
-"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text.
-
-The answers table holds it as it was written, or locked, so that it can be checked only.
-"""
+"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text."""
 
 import re
 
 import numpy as np
 
-from helpers.scoring.matching import extract_answer, split_tokens
-from helpers.store import dump_json, hash_text, parse_json
+from helpers.store import dump_json, parse_json
 
 
 def take_extreme(table, sign, k=1):
@@ -115,8 +111,6 @@ def compute_answer(task, rows, decimals):
 
 # --- answers in the tables --------------------------------------------------------------------------------------------
 
-LOCK = "sha256:"
-
 
 def write_truth(text):
     """Return a true answer as the answers table holds it: JSON, a number with its decimals as they are.
@@ -136,17 +130,3 @@ def list_truths(answers):
     """
     cells = answers.set_index("event_id")["value"]
     return cells.map(lambda cell: parse_json(cell) if cell.startswith('"') else cell)
-
-
-def lock_answer(answer, salt):
-    """Return an answer as salt and sha256 of what is left of it when it is normalised: it can be checked, not read.
-
-    >>> match_locked("Answer: 12.0", lock_answer("12", "s1")), match_locked("13", lock_answer("12", "s1"))
-    (True, False)
-    """
-    return f"{LOCK}{salt}:{hash_text(salt + ':' + ' '.join(split_tokens(answer)))}"
-
-
-def match_locked(reply, locked):
-    """Say whether a reply's final answer equals a locked one, as `match_answer`'s is_equal does for one in plain."""
-    return lock_answer(extract_answer(reply), locked.removeprefix(LOCK).split(":")[0]) == locked

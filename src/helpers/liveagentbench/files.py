@@ -1,10 +1,9 @@
 """The files that tasks come with, made from the rows at run time (LiveAgentBench 3.2, 5.3).
 
-Csv, html, pdf and png are the same bytes each time; an animated picture stands for a video, and a recording is read out
-by a speech synthesiser (espeakng-loader, wanted for recordings only). Pages are those of the replay web (`portal`).
+The same bytes each time. An animated picture stands for a video; recordings are named by the task set and not made.
+Pages are those of the replay web (`portal`).
 """
 
-import ctypes
 from contextlib import contextmanager
 from io import BytesIO
 
@@ -16,11 +15,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
-from scipy.io import wavfile
 
 from helpers.liveagentbench.tasks import list_parts, pick_rows, split_list
 from helpers.store import parse_json
-from helpers.web.render import build_table, format_number, format_period, wrap_page
+from helpers.web.render import build_table, format_number, wrap_page
 from helpers.web.sources import head_column
 
 JUNK = b"\x00\xffUNREADABLE\xff\x00"
@@ -29,7 +27,7 @@ FRAME_MS = 1500
 """How long a frame of a clip stays."""
 
 
-def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "png", "gif", "wav")):
+def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "png", "gif")):
     """Write the files of tasks and twins, and return {event_id: [path or address]} in the order of the parts.
 
     `shown` is what `tasks.read_shown` returns. Forms left out are not written; their place holds the path at which
@@ -163,56 +161,11 @@ def write_gif(source, rows):
     return out.getvalue()
 
 
-def tell_rows(source, rows):
-    """Return what a recording says, a sentence a row."""
-    name, label = rows.columns[2], source.entities["label"]
-    unit = source.variables[name]["unit"].replace("°F", "degrees Fahrenheit").replace("°C", "degrees Celsius")
-    head = f"{source.name}. {source.variables[name]['label']}. The {label} is {rows['entity'].iloc[0]}."
-    values = [format_number(value, source.variables[name]["decimals"], commas=False) for value in rows[name]]
-    dates = [format_period(date) for date in rows["occurred_at"]]
-    return " ".join([head, *(f"{date}: {value} {unit}.".replace(" .", ".") for date, value in zip(dates, values))])  # noqa: B905
-
-
-def write_wav(source, rows):
-    """Return a recording: the rows read out by a synthetic English voice (`speak`)."""
-    rate, sound = speak(tell_rows(source, rows))
-    out = BytesIO()
-    wavfile.write(out, rate, np.frombuffer(sound, dtype=np.int16))
-    return out.getvalue()
-
-
-def speak(text):
-    """Return (samples a second, 16-bit samples) of a text spoken by espeak-ng, which works offline.
-
-    Raises ModuleNotFoundError without the package espeakng-loader, RuntimeError when the voice cannot be had.
-    """
-    import espeakng_loader  # a foreign library: loaded only where a recording is made
-
-    library, pieces = ctypes.CDLL(espeakng_loader.get_library_path()), []
-
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-    def keep(samples, n, events):
-        if samples and n > 0:
-            pieces.append(ctypes.string_at(samples, 2 * n))
-        return 0
-
-    rate = library.espeak_Initialize(2, 0, espeakng_loader.get_data_path().encode(), 0)  # 2: hand over, at once
-    library.espeak_SetSynthCallback(keep)
-    if rate <= 0 or library.espeak_SetVoiceByName(b"en"):
-        raise RuntimeError("espeak-ng has no English voice")
-    spoken = text.encode()
-    library.espeak_Synth(spoken, len(spoken) + 1, 0, 0, 0, 1, None, None)
-    library.espeak_Synchronize()
-    library.espeak_Terminate()
-    return rate, b"".join(pieces)
-
-
 WRITERS = {
     "csv": write_csv,
     "html": write_html,
     "pdf": write_pdf,
     "png": write_png,
     "gif": write_gif,
-    "wav": write_wav,
 }
 """Form of a file -> what writes its bytes from a source and the rows shown."""

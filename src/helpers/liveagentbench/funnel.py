@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from helpers.liveagentbench.asks import lock_answer, write_truth
+from helpers.liveagentbench.asks import write_truth
 from helpers.liveagentbench.cases import CONTROLS, JUDGES, STAGES, rate_level
 from helpers.stats.intervals import measure_share
-from helpers.store import hash_text
 
 
 def run_funnel(views, stages=STAGES):
@@ -66,21 +65,14 @@ def catch_planted(views, cases):
     return pd.DataFrame(rows)
 
 
-def build_tables(names, cases, columns, seed):
-    """Return (events, answers) of the cases kept; a test task's answer is a salted hash of its normalised tokens.
-
-    `columns` are those of the events, `seed` salts the hashes. An event's id is its question's.
-    """
+def build_tables(names, cases, columns):
+    """Return (events, answers) of the cases kept; `columns` are those of the events, whose ids are their questions'."""
     events, answers = [], []
     for name in names:
         case = cases[name]
         facts = {"event_id": name, "pair_id": None, "level": rate_level(case["steps"]), "n_steps": len(case["steps"])}
-        event = case["event"] | facts
-        stored = case["answer"]
-        if event["split"] != "validation":
-            stored = lock_answer(stored, hash_text(f"{seed}:{name}", 16))
-        events.append(event)
-        answers.append({"event_id": name, "value": write_truth(stored), "status": "ok"})
+        events.append(case["event"] | facts)
+        answers.append({"event_id": name, "value": write_truth(case["answer"]), "status": "ok"})
     return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
 
 

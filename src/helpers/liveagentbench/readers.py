@@ -1,24 +1,19 @@
-"""What a solver can read: files, pages and pictures become rows of date, name, heading and value."""
+"""What a solver can read: files and pages become rows of date, name, heading and value."""
 
 import re
 from functools import lru_cache
 from io import BytesIO, StringIO
-from statistics import median
 
-import numpy as np
 import pandas as pd
 from lxml import etree
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
 from helpers.calendar import find_dates
-from helpers.liveagentbench.pictures import Unrecorded, find_words
 from helpers.web.markup import parse_html, parse_json, read_text
 
 COLUMNS = ["occurred_at", "entity", "heading", "text"]
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-LABEL = re.compile(r"(\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?)\s*(.*)")
-"""A label of a mark or frame: a date or time, then a name."""
 FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, AttributeError)
 FAULTS += (PyPdfError, etree.ParserError)
 """What readers raise for a file that is not what its name says, or beyond the limits of `web.markup`."""
@@ -36,8 +31,6 @@ def read_table(body, form):
     """
     try:
         return melt_grid(READERS[form](body))
-    except Unrecorded as error:
-        raise Unread(str(error)) from None
     except FAULTS as error:
         raise Unread(f"the {form} cannot be read ({type(error).__name__})") from None
 
@@ -149,61 +142,4 @@ def read_dates(text):
     ]
 
 
-def read_chart(body):
-    """Return a chart's lines of cells: a head, then date, name and value of each mark that carries a number."""
-    (words,) = find_words(body)
-    return lay_chart(words)
-
-
-def lay_chart(words):
-    """Return the lines of cells of a chart: labels under it, numbers over them, the axis label on its left.
-
-    A number belongs to the label whose right end (labels are slanted up to their mark) is nearest to its middle, and at
-    most half a step away; numbers left of all marks are the axis's.
-    """
-    lowest = max((word.bottom for word in words), default=0)
-    upright = sorted((word for word in words if is_upright(word)), key=lambda word: -word.top)
-    title = min(words, key=lambda word: word.top, default=None)
-    labels = [
-        word
-        for word in words
-        if word.bottom > 0.7 * lowest and not NUMBER.fullmatch(word.text) and word not in upright and word != title
-    ]
-    labels = sorted(labels, key=lambda word: word.right)
-    ends = [label.right for label in labels]
-    step = median(np.diff(ends)) if len(ends) > 1 else 2 * max(ends, default=0)
-    lines = [["Date", "Name", " ".join(word.text for word in upright)]]
-    numbers = [word for word in words if NUMBER.fullmatch(word.text)]
-    for label in labels:
-        near = min(numbers, key=lambda word, end=label.right: abs(word.middle - end), default=None)
-        if near is not None and abs(near.middle - label.right) <= step / 2:
-            lines.append([*split_label(label.text), near.text])
-    return lines
-
-
-def is_upright(word):
-    """Tell whether words run upwards, as an axis's label does."""
-    return word.bottom - word.top > 1.5 * (word.right - word.left) and len(word.text) > 2
-
-
-def split_label(text):
-    """Return (date, name) of a label.
-
-    >>> split_label("2016-10-07 14:00 I-94"), split_label("Boston")
-    (['2016-10-07 14:00', 'I-94'], ['', 'Boston'])
-    """
-    found = LABEL.match(text)
-    return list(found.groups()) if found else ["", text]
-
-
-def read_clip(body):
-    """Return a clip's lines of cells, a frame a line: date and name above, the number, what it is below."""
-    lines = []
-    for words in find_words(body):
-        label, value, heading = (word.text for word in sorted(words, key=lambda word: word.top))
-        lines = lines or [["Date", "Name", heading]]
-        lines.append([*split_label(label), value])
-    return lines
-
-
-READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json, "png": read_chart, "gif": read_clip}
+READERS = {"csv": read_csv, "html": read_html, "pdf": read_pdf, "json": read_json}

@@ -34,7 +34,6 @@ KITS = (
     Kit("table reader", ("text_file",)),
     Kit("page reader, 12 pages", ("text_file", "browser"), 12),
     Kit("page reader, 40 pages", ("text_file", "browser"), 40),
-    Kit("page and picture reader", ("text_file", "browser", "image", "video"), 40),
     Kit("reciter", ("text_file", "browser"), 12, recites=True),
 )
 

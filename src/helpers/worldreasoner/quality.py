@@ -30,13 +30,12 @@ MAX_WORDS = get_constant("worldreasoner", "quality_max_words")
 TOLERANCE = get_constant("worldreasoner", "quantity_tolerance")
 
 
-def build_window(seed=SEED, sources=None):
+def build_window(seed=SEED):
     """Return window L: (events, answers) that pass the gate, each at its midpoint, (rated, dropped) all that was posed.
 
-    `sources` are other series than the repository's own (`horizons.load_series`).
     `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed or has none.
     """
-    posed, dropped = pose_questions(sources, seed=seed)
+    posed, dropped = pose_questions(seed=seed)
     answers, events = answer_questions(posed), place_moments(posed)
     silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(reason="the series has a gap where it asks")
     events = events[~events["event_id"].isin(silent["event_id"])]

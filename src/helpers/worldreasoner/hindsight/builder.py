@@ -313,7 +313,6 @@ def gather_weeks(event, asked, end, answer):
     parts = {
         (source_id, variable, entity): series
         for source_id, source in sources.items()
-        if source.licence == "commit" or source_id in horizons.GIVEN
         for variable in source.variables
         for entity, series in horizons.read_series(source_id, variable)[0].items()
     }

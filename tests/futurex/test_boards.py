@@ -411,14 +411,3 @@ def test_findings_are_counted_as_drawn_and_what_has_no_value_says_why():
     assert [text.get_text() for text in ax.texts] == ["no value: it lists no people"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["5: people", "1: it falls"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["agrees", "disagrees", "cannot tell"]
-
-
-def test_boards_stand_beside_ours_in_points():
-    board = make_rows([("overall", name, "base_model", [50, 40, 30, 20], [100] * 4) for name in "ab"])
-    board["overall"] = [10.0, 30.0]
-    overall = pd.DataFrame({"overall": [0.5, None, 0.7]})
-    levels = pd.DataFrame({"level": [1, 2, 3, 4, 4], "mean": [0.4, 0.3, 0.2, 0.1, 0.3]})
-    table = boards.compare_ours(board, overall, levels).set_index(["what", "side"])
-    assert table.loc[("overall", "FutureX's board")].tolist() == [20, 10, 30, 2]
-    assert table.loc[("overall", "ours")].tolist() == pytest.approx([60, 50, 70, 2])
-    assert table.loc[("level 4", "ours")].tolist() == pytest.approx([20, 10, 30, 2])

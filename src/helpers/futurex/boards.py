@@ -292,17 +292,3 @@ def explain_scores(cells, factors):
         rows.append((f"without {name}", measure_r2(cells, rest)[0]))
     r2 = pd.DataFrame(rows, columns=["factors", "r2"])
     return table[table["category"] != table["base"]].reset_index(drop=True), r2.assign(drop=fit.r2 - r2["r2"])
-
-
-def compare_ours(board, overall, levels):
-    """Return the pooled board's scores beside ours: what (overall, levels), side, mean, lowest, highest, n_agents.
-
-    `overall` has an agent's overall, `levels` agent_id, level and mean, both as shares; all is in points here.
-    """
-    ours = {"overall": overall["overall"]} | {f"level{at}": part["mean"] for at, part in levels.groupby("level")}
-    rows = []
-    for name in ("overall", *SCORES):
-        for side, values in (("FutureX's board", board[name].dropna()), ("ours", 100 * ours[name].dropna())):
-            what = name.replace("level", "level ")
-            rows.append((what, side, values.mean(), values.min(), values.max(), len(values)))
-    return pd.DataFrame(rows, columns=["what", "side", "mean", "lowest", "highest", "n_agents"])

@@ -19,8 +19,8 @@ SOURCES = sorted((ROOT / "src/helpers").rglob("*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BUILT = papers.list_papers()
 
-BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py", "src/helpers/agents/identity.py")
-"""Where a constant's name is no literal: the reader itself, the ledger, and what a run's identity hangs on."""
+BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py")
+"""Where a constant's name is no literal: the reader itself and the ledger."""
 
 SECTION = re.compile(
     r"(?:FutureX|LiveAgentBench|WorldReasoner|Proof of Time)(?:'s)?,? (?:[1-9A-H]|Tables?|Figures?|[Aa]ppendix)\b"

@@ -230,15 +230,12 @@ def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhe
 
 
 def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(elsewhere):
-    code = (
-        "from helpers.agents import identity\nfrom helpers import papers, store\n"
-        "print(store.ROOT, identity.SOURCE, len(papers.list_papers()))"
-    )
+    code = "from helpers import papers, store\nprint(store.ROOT, papers.__file__, len(papers.list_papers()))"
     named = run_elsewhere(elsewhere, "python", "-c", code, DAYBEFORE_ROOT=str(ROOT))
     found = run_elsewhere(elsewhere, "python", "-c", code, work=ROOT / "data/papers")
     root, source, n_papers = named.stdout.split()
     assert named.stdout == found.stdout and (root, int(n_papers)) == (str(ROOT), 4)
-    assert source.startswith(str(elsewhere)), "a run's identity is that of the code that runs"
+    assert source.startswith(str(elsewhere)), "the code is the installed one"
 
 
 def test_the_installed_command_runs_from_another_folder(elsewhere):

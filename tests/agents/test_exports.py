@@ -29,7 +29,7 @@ def ask(tmp_path, monkeypatch):
     """Return a function that puts agents to the events under some code: {agent_id: run_id}."""
 
     def run(code, agents=AGENTS):
-        monkeypatch.setattr(runs, "hash_agent", lambda forecast: code)
+        monkeypatch.setattr(runs, "hash_agent", lambda *_: code)
         options = {"window": "T", "mode": "thread", "progress": False}
         return run_agents(agents, EVENTS, lambda: None, tmp_path / "l.sqlite", **options)
 

@@ -250,27 +250,13 @@ def test_a_wrong_entry_of_a_function_is_told(tmp_path, lines, said):
         load_entries(tmp_path / "agents.toml", wanted=["mine"])
 
 
-def test_a_run_is_named_after_the_functions_file_and_the_files_beside_that_it_imports(mine):
+def test_a_run_is_named_after_the_functions_file(mine):
     first = hash_agent(load_function("my_module:forecast"))
     (mine / "unrelated.py").write_text("X = 1\n")
     assert hash_agent(load_function("my_module:forecast")) == first
-    for file, old, new in (("my_module.py", "PLACES = 2", "PLACES = 3"), ("my_parts.py", "0.25", "0.75")):
-        text = (mine / file).read_text()
-        (mine / file).write_text(text.replace(old, new))
-        os.utime(mine / file, (0, 0))  # a change within a second is one, too
-        assert hash_agent(load_function("my_module:forecast")) != first, file
-        (mine / file).write_text(text)
-
-
-def test_a_packages_own_modules_count_by_their_dotted_imports(mine):
-    (mine / "pack").mkdir()
-    (mine / "pack/__init__.py").write_text("")
-    (mine / "pack/agents.py").write_text("from . import rules\n\n\ndef forecast(event, world):\n    return rules.A\n")
-    (mine / "pack/rules.py").write_text("from .deep import A\n")
-    (mine / "pack/deep.py").write_text("A = 1\n")
-    first = hash_agent(load_function("pack.agents:forecast"))
-    (mine / "pack/deep.py").write_text("A = 2\n")
-    assert hash_agent(load_function("pack.agents:forecast")) != first
+    (mine / "my_module.py").write_text((mine / "my_module.py").read_text().replace("PLACES = 2", "PLACES = 3"))
+    os.utime(mine / "my_module.py", (0, 0))  # a change within a second is one, too
+    assert hash_agent(load_function("my_module:forecast")) != first
 
 
 CELL = "def guess(event, world):\n    return shift(WEIGHT)\n"

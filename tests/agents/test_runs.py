@@ -424,7 +424,7 @@ def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypa
     ids = [identify(), identify(agents=changed), identify(agents=other)]
     ids += [identify(events=events.assign(level=4)), identify(events=events[:1])]
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "hash_agent", lambda forecast: "c1")
+        patch.setattr(runs, "hash_agent", lambda *_: "c1")
         ids.append(identify())
     assert len(set(ids)) == 6
     assert identify(events=events[::-1]) == ids[0]
@@ -515,7 +515,7 @@ def test_a_resumed_run_of_other_code_asks_anew_and_is_kept_apart(tmp_path, monke
         return {"prediction": {"value": len(asked)}}
 
     first = run({"a": note}, make_events(2), path, mode="thread", workers=1)["a"]
-    monkeypatch.setattr(runs, "hash_agent", lambda forecast: "other")
+    monkeypatch.setattr(runs, "hash_agent", lambda *_: "other")
     second = run({"a": note}, make_events(2), path, mode="thread", workers=1)["a"]
     assert second != first and len(asked) == 4, "nothing of the first run answers for the second"
     assert [set(read_runs(path, "predictions", [run_id]).value) for run_id in (first, second)] == [

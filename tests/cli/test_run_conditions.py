@@ -100,6 +100,17 @@ def test_of_no_graph_recall_is_0_and_that_of_graphs_blank(ask, provider, capsys)
     assert (accuracy["mean"], accuracy["n"], accuracy["coverage"]) == (0, 6, 0), "what is missing is wrong, and counted"
 
 
+def test_a_question_without_a_reply_is_counted_and_the_others_are_scored(ask, provider, capsys):
+    n_asked = iter(range(20))
+    provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)
+    mine = ask("--condition", "causal", "--at-once", "1")["mine"]
+    recall, accuracy = (take(mine, f"worldreasoner_{name}")[""] for name in ("recall", "accuracy"))
+    n = mine["n_answered"]
+    assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
+    assert 0 < recall["n"] <= 6 and take(mine, "worldreasoner_recall_graphs")[""]["n"] <= 5
+    assert sum(row["n"] for row in mine["missing"]) == 6 - n
+
+
 def test_an_agent_that_searches_in_its_own_way_keeps_its_method_where_that_is_asked(ask, provider, tmp_path, capsys):
     step = json.dumps({"thought": "", "action": "search", "input": "planetary index"})
     provider.answer = lambda asked: {"content": step} if "response_format" in asked else answer(asked)

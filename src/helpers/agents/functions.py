@@ -28,9 +28,10 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.agents.forecasters import read_history
-from helpers.agents.identity import hash_parser, is_plain, list_functions
+from helpers.agents.identity import is_plain, list_functions
 from helpers.events.horizons import resolve_question
 from helpers.events.targets import resolve_event
+from helpers.replies import PARSER_VERSION
 from helpers.replies.predictions import parse_prediction
 from helpers.store import ROOT, parse_json
 from helpers.web.gateway import GatewayError
@@ -130,7 +131,7 @@ def ask_function(function, event, world):
         if place := find_place(error, function):
             error.add_note(place)
         raise
-    outcome = {"prediction": {"parser_version": hash_parser()}}
+    outcome = {"prediction": {"parser_version": str(PARSER_VERSION)}}
     if isinstance(given, str):
         outcome["reply"] = given
     try:

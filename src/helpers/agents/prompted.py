@@ -8,13 +8,13 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from helpers.agents.identity import hash_parser
 from helpers.agents.prompts import fill_prompt
 from helpers.calendar import PUBLIC_WINDOWS
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
 from helpers.models.local import SEED
+from helpers.replies import PARSER_VERSION
 from helpers.replies.distributions import GO_ON, find_letters, weigh_reply
 from helpers.replies.predictions import parse_prediction
 from helpers.store import parse_json
@@ -144,7 +144,7 @@ def read_reply(event, reply):
     """
     kind, options = event["kind"], parse_json(event["options"]) or {}
     value, reason = parse_prediction(reply["content"] or "", kind, options, event.get("unit"), explain=True)
-    read = {"parser_version": hash_parser()}
+    read = {"parser_version": str(PARSER_VERSION)}
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
         return read | {"value": None, "status": status, "reason": reason or "no answer"}

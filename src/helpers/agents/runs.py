@@ -87,8 +87,8 @@ def sample_events(events, n, seed=0):
 def describe_run(agent_id, agent, events, *, window, deadline_s):
     """Return the row of the runs table; its run_id changes with the agent, its condition, the events and the code.
 
-    The code is that which the agent's answers depend on, `identity.hash_agent`; the agent's own columns count with it,
-    the digest of its prompts among them. So a resumed run never mixes answers of two prompts, grammars or parsers.
+    The code is a number of the method, or the digest of a function of your own (`identity.hash_agent`); the agent's own
+    columns count with it, the digest of its prompts among them, so a resumed run never mixes answers of two prompts.
     Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table, or its name
     cannot become a file's.
     """
@@ -97,7 +97,7 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
     unknown = sorted(set(given) - set(list_columns("runs")))
     if unknown:
         raise ValueError(f"agent {agent_id!r}: the runs table has no column {unknown[0]!r}; put it into params")
-    code_version = hash_agent(agent["forecast"])
+    code_version = hash_agent(agent["forecast"], (agent.get("params") or {}).get("method"))
     rows = events.sort_values("event_id").to_csv(index=False, lineterminator="\n")
     identity = dump_json([agent_id, given, hash_text(rows), code_version])
     return given | {

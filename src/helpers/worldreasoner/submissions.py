@@ -110,7 +110,8 @@ def read_submitted(replies, events):
     known, graphs, left = {row["event_id"]: row for row in events.to_dict("records")}, {}, []
     for row in replies.to_dict("records"):
         key = row["run_id"], row["event_id"]
-        graphs[key], problems = read_graph(row["reply"], known[row["event_id"]])
+        reply = row["reply"] if isinstance(row["reply"], str) else None  # an accident left none: no graph
+        graphs[key], problems = read_graph(reply, known[row["event_id"]])
         left += [(*key, *problem) for problem in problems]
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.store import TABLES
+from helpers.tables import TABLES
 
 ASIDE = ("ledger_run_id", "code_version", "parser_version", "prompt_sha256", "reply_sha256", "scorer_version")
 """Columns that hold digests of code or text."""

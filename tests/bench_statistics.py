@@ -11,7 +11,7 @@ import statsmodels.formula.api as smf
 
 from helpers.stats import missing
 from helpers.stats import regression as factors
-from helpers.stats.pairs import compare_pairs
+from helpers.stats.paired import compare_pairs
 
 N_AGENTS, N_EVENTS, N_TRIALS, RATES = 25, 1272, 20_000, range(1, 21)
 

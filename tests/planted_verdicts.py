@@ -29,10 +29,10 @@ from helpers.futurex.experts.consensus import summarize_agents
 from helpers.futurex.fake_sites.estimates import judge_study
 from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence
-from helpers.stats import pairs, spread
+from helpers.stats import paired, spread
 from helpers.stats.agreement import measure_judge
-from helpers.stats.intervals import AGREES, correct_holm, judge_interval, judge_test, summarize_clustered
-from helpers.stats.pairs import compare_pairs, judge_pair
+from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import AGREES, compare_pairs, correct_holm, judge_interval, judge_pair, judge_test
 from helpers.store import ROOT, read_table
 
 N_WORLDS = 1000
@@ -56,7 +56,7 @@ def leave_out_plain(matrix, clusters=None, strata=None):
 
 def make_quick(put=setattr):
     """Put what is quicker into the modules that judge; `put` may be a test's own, which takes it back."""
-    for module in (delay, domains, gains, levels, pairs, reasons, spread):
+    for module in (delay, domains, gains, levels, paired, reasons, spread):
         for name, quick in (("build_matrix", lay_out), ("summarize_clustered", leave_out_plain)):
             if hasattr(module, name):
                 put(module, name, quick)

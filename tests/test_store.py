@@ -5,7 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.store import ROOT, TABLES, check_table, list_columns, locate_output, read_table, write_table
+from helpers.store import ROOT, locate_output, read_table, write_table
+from helpers.tables import TABLES, check_table, list_columns
 
 FIRST, SECOND = "2016-10-17T14:00:00+08:00", "2016-10-18T14:00:00+08:00"
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.columns import REPLY_STATUSES
 from helpers.store import (
     ACCIDENTS,
     DOUBTFUL,
@@ -22,6 +21,7 @@ from helpers.store import (
     save_run,
     write_create_sql,
 )
+from helpers.tables import REPLY_STATUSES
 
 WRITER = """
 import sys

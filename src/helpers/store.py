@@ -1,4 +1,4 @@
-"""Where files live, the tables that stages share (their names, columns and keys), and the SQLite store of runs.
+"""Where files live, the tables that stages share (`helpers.tables`), and the SQLite store of runs.
 
 Reads look first under `DAYBEFORE_OUT` (when set) and then in the repository; writes go to `DAYBEFORE_OUT`
 when set, so that tests and checks re-run every stage without touching a committed file.
@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
-from helpers.columns import DIGEST, HELD, REPLY_STATUSES, check_cells
+from helpers.tables import DIGEST, HELD, REPLY_STATUSES, TABLES, check_table, list_columns
 
 ROOMS = ("data/papers", "data/sources", "src/helpers")
 """Folders by which a checkout of Daybefore is known."""
@@ -42,87 +42,6 @@ def find_root(code):
 
 ROOT = find_root(Path(__file__))
 """The top level of the checkout that is used."""
-
-TABLES = {
-    "events": (
-        ["event_id"],
-        "paper family task cluster_id variant window source_id template_id variables entity_id domain subdomain "
-        "site_type prompt kind options k unit opens_at as_of resolves_at answer_due_at cutoff_at volatility "
-        "volatility_class level contamination_group n_steps capabilities pair_id manifest_id split "
-        "resolution_criteria provenance is_synthetic metadata scenario scenario_group environments attachments",
-    ),
-    "runs": (
-        ["run_id"],
-        "agent_id category framework model model_family model_digest knowledge_cutoff_date condition message_limit "
-        "time_limit_s params prompt_sha256 seed code_version packages status n_tokens cost_usd",
-    ),
-    "replies": (
-        ["run_id", "event_id", "sample"],
-        "status reply reason started_at duration_s model_s n_input_tokens n_output_tokens n_cached_tokens cost_usd "
-        "finish_reason",
-    ),
-    "predictions": (
-        ["run_id", "event_id", "sample"],
-        "agent_id as_of status reason value probability distribution interval_low interval_high rationale source_ids "
-        "graph_id reply_sha256 parser_version",
-    ),
-    "screenings": (["event_id", "filter"], "judge is_dropped reason rule"),
-    "answers": (["event_id"], "value status acquired_at page_id method spread n_spread spread_rule"),
-    "acquisitions": (["event_id", "attempted_at"], "status page_id reason"),
-    "scores": (
-        ["run_id", "event_id", "sample", "metric"],
-        "agent_id score score_imputed is_missing is_scored reason scorer_version",
-    ),
-    "pages": (
-        ["page_id"],
-        "source_id url published_at occurred_at retrieved_at origin title content_type content_sha256 text_path "
-        "cluster_id",
-    ),
-    "evidence": (["owner_type", "owner_id", "page_id"], "role is_accessed is_cited"),
-    "traces": (
-        ["run_id", "event_id", "sample", "step"],
-        "actor step_type tool arguments content page_ids n_input_tokens n_output_tokens n_think_tokens "
-        "n_context_tokens duration_s cost_usd sandbox_backend error",
-    ),
-    "judgements": (["target_type", "target_id", "judge", "rubric", "repeat"], "label score reason"),
-}
-"""Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
-
-
-def list_columns(name):
-    """Return a table's columns, key first.
-
-    >>> list_columns("acquisitions")
-    ['event_id', 'attempted_at', 'status', 'page_id', 'reason']
-    """
-    key, rest = TABLES[name]
-    return key + rest.split()
-
-
-def check_table(name, table):
-    """Return `table` with the contract's columns in order; extra columns follow, absent ones are blank.
-
-    Raises ValueError when a key column is absent, blank or repeated, or a cell holds what its column may not
-    (`helpers.columns`), naming the first such row.
-
-    >>> check_table("acquisitions", pd.DataFrame({"event_id": ["e1"]}))
-    Traceback (most recent call last):
-        ...
-    ValueError: acquisitions: column 'attempted_at' is missing; the key is event_id, attempted_at
-    """
-    key, _ = TABLES[name]
-    for column in key:
-        if column not in table.columns:
-            raise ValueError(f"{name}: column {column!r} is missing; the key is {', '.join(key)}")
-        if table[column].isna().any():
-            raise ValueError(f"{name}: row {int(table[column].isna().to_numpy().argmax()) + 1} has no {column}")
-    repeated = table.duplicated(key)
-    if repeated.any():
-        first = table.loc[repeated, key].iloc[0].to_dict()
-        raise ValueError(f"{name}: {int(repeated.sum())} rows repeat a key, the first is {first}")
-    columns = list_columns(name)
-    check_cells(name, table, [column for column in columns if column in table.columns])
-    return table.reindex(columns=columns + [c for c in table.columns if c not in columns])
 
 
 def locate_output(relative):

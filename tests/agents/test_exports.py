@@ -6,7 +6,8 @@ import pytest
 from helpers.agents import runs
 from helpers.agents.exports import export_runs
 from helpers.agents.runs import run_agents
-from helpers.store import check_held, list_columns, write_table, write_under
+from helpers.store import check_held, write_table, write_under
+from helpers.tables import list_columns
 
 EVENTS = pd.DataFrame(
     [

@@ -9,7 +9,7 @@ from helpers.agents import forecasters, identity, past, paths
 from helpers.agents.identity import METHOD_VERSIONS, hash_agent
 from helpers.agents.registry import PROMPTED, connect_agent, load_agents
 from helpers.agents.runs import describe_run
-from helpers.store import list_columns
+from helpers.tables import list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "model": "local/qwen"}
 EVENTS = pd.DataFrame([dict.fromkeys(list_columns("events"), "x")])

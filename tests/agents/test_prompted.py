@@ -21,7 +21,8 @@ from helpers.agents.prompted import (
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents
 from helpers.models.failures import TOO_FAST, LlmError
-from helpers.store import dump_json, list_columns, parse_json
+from helpers.store import dump_json, parse_json
+from helpers.tables import list_columns
 
 # --- a question alone ------------------------------------------------------------------------------------------------
 

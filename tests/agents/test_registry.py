@@ -20,7 +20,8 @@ from helpers.agents.registry import (
 from helpers.cli import source
 from helpers.models.files import MODELS
 from helpers.prompts import hash_prompts
-from helpers.store import ROOT, list_columns
+from helpers.store import ROOT
+from helpers.tables import list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 

@@ -21,7 +21,7 @@ from helpers.agents.searching import (
 from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit, read_arguments
 from helpers.models.grammars import STEP_GRAMMAR
 from helpers.prompts import read_prompt
-from helpers.store import list_columns
+from helpers.tables import list_columns
 from helpers.web.gateway import GatewayError
 from helpers.web.search import Hit
 

@@ -21,7 +21,8 @@ from helpers.agents.submissions import (
     hold_submission,
     read_submission,
 )
-from helpers.store import list_columns, parse_json
+from helpers.store import parse_json
+from helpers.tables import list_columns
 
 EVENTS = [
     {"title": "OPEC cuts", "date": "2016-10-11", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7},

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.audit.changes import change_value, measure_changes, measure_claim, tabulate_changes
 from helpers.audit.ledger import build_ledger, resolve_claim
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 from helpers.papers import FOLDER
 
 

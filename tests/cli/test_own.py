@@ -12,10 +12,10 @@ import pytest
 
 from helpers.cli import own
 from helpers.cli.main import main as run_command
+from helpers.faults import Problems
 from helpers.formats.folder import read_folder
-from helpers.formats.sheets import Problems
 from helpers.stats.calibration import bin_chances, list_chances
-from helpers.stats.pairs import score
+from helpers.stats.paired import score
 from helpers.store import locate_output, write_under
 
 LETTERS = "ABCDE"

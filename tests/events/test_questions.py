@@ -24,7 +24,8 @@ from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_dat
 from helpers.events.targets import resolve_event
 from helpers.events.tiers import assign_level, classify_volatility, measure_number_volatility
 from helpers.events.tiers import measure_ranking_volatility as measure_ranking
-from helpers.store import ROOT, list_columns
+from helpers.store import ROOT
+from helpers.tables import list_columns
 from helpers.web.sources import compute_published_at
 
 AS_OF = "2016-10-10T00:00:00+08:00"

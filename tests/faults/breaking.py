@@ -21,8 +21,8 @@ from mock_provider import Server
 
 from helpers.agents import workers
 from helpers.agents.runs import run_agents
+from helpers.faults import Problems
 from helpers.formats.folder import read_folder
-from helpers.formats.sheets import Problems
 from helpers.models import failures, llm
 from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_rows

@@ -9,7 +9,7 @@ import pytest
 import requests
 from builders import reply_with
 
-from helpers import store
+from helpers import store, tables
 from helpers.futurex.fake_sites import trials as fake_sites
 from helpers.futurex.fake_sites.agents import (
     BLANK,
@@ -47,7 +47,7 @@ from helpers.futurex.fake_sites.trials import (
 from helpers.models.grammars import build_grammar
 from helpers.models.judges import Verdict
 from helpers.prompts import read_prompt
-from helpers.stats.intervals import measure_share
+from helpers.stats.means import measure_share
 from helpers.web.crawl import Crawler
 from helpers.web.gateway import GatewayError
 from helpers.web.search import Hit
@@ -435,7 +435,7 @@ def test_a_share_has_wilsons_interval():
 def test_traces_name_arm_round_and_target(planted):
     trials = run_arms({"trusts": trust}, CASES[:2], planted, {"template": write}, ARMS[:2])
     table = build_traces(trials)
-    assert set(store.list_columns("traces")) < set(table.columns)
+    assert set(tables.list_columns("traces")) < set(table.columns)
     assert (
         table["target_value"].tolist() == ["61.4"] * 4 and table["arm"].tolist() == ["control"] * 2 + ["template"] * 2
     )

@@ -12,7 +12,8 @@ from helpers.futurex.gains import (
     describe_differences,
     score_shared,
 )
-from helpers.stats.intervals import compare_paired, judge_test
+from helpers.stats.bootstrap import compare_paired
+from helpers.stats.paired import judge_test
 
 
 def make_scores(events, means, rng, missing=()):

@@ -9,7 +9,7 @@ import pytest
 from builders import make_scores
 
 from helpers.futurex import levels
-from helpers.stats.intervals import judge_test
+from helpers.stats.paired import judge_test
 
 
 def test_overall_weighs_levels():

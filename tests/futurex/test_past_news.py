@@ -12,7 +12,7 @@ from helpers.futurex import past_habits, past_news
 from helpers.futurex.past_scores import ALL_OPTIONS
 from helpers.public_files import MIRROR
 from helpers.scoring.scores import score_predictions
-from helpers.stats.pairs import fill_predictions
+from helpers.stats.paired import fill_predictions
 from helpers.store import dump_json, parse_json
 
 NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]

@@ -11,7 +11,7 @@ from builders import make_past_row
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.futurex import past_scores
 from helpers.scoring.scores import score_multi, score_predictions
-from helpers.stats.pairs import fill_predictions
+from helpers.stats.paired import fill_predictions
 from helpers.store import dump_json, parse_json
 
 NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]

@@ -10,7 +10,7 @@ import statsmodels.formula.api as smf
 from matplotlib.figure import Figure
 from scipy import stats
 
-from helpers.formats.sheets import Problems
+from helpers.faults import Problems
 from helpers.futurex.planning.effects import (
     FACTORS,
     build_rows,

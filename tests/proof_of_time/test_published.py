@@ -6,7 +6,7 @@ import pytest
 
 from helpers import papers
 from helpers.proof_of_time import published
-from helpers.stats.counts import find_counts
+from helpers.stats.grim import find_counts
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from helpers.proof_of_time.solvers import (
     solve,
 )
 from helpers.proof_of_time.taxonomies import find_stratum, label_run
-from helpers.store import list_columns
+from helpers.tables import list_columns
 
 FINAL = r"Final answer: \boxed{A}"
 SCORES = b"paper,citations\nA,12\nB,7\n"

@@ -10,7 +10,8 @@ from builders import open_sites
 
 from helpers.events.collect import CRAWL_HOURS
 from helpers.scoring.answers import acquire_answers, measure_spread, summarize_acquisition
-from helpers.store import ROOT, list_columns
+from helpers.store import ROOT
+from helpers.tables import list_columns
 
 DAY = pd.Timedelta(days=1)
 

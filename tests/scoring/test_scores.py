@@ -6,8 +6,8 @@ import math
 import pandas as pd
 import pytest
 
-from helpers.columns import KINDS
 from helpers.scoring import scores
+from helpers.tables import KINDS
 
 NAN = float("nan")
 
@@ -361,5 +361,5 @@ def test_every_kind_has_its_headline():
 
 
 def test_unknown_kind_raises():
-    with pytest.raises(ValueError, match="column kind: 'essay' is not one of single"):
+    with pytest.raises(ValueError, match="column kind: 'essay' is none of single"):
         score_one("essay", "A", "A")

@@ -13,7 +13,7 @@ from helpers.stats.calibration import (
     recalibrate,
     weigh_odds,
 )
-from helpers.stats.intervals import summarize_clustered
+from helpers.stats.means import summarize_clustered
 
 
 def make_chances(said, hit, agent="a"):

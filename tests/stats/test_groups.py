@@ -8,8 +8,8 @@ import pytest
 from builders import make_scores
 
 from helpers.scoring.scores import select_headline
-from helpers.stats import groups
-from helpers.stats.intervals import find_clusters, resample_means, take_interval
+from helpers.stats.bootstrap import resample_means, take_interval
+from helpers.stats.means import find_clusters, measure_index, tabulate_groups
 
 
 def make_rng():
@@ -18,7 +18,7 @@ def make_rng():
 
 def tabulate(scores, events, by="level"):
     """The groups of one column, by agent and group."""
-    table = groups.tabulate_groups(select_headline(scores, events), find_clusters(events)[0], [by])
+    table = tabulate_groups(select_headline(scores, events), find_clusters(events)[0], [by])
     return table[table["group"] == by].set_index(["agent_id", "name"])
 
 
@@ -91,8 +91,8 @@ def test_the_index_is_the_boards_on_yes_no_events_only():
     scores = pd.DataFrame(
         {"event_id": ["e1", "e2", "e3"], "agent_id": "a", "metric": "brier", "score": [0.5, 0.5, 2.0]}
     )
-    row = groups.measure_index(scores, events).iloc[0]
+    row = measure_index(scores, events).iloc[0]
     assert (row["index"], row["n"]) == (50, 2), "always 0.5 gets 50"
     assert row[["low", "high", "low_by_event"]].isna().all(), "two events are no interval"
     with pytest.raises(ValueError, match="probability"):
-        groups.measure_index(scores[scores["event_id"] == "e3"], events)
+        measure_index(scores[scores["event_id"] == "e3"], events)

@@ -7,14 +7,9 @@ import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.stats.intervals import (
-    bound_blocks,
-    correct_holm,
-    find_clusters,
-    flip_signs,
-    keep_on_scale,
-    summarize_clustered,
-)
+from helpers.stats.bootstrap import bound_blocks
+from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered
+from helpers.stats.paired import correct_holm, sign_flip_test
 
 
 def test_each_row_its_own_cluster_is_the_plain_t_interval():
@@ -117,9 +112,9 @@ def test_intervals_by_source_cover_where_luck_is_shared():
 
 def test_the_exact_test_counts_all_signs():
     differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
-    assert flip_signs(differences) == 0.25  # of the 8 signs of three values, two lie as far out
-    assert np.isnan(flip_signs(pd.Series(dtype=float))) and np.isnan(flip_signs(pd.Series(np.ones(17))))
-    assert flip_signs(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
+    assert sign_flip_test(differences) == 0.25  # of the 8 signs of three values, two lie as far out
+    assert np.isnan(sign_flip_test(pd.Series(dtype=float))) and np.isnan(sign_flip_test(pd.Series(np.ones(17))))
+    assert sign_flip_test(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
 
 
 @pytest.mark.parametrize("p", [np.random.default_rng(1).random(40) ** 3, [0.02, 0.02, 0.5, 0.02, 1.0, 0.0], [0.3]])

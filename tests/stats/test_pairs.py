@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.stats.pairs import compare, compare_pairs, judge_pair, measure_seen, score
+from helpers.stats.paired import compare, compare_pairs, compute_mde, judge_pair, score
 
 EVENTS = pd.DataFrame(
     {
@@ -208,4 +208,4 @@ def test_the_interval_covers_at_its_rate_where_events_are_shared():
 def test_the_difference_that_could_be_seen_is_statsmodels():
     for n in (12, 30, 200):
         exact = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
-        assert measure_seen(1 / math.sqrt(n), n) == pytest.approx(exact, rel=0.02)
+        assert compute_mde(1 / math.sqrt(n), n) == pytest.approx(exact, rel=0.02)

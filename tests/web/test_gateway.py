@@ -10,7 +10,7 @@ import pytest
 import requests
 from builders import open_sites, serve
 
-from helpers.store import list_columns
+from helpers.tables import list_columns
 from helpers.web.gateway import Gateway, GatewayError, decode_body
 
 AS_OF = "2016-10-10T00:00:00+08:00"

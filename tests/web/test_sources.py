@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from helpers.calendar import list_days, stamp_moment
-from helpers.columns import SITE_TYPES
 from helpers.store import ROOT
+from helpers.tables import SITE_TYPES
 from helpers.web.checks import FORMS
 from helpers.web.sources import compute_published_at, load_sources, read_rows
 

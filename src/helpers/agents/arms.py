@@ -14,7 +14,7 @@ import pandas as pd
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
-from helpers.columns import check_name
+from helpers.faults import check_name
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name
 from helpers.store import ROOT, locate_input, parse_json

@@ -8,8 +8,8 @@ import re
 
 import pandas as pd
 
-from helpers.columns import ROLES
-from helpers.store import check_table, parse_json
+from helpers.store import parse_json
+from helpers.tables import ROLES, check_table
 
 KEY = ["run_id", "event_id", "sample"]
 TOOL_ROLES = {"open": "opened", "search": "found", "observe": "observed"}

@@ -8,8 +8,8 @@ run is named by its agent, window and condition, and its row in the table runs h
 import re
 
 from helpers.agents.evidence import list_evidence
-from helpers.columns import DIGEST, HELD
-from helpers.store import KEPT, TABLES, dump_json, hash_text, read_runs
+from helpers.store import KEPT, dump_json, hash_text, read_runs
+from helpers.tables import DIGEST, HELD, TABLES
 
 TEXTS = {
     "replies": ("reply", "reason"),

@@ -17,14 +17,14 @@ from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import to_cell
-from helpers.columns import CATEGORIES, check_name
+from helpers.faults import check_name, suggest
 from helpers.models.files import MODELS, name_model
 from helpers.models.llm import OURS, Door, check_model, check_options, is_final, list_options
 from helpers.models.local import LOCAL, SEED, get_local_name
 from helpers.models.polling import list_job_options
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
-from helpers.web.checks import suggest
+from helpers.tables import CATEGORIES
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")

@@ -26,14 +26,13 @@ from helpers.agents.functions import make_agent
 from helpers.agents.identity import hash_agent, list_functions
 from helpers.agents.stops import Stopped, Watch, heed_signals
 from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
-from helpers.columns import check_name
+from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
 from helpers.store import (
     ACCIDENTS,
     close_run,
     dump_json,
     hash_text,
-    list_columns,
     list_done,
     name_problem,
     open_store,
@@ -41,6 +40,7 @@ from helpers.store import (
     save_run,
     sum_costs,
 )
+from helpers.tables import list_columns
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""

@@ -21,11 +21,11 @@ from queue import Empty, SimpleQueue
 
 import pebble
 
-from helpers.columns import REPLY_STATUSES
 from helpers.models.failures import fail
 from helpers.models.recordings import clean_value
 from helpers.models.secrets import redact
-from helpers.store import dump_json, hash_text, list_columns
+from helpers.store import dump_json, hash_text
+from helpers.tables import REPLY_STATUSES, list_columns
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")
 """What a reply may say about its cost; `model_s` are the seconds of duration_s that the model's server took."""

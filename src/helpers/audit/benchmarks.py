@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.ledger import resolve_reference, show_value
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 
 KEYS = ("futurex", "liveagentbench")
 NAMES = {"gaia": "GAIA", "agentbench": "AgentBench", "api_bank": "API-Bank", "liveagentbench": "LiveAgentBench"}

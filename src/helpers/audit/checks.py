@@ -13,7 +13,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from helpers.stats.counts import list_sizes
+from helpers.stats.grim import list_sizes
 
 
 def run_check(kind, published, groups, tolerance=0.0):

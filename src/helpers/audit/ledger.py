@@ -22,7 +22,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.checks import JUDGEMENTS, VALUES, run_check
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict basis ours interval note".split()
 CLAIM_COLUMNS = "id section kind claim published operands tolerance note".split()

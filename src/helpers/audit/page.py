@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.audit.ledger import BASES, VERDICTS
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 
 MATTERS = {
     "last digit": "Cut off, or rounded twice. Nothing follows from it.",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from helpers.plots import COLOURS, draw_intervals, name_rows
-from helpers.stats.intervals import measure_share, summarize_clustered
+from helpers.stats.means import measure_share, summarize_clustered
 from helpers.store import ROOT, parse_json
 from helpers.web.leaks import audit_pages, find_hindsight
 

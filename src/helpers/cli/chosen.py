@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from helpers.faults import list_nearest
 from helpers.futurex.past import read_window
 from helpers.store import ROOT, STORE, locate_output, open_store, parse_json, read_runs, read_table
-from helpers.web.checks import list_nearest
 
 USUAL = "Mid"
 """Where in a question's life it is asked when nothing else is said (`arms.HORIZONS`)."""

@@ -29,13 +29,13 @@ from helpers.cli.results import (
     write_interval,
     write_signed,
 )
+from helpers.faults import escape_cells
 from helpers.figures import save_figure, use_style
 from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
-from helpers.formats.sheets import escape_cells
 from helpers.futurex.past import read_window
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.stats.intervals import find_clusters, summarize_clustered
-from helpers.stats.pairs import ALPHA, compare_pairs, judge_pair, list_pairs
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.paired import ALPHA, compare_pairs, judge_pair, list_pairs
 from helpers.store import locate_output, write_under
 
 FOLDER = "data/runs/compare"
@@ -90,7 +90,7 @@ def describe_limits(predictions, runs, shared):
 def compare_runs(scores, events, runs):
     """Return the paired differences between runs, every two of them (of many: each with the best one).
 
-    As `pairs.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
+    As `paired.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
     verdict (by p_holm).
     """
     names, conditions = [run.label for run in runs], {run.label: run.condition for run in runs}
@@ -105,7 +105,7 @@ def compare_runs(scores, events, runs):
 
 
 def judge_answered(row):
-    """Return the verdict on a pair (`pairs.judge_pair`, by p_holm), or why there is no event to judge it by.
+    """Return the verdict on a pair (`paired.judge_pair`, by p_holm), or why there is no event to judge it by.
 
     >>> judge_answered({"agent_a": "x", "agent_b": "y", "coverage_a": 0.5, "coverage_b": 0.0, "n": 0})
     'y answered none of them'

@@ -18,7 +18,8 @@ from helpers.agents.evidence import list_evidence
 from helpers.calendar import PUBLIC_WINDOWS, WINDOWS
 from helpers.futurex.past import read_window
 from helpers.scoring.scores import HEADLINE, score_predictions
-from helpers.store import KEPT, ROOT, STORE, TABLES, list_columns, locate_input, read_runs, read_table
+from helpers.store import KEPT, ROOT, STORE, locate_input, read_runs, read_table
+from helpers.tables import TABLES, list_columns
 from helpers.web.crawl import open_world
 from helpers.web.gateway import GatewayError
 from helpers.web.kept import read_kept, read_text

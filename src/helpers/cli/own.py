@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers.cli.main import build_parser
 from helpers.cli.results import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
+from helpers.faults import Problems, describe_problem, escape_cells
 from helpers.figures import STATUSES, save_figure, use_style, write_index
 from helpers.formats.drawings import (
     MOST_DRAWN,
@@ -24,13 +25,11 @@ from helpers.formats.drawings import (
     shorten_names,
 )
 from helpers.formats.folder import read_folder
-from helpers.formats.sheets import Problems, describe_problem, escape_cells
 from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
-from helpers.stats.groups import tabulate_groups
-from helpers.stats.intervals import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters
+from helpers.stats.means import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.missing import N_TRIALS, PERCENTS, simulate_std
-from helpers.stats.pairs import compare_pairs, score
+from helpers.stats.paired import compare_pairs, score
 from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
 
@@ -244,7 +243,7 @@ def save(fig, name, shown, *, title, n, about):
 
 
 def tabulate_panels(told, groups):
-    """Return the means to draw by group (`groups.tabulate_groups`), the groups' names as panel, with n_events."""
+    """Return the means to draw by group (`means.tabulate_groups`), the groups' names as panel, with n_events."""
     table = tabulate_groups(told.rows, told.clusters, groups)
     named = table["name"].replace("", "all events")
     table["panel"] = named.where(table["group"] != "level", "level " + named)

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
 from helpers.cli.main import build_parser, describe_problem, parse_amount
+from helpers.faults import list_nearest
 from helpers.futurex.past import list_articles, open_window, read_window
 from helpers.limits import end_after
 from helpers.models.failures import LlmError
@@ -21,7 +22,6 @@ from helpers.models.llm import complete, open_door, open_recording
 from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
 from helpers.store import hash_text
-from helpers.web.checks import list_nearest
 from helpers.web.news import describe_articles
 
 COMMAND = "make record ARM="

@@ -12,13 +12,12 @@ from contextlib import closing
 import numpy as np
 import pandas as pd
 
-from helpers.formats.sheets import escape_cells
+from helpers.faults import escape_cells
 from helpers.futurex.levels import bound_overall
 from helpers.futurex.past import read_window
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.stats.groups import tabulate_groups
-from helpers.stats.intervals import MIN_CLUSTERS, find_clusters
-from helpers.stats.pairs import compare_pairs
+from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
+from helpers.stats.paired import compare_pairs
 from helpers.store import locate_output, open_store, parse_json, read_runs
 
 N_REASONS = 3
@@ -74,7 +73,7 @@ def tabulate_scores(scores, events):
 
 
 def tabulate_leads(scores, events, baselines):
-    """Return each agent's lead over the best of `baselines`, itself left out: a row an agent, of `pairs.compare_pairs`
+    """Return each agent's lead over the best of `baselines`, itself left out: a row an agent, of `paired.compare_pairs`
     with the column baseline.
 
     The best is the one with the best mean on the events that the agent predicted; the lead is the paired difference on
@@ -153,7 +152,7 @@ def write_signed(value, form="+.3f"):
 
 
 def write_lead(pair):
-    """Return a row of `pairs.compare_pairs` as text.
+    """Return a row of `paired.compare_pairs` as text.
 
     >>> write_lead({"difference": 0.1, "low": -0.02, "high": 0.22, "n": 40})
     '+0.10 (-0.02 to +0.22)'

@@ -30,11 +30,11 @@ from helpers.cli.chosen import find_moment
 from helpers.cli.judge import judge_run
 from helpers.cli.main import PartWay, build_parser, describe_problem, parse_amount, parse_positive
 from helpers.cli.results import show_results
+from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
-from helpers.web.checks import list_nearest
 from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import plan_run, read_cutoffs, take_condition
 from helpers.worldreasoner.conditions import OPEN

@@ -5,13 +5,12 @@ import pandas as pd
 from helpers.agents.registry import predict_events
 from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment, write_windows
 from helpers.cli.main import build_parser, describe_problem
-from helpers.columns import check_name
 from helpers.events.collect import collect_events, covers_window
+from helpers.faults import check_name, list_nearest
 from helpers.formats.rows import check_rows
 from helpers.papers import get_constant
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.web.checks import list_nearest
 from helpers.web.crawl import open_world
 from helpers.web.extract import ExtractionError
 from helpers.web.gateway import GatewayError

@@ -15,7 +15,8 @@ from helpers.events.filters import JUDGES, draw_kept, screen_event
 from helpers.events.pose import HORIZON_DAYS, Unanswerable, letter_options, open_deck, pose_event, seed_by_name
 from helpers.events.tiers import assign_level, classify_volatility
 from helpers.papers import get_constant
-from helpers.store import check_table, dump_json
+from helpers.store import dump_json
+from helpers.tables import check_table
 from helpers.web.extract import ExtractionError
 from helpers.web.gateway import GatewayError
 

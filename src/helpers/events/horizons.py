@@ -17,7 +17,8 @@ from helpers.events.pose import ADDERS, Unanswerable, open_deck, seed_by_name, w
 from helpers.events.targets import resolve_event
 from helpers.events.tiers import VOLATILITY_CUT, assign_level, measure_number_volatility
 from helpers.papers import get_constant
-from helpers.store import ROOT, check_table, dump_json, parse_json
+from helpers.store import ROOT, dump_json, parse_json
+from helpers.tables import check_table
 from helpers.web.render import format_period
 from helpers.web.sources import Source, compute_published_at, fill_defaults, read_rows
 

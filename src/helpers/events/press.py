@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.columns import HELD
 from helpers.store import hash_text
+from helpers.tables import HELD
 from helpers.web.archive import SHOWN_DAYS
 from helpers.web.gateway import GatewayError, Page
 from helpers.web.news import list_pages, read_feeds

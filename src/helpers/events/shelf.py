@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.columns import HELD
 from helpers.events.horizons import cut_series, load_series, read_series
 from helpers.events.press import Press
 from helpers.events.targets import measure_entities
 from helpers.store import hash_text
+from helpers.tables import HELD
 from helpers.web.extract import COLUMNS
 from helpers.web.gateway import GatewayError, Page
 from helpers.web.render import format_period

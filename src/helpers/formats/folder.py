@@ -12,13 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.calendar import ZONE, find_dates, stamp_moment
-from helpers.columns import LEVELS, find_wrong
 from helpers.events.tiers import assign_level
-from helpers.formats.sheets import Problems, check_sheet, describe_problem, open_sheet, raise_all
+from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, raise_all
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
 from helpers.scoring.scores import HEADLINE
-from helpers.store import dump_json, list_columns
+from helpers.store import dump_json
+from helpers.tables import LEVELS, find_wrong, list_columns
 
 FILES = {
     "events": ("event_id", "kind"),

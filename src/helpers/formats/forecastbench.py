@@ -20,7 +20,8 @@ import pandas as pd
 from helpers.events.horizons import MAX_DAYS, MIN_DAYS
 from helpers.events.moments import number_days, place_moments
 from helpers.events.tiers import assign_level
-from helpers.store import check_table, dump_json, parse_json
+from helpers.store import dump_json, parse_json
+from helpers.tables import check_table
 
 VENUES = ("infer", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""

@@ -29,7 +29,8 @@ from helpers.events.pose import seed_by_name
 from helpers.events.tiers import assign_level
 from helpers.papers import get_constant
 from helpers.replies.letters import make_key
-from helpers.store import check_table, dump_json
+from helpers.store import dump_json
+from helpers.tables import check_table
 
 COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "end_time"]
 """Columns of a past set."""

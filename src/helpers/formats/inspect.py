@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.columns import check_name
-from helpers.store import check_table, dump_json, hash_text, list_columns
+from helpers.faults import check_name
+from helpers.store import dump_json, hash_text
+from helpers.tables import check_table, list_columns
 
 try:
     from backports.zstd import ZstdError, zipfile

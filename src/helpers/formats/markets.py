@@ -24,7 +24,8 @@ from helpers.calendar import stamp_moment
 from helpers.formats.futurex import name_letters
 from helpers.formats.market_fields import Fields, Unread, list_rows, load
 from helpers.formats.market_prices import tabulate
-from helpers.store import check_table, dump_json
+from helpers.store import dump_json
+from helpers.tables import check_table
 
 ENDS = {"yes": "Yes", "no": "No"}
 SURE = 0.999

@@ -12,10 +12,10 @@ import pandas as pd
 from scipy.stats import kendalltau, t
 
 from helpers import papers
-from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.public_files import REGISTRY
-from helpers.stats.intervals import take_interval
+from helpers.stats.bootstrap import take_interval
 from helpers.stats.regression import fit_factors, measure_r2
+from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
 SCORES = [f"level{level}" for level in LEVELS]
 COUNTS = [f"n_level{level}" for level in LEVELS]

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers import papers
 from helpers.events.collect import covers_window
 from helpers.plots import COLOURS, draw_funnel, draw_grouped, draw_intervals, draw_stacked, lighten
-from helpers.stats.intervals import measure_share
+from helpers.stats.means import measure_share
 from helpers.store import parse_json
 
 STEPS = (

@@ -18,8 +18,11 @@ from helpers.plots import COLOURS, draw_reaches
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.agreement import compare_orders
-from helpers.stats.intervals import find_clusters, flip_signs, judge_family, summarize_clustered, take_interval
-from helpers.store import check_table, parse_json, read_table, write_table
+from helpers.stats.bootstrap import take_interval
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.paired import judge_family, sign_flip_test
+from helpers.store import parse_json, read_table, write_table
+from helpers.tables import check_table
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
 """Days; the third is the paper's choice."""
@@ -260,7 +263,7 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     for measure, (statement, sign, name) in STATEMENTS.items():
         ends = wide[measure][short], wide[measure][chosen]
         gap = sign * (ends[1] - ends[0])
-        rows.append((statement, name, ends[0].mean(), ends[1].mean(), gap.mean(), flip_signs(gap), len(gap)))
+        rows.append((statement, name, ends[0].mean(), ends[1].mean(), gap.mean(), sign_flip_test(gap), len(gap)))
     rows.append(_compare_ends(runs, short, chosen))
     table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
     return judge_family(table, "difference", "agrees", "disagrees")

@@ -10,22 +10,15 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.columns import SEARCH_CATEGORIES
 from helpers.futurex.gains import describe_differences
 from helpers.futurex.levels import CHANCE, LEVEL_PAIRS
 from helpers.plots import COLOURS, draw_points, name_rows
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.intervals import (
-    AGREES,
-    MIN_CLUSTERS,
-    find_clusters,
-    judge_family,
-    judge_test,
-    resample_means,
-    summarize_clustered,
-    take_interval,
-)
+from helpers.stats.bootstrap import resample_means, take_interval
+from helpers.stats.means import MIN_CLUSTERS, find_clusters, summarize_clustered
+from helpers.stats.paired import AGREES, judge_family, judge_test
 from helpers.stats.spread import MIN_EVENTS, measure_interaction, take_off_noise, take_spread
+from helpers.tables import SEARCH_CATEGORIES
 
 RING_TOP = papers.get_constant("futurex", "domain_ring_top")
 """The outermost ring of Figure 10: no agent's mean on levels 3-4 exceeds it in any domain."""

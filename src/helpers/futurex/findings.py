@@ -13,19 +13,13 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers import papers
-from helpers.columns import SEARCH_CATEGORIES
 from helpers.formats.forecastbench_boards import compare_people
 from helpers.futurex.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from helpers.plots import mark_blanks
-from helpers.stats.intervals import (
-    AGREES,
-    MIN_CLUSTERS,
-    bound_blocks,
-    correct_holm,
-    flip_signs,
-    judge_interval,
-    judge_test,
-)
+from helpers.stats.bootstrap import bound_blocks
+from helpers.stats.means import MIN_CLUSTERS
+from helpers.stats.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
+from helpers.tables import SEARCH_CATEGORIES
 
 TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
 """The colours of the verdicts."""
@@ -82,7 +76,7 @@ def state_weekly(name, finding, statement, weekly, note=""):
     n, mean = len(weekly), float(weekly.mean())
     if n >= MIN_CLUSTERS:
         return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{n} weeks")
-    p = flip_signs(weekly.reset_index(drop=True))
+    p = sign_flip_test(weekly.reset_index(drop=True))
     note = f"{note}{n} weeks, too few for an interval, exact p = {p:.3f}"
     return state_finding(name, finding, statement, (mean, math.nan, math.nan, n), note, p=p)
 

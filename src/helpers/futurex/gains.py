@@ -11,8 +11,8 @@ import pandas as pd
 
 from helpers.futurex.levels import LEVEL_PAIRS
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.intervals import MIN_CLUSTERS, find_clusters, flip_signs, judge_family, summarize_clustered
-from helpers.stats.pairs import measure_seen
+from helpers.stats.means import MIN_CLUSTERS, find_clusters, summarize_clustered
+from helpers.stats.paired import compute_mde, judge_family, sign_flip_test
 
 
 def score_shared(scores, events, agents):
@@ -70,8 +70,8 @@ def describe_differences(differences, clusters, strata=None):
     row |= {name: found[name] for name in ("low", "high", "p")}
     row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
     if strata is None and found["n_clusters"] < MIN_CLUSTERS:
-        return row | {"p": flip_signs(known, clusters), "low_by_event": np.nan, "high_by_event": np.nan}
-    return row | {"seen": float(measure_seen(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
+        return row | {"p": sign_flip_test(known, clusters), "low_by_event": np.nan, "high_by_event": np.nan}
+    return row | {"seen": float(compute_mde(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
 def compare_memory(scores, events, model, baseline, kinds):

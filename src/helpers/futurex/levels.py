@@ -1,6 +1,6 @@
 """Scores by level and kind, the overall score, and FutureX's four findings on difficulty as statements (4.1, 4.2).
 
-Intervals and tests are by source (`intervals.summarize_clustered`), those by event stand beside them.
+Intervals and tests are by source (`means.summarize_clustered`), those by event stand beside them.
 """
 
 import itertools
@@ -9,11 +9,12 @@ import math
 import pandas as pd
 
 from helpers import papers
-from helpers.columns import LEVELS, SEARCH_CATEGORIES
 from helpers.events.tiers import assign_level
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.intervals import find_clusters, judge_family, summarize_clustered
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.paired import judge_family
 from helpers.store import parse_json
+from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
 
 def weigh_levels(n_by_level, weights, min_events):
@@ -51,7 +52,7 @@ def combine_overall(scores, events):
 def bound_overall(scores, events, clusters):
     """Return each agent's overall score (FutureX 4.1), its interval by cluster and beside it by event.
 
-    A row an agent, in the columns of `groups.tabulate_groups` (group "overall"), and `note`. Levels with fewer scored
+    A row an agent, in the columns of `means.tabulate_groups` (group "overall"), and `note`. Levels with fewer scored
     events than the paper's least give their weight to the others, and `note` says so; without any such level there is
     no overall. Nor has an agent one that was asked fewer events than that in a level that counts, or predicted none.
     No draw: an agent's row is the same in any company.

@@ -14,7 +14,8 @@ from helpers.events.shelf import Shelf, open_shelf
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
-from helpers.store import check_table, read_table
+from helpers.store import read_table
+from helpers.tables import check_table
 from helpers.web.crawl import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"

@@ -10,8 +10,8 @@ from helpers.futurex.past_news import NEWS_AGENTS
 from helpers.futurex.past_scores import ALL_OPTIONS, label_forms, open_answers
 from helpers.scoring.scores import build_matrix
 from helpers.stats.calibration import bin_chances, list_chances
-from helpers.stats.intervals import judge_family, summarize_clustered
-from helpers.stats.pairs import compare_pairs
+from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import compare_pairs, judge_family
 from helpers.store import dump_json, parse_json
 
 YES = "A"

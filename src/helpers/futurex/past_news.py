@@ -9,8 +9,8 @@ import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from helpers.futurex.past_scores import FORMS
-from helpers.stats.intervals import judge_family, keep_on_scale, summarize_clustered
-from helpers.stats.pairs import compare_pairs
+from helpers.stats.means import keep_on_scale, summarize_clustered
+from helpers.stats.paired import compare_pairs, judge_family
 from helpers.store import ROOT
 from helpers.web.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
 

@@ -8,7 +8,8 @@ from helpers.agents.past import read_form
 from helpers.formats.futurex import cluster_questions
 from helpers.plots import COLOURS, draw_points, measure_reach, name_rows
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.intervals import judge_family, summarize_clustered
+from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import judge_family
 from helpers.store import dump_json, parse_json
 
 ALL_OPTIONS = "all options"

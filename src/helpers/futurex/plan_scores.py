@@ -14,7 +14,8 @@ import pandas as pd
 from helpers import papers
 from helpers.futurex.boards import SCORES, bound_deviation, name_agent
 from helpers.stats.agreement import correlate_ranks, permute_ranks
-from helpers.stats.intervals import correct_holm, take_interval
+from helpers.stats.bootstrap import take_interval
+from helpers.stats.paired import correct_holm
 
 CRITERIA = ("comprehensiveness", "source_reliability", "plan_actionability", "mean")
 """What a plan is scored on, and the mean of the three."""

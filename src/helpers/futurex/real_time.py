@@ -14,7 +14,7 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.intervals import flip_signs
+from helpers.stats.paired import sign_flip_test
 from helpers.web.crawl import Crawler
 from helpers.web.extract import ExtractionError
 from helpers.web.gateway import Gateway, GatewayError
@@ -232,7 +232,7 @@ def compare_access(scored, base="direct"):
         for agent, pages in (exact[access] - exact[base]).dropna().groupby("agent", sort=False):
             row = {"agent": agent, "access": access, "n_pages": len(pages), "difference": pages.mean()}
             row |= {"least": pages.min(), "most": pages.max(), "n_lower": int((pages < 0).sum())}
-            rows.append(row | {"p": flip_signs(pages.droplevel("agent"))})
+            rows.append(row | {"p": sign_flip_test(pages.droplevel("agent"))})
     return pd.DataFrame(rows)
 
 

@@ -15,7 +15,7 @@ from helpers.agents.prompts import split_question
 from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.intervals import summarize_clustered
+from helpers.stats.means import summarize_clustered
 from helpers.store import parse_json
 from helpers.web.render import format_period
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from helpers.liveagentbench.asks import write_truth
 from helpers.liveagentbench.cases import CONTROLS, JUDGES, STAGES, rate_level
-from helpers.stats.intervals import measure_share
+from helpers.stats.means import measure_share
 
 
 def run_funnel(views, stages=STAGES):

@@ -11,7 +11,7 @@ from itertools import chain
 import pandas as pd
 import seaborn as sns
 
-from helpers import store
+from helpers import store, tables
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.solvers import open_event, solve_task
@@ -19,7 +19,7 @@ from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.scoring.matching import SCORER_VERSION, match_answer
-from helpers.stats.intervals import measure_share, summarize_clustered
+from helpers.stats.means import measure_share, summarize_clustered
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
@@ -163,7 +163,7 @@ def compare_pairs(scored, events):
     failed (5.3).
 
     Pairs are those whose task the agent has the capabilities for; `effect` is the mean of twin less task, its interval
-    and p by scenario (`intervals.summarize_clustered`), since the tasks of a scenario share rows, files and wording.
+    and p by scenario (`means.summarize_clustered`), since the tasks of a scenario share rows, files and wording.
     No interval below ten scenarios, or where all pairs differ alike. `failed` counts twins that did not execute.
     """
     pairs = events.loc[events["variant"] != "plain", ["event_id", "variant", "pair_id"]]
@@ -201,7 +201,7 @@ def build_scores(scored):
         table.assign(metric=metric, score=scored[column], score_imputed=scored[column].fillna(0.0))
         for metric, column in (("match", "score"), ("strict", "strict"))
     ]
-    return pd.concat(parts, ignore_index=True)[store.list_columns("scores")]
+    return pd.concat(parts, ignore_index=True)[tables.list_columns("scores")]
 
 
 def draw_results(table, ax):

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer, write_truth
-from helpers.store import ROOT, check_table, dump_json
+from helpers.store import ROOT, dump_json
+from helpers.tables import check_table
 from helpers.web.sources import read_rows
 
 AS_OF = "2016-10-24T00:00:00+08:00"

@@ -21,7 +21,8 @@ from helpers.proof_of_time.builders import find_field, find_range, place_on_scal
 from helpers.proof_of_time.evidence import read_evidence
 from helpers.proof_of_time.instances import NONE
 from helpers.proof_of_time.public import T0
-from helpers.stats.intervals import judge_family, measure_share, summarize_clustered
+from helpers.stats.means import measure_share, summarize_clustered
+from helpers.stats.paired import judge_family
 
 SOLVERS = ("last value", "trend", "nearest history")
 N_FIT = 14

@@ -12,7 +12,8 @@ from scipy import stats
 from helpers import papers
 from helpers.proof_of_time.baselines import list_chances, score_majority
 from helpers.proof_of_time.published import count_tasks, list_limits, load_table
-from helpers.stats.intervals import judge_family, measure_share, summarize_clustered
+from helpers.stats.means import measure_share, summarize_clustered
+from helpers.stats.paired import judge_family
 from helpers.store import locate_input
 
 

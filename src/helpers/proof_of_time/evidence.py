@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.columns import MOMENT_FORM
+from helpers.tables import MOMENT_FORM
 
 DAY = re.compile(rf"\d{{4}}-\d\d-\d\d|{MOMENT_FORM}")
 NUMBER = re.compile(r"(?<![\w.,+/-])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?!\.?\d|[\w/-])")

@@ -15,8 +15,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from helpers import papers
 from helpers.papers import get_constant
-from helpers.stats.agreement import correlate, correlate_ranks, draw_rows
-from helpers.stats.intervals import flip_signs, judge_family, take_interval
+from helpers.stats.agreement import correlate, correlate_ranks
+from helpers.stats.bootstrap import draw_rows, take_interval
+from helpers.stats.paired import judge_family, sign_flip_test
 
 KEY = "proof_of_time"
 
@@ -222,7 +223,7 @@ def judge_statements(gains, prompts, periods):
 
 def flip_models(rows):
     """Return the models' mean change and the exact p of its sign being chance."""
-    return float(rows["change"].mean()), flip_signs(rows["change"].reset_index(drop=True))
+    return float(rows["change"].mean()), sign_flip_test(rows["change"].reset_index(drop=True))
 
 
 def correlate_periods(periods, rng, n_draws=9999):

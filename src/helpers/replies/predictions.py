@@ -13,7 +13,7 @@ understood as a whole is not read: a scale word, separator or note that is not k
 
 import re
 
-from helpers import columns
+from helpers import tables
 from helpers.replies.boxes import (
     PLACEHOLDER,
     REFUSAL,
@@ -28,7 +28,7 @@ from helpers.replies.dates import read_date
 from helpers.replies.letters import index_options, read_letters, settle_letters, strip_marks
 from helpers.replies.quantities import BOUND, DIRECTION, MONEY, SCALE_WORD, read_number, read_percent
 
-KINDS = tuple(kind for kind in columns.KINDS if kind != "interval")
+KINDS = tuple(kind for kind in tables.KINDS if kind != "interval")
 """The kinds that are read; an interval comes from elsewhere (`formats.folder`)."""
 BARE_NUMBER = re.compile(
     r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"

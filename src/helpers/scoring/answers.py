@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.columns import ANSWER_STATUSES, SPREAD_RULES
 from helpers.events.collect import CRAWL_HOURS
 from helpers.events.pose import pool_matches
 from helpers.events.targets import resolve_event
 from helpers.papers import get_constant
-from helpers.store import check_table, dump_json, parse_json
+from helpers.store import dump_json, parse_json
+from helpers.tables import ANSWER_STATUSES, SPREAD_RULES, check_table
 from helpers.web.extract import ExtractionError
 from helpers.web.gateway import GatewayError
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 
-from helpers import papers, store
+from helpers import papers, store, tables
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
 from helpers.scoring.matching import match_answer, split_tokens
@@ -353,16 +353,16 @@ def score_predictions(predictions, answers, events, aliases=None):
     if stray.any():
         name = predictions.loc[stray, "event_id"].iloc[0]
         raise ValueError(f"{int(stray.sum())} predictions are for no known event, the first is {name}; pass its events")
-    answers = store.check_table("answers", answers)[["event_id", "value", "status", "spread"]]
+    answers = tables.check_table("answers", answers)[["event_id", "value", "status", "spread"]]
     answers = answers.rename(columns={"value": "answer", "status": "answer_status"}).fillna({"answer_status": "none"})
     table = (
-        store.check_table("predictions", predictions)
-        .merge(store.check_table("events", events)[["event_id", "kind", "options"]], on="event_id", how="left")
+        tables.check_table("predictions", predictions)
+        .merge(tables.check_table("events", events)[["event_id", "kind", "options"]], on="event_id", how="left")
         .merge(answers, on="event_id", how="left")
     )
     table["answer_status"] = table["answer_status"].fillna("never asked")
     rows = [row for record in table.to_dict("records") for row in score_row(record, aliases)]
-    return store.check_table("scores", pd.DataFrame(rows, columns=store.list_columns("scores")))
+    return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))
 
 
 def select_headline(scores, events):

@@ -11,14 +11,9 @@ import pandas as pd
 from scipy import stats
 
 from helpers.events.filters import RULES
-from helpers.stats.intervals import (
-    MIN_CLUSTERS,
-    divide,
-    draw_counts,
-    judge_interval,
-    measure_share,
-    take_interval,
-)
+from helpers.stats.bootstrap import draw_counts, draw_rows, take_interval
+from helpers.stats.means import MIN_CLUSTERS, divide, measure_share
+from helpers.stats.paired import judge_interval
 
 MOST_PAIRS, SEEN = 8, 0.05
 """Pairs whose orders are all run through (40,320), and the p below which a correlation counts as seen."""
@@ -221,28 +216,6 @@ MEASURES = {
     "difference": lambda first, second: (second - first).mean(axis=-1),
     "correlation": correlate,
 }
-
-
-def draw_rows(n, rng, n_boot=2000, clusters=None):
-    """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
-
-    `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.
-
-    >>> [rows.tolist() for rows in draw_rows(1, np.random.default_rng(0), 2)]
-    [[[0], [0]]]
-    >>> draw_rows(4, np.random.default_rng(0), 2, ["a", "a", "b", "b"])
-    []
-    """
-    if clusters is None:
-        return [rng.integers(n, size=(n_boot, n))] if n else []
-    codes, names = pd.factorize(np.asarray(clusters))
-    if len(names) < MIN_CLUSTERS:
-        return []
-    members, by_length = [np.flatnonzero(codes == code) for code in range(len(names))], {}
-    for drawn in rng.integers(len(names), size=(n_boot, len(names))):
-        rows = np.concatenate([members[code] for code in drawn])
-        by_length.setdefault(len(rows), []).append(rows)
-    return [np.array(rows) for rows in by_length.values()]
 
 
 def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000, clusters=None):

@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.stats.intervals import MIN_CLUSTERS, divide, draw_counts, summarize_clustered, take_interval
+from helpers.stats.bootstrap import draw_counts, take_interval
+from helpers.stats.means import MIN_CLUSTERS, divide, summarize_clustered
 from helpers.store import parse_json
 
 N_BINS, N_HELD = 10, 200

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from helpers.papers import get_constant
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.intervals import divide, draw_counts, take_interval
+from helpers.stats.bootstrap import draw_counts, take_interval
+from helpers.stats.means import divide
 
 RULES = ("at random", "level", "difficulty", "own error")
 """What the chance of a refusal grows with; only `own error` depends on what is missing itself."""

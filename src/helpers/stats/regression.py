@@ -19,7 +19,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from helpers.papers import get_constant
 from helpers.scoring.scores import select_headline
-from helpers.stats.intervals import MIN_CLUSTERS, find_clusters
+from helpers.stats.means import MIN_CLUSTERS, find_clusters
 
 FACTORS = ("agent_id", "domain", "level")
 CODINGS = ("base", "sum")
@@ -42,7 +42,7 @@ class Fit(NamedTuple):
 
 def select_rows(scores, events):
     """Return a row for each event an agent predicted: event_id, agent_id, score (headline metric), domain, level, kind,
-    cluster (what the event shares its luck with: `intervals.find_clusters`).
+    cluster (what the event shares its luck with: `means.find_clusters`).
 
     Several samples or runs of an agent count as one, by their mean. Missing predictions are left out.
     """

@@ -10,7 +10,8 @@ import pandas as pd
 from scipy import optimize, stats
 
 from helpers.scoring.scores import build_matrix
-from helpers.stats.intervals import MIN_CLUSTERS, take_interval
+from helpers.stats.bootstrap import take_interval
+from helpers.stats.means import MIN_CLUSTERS
 
 MIN_EVENTS = 5
 """A group with fewer events is not interpreted."""

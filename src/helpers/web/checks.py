@@ -1,14 +1,14 @@
 """What may stand in a source's file (data/sources/*.toml), and what is wrong with one: file, line and field."""
 
 import re
-from difflib import get_close_matches
 from string import Formatter
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from jsonschema import Draft202012Validator
 
 from helpers.calendar import WINDOWS
-from helpers.columns import SITE_TYPES
+from helpers.faults import suggest
+from helpers.tables import SITE_TYPES
 
 FREQUENCIES = ("hourly", "daily", "weekdays", "weekly", "monthly")
 FORMS = ("table", "ranking", "prose", "json", "market")
@@ -16,8 +16,6 @@ ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "to
 BLANKS = ("date", "entity", "hour", "k", "rank", "reference", "threshold")
 """What a template's text may leave blank, in braces."""
 N_SHOWN = 10
-MOST_NAMED = 12
-"""Names of agents, sources or runs that a sentence lists."""
 
 
 def one_of(words):
@@ -121,28 +119,6 @@ def describe_error(error):
             yield f"{name} is unknown{suggest(name, known) or '; there are ' + ', '.join(known)}"
     else:
         yield f"{error.instance!r} is not {wanted}"
-
-
-def suggest(word, known):
-    """Return "; did you mean ...?" with the known word that is nearest, "" when none is near.
-
-    >>> suggest("domian", ["domain", "form"]), suggest(5, ["domain"])
-    ('; did you mean domain?', '')
-    """
-    near = get_close_matches(str(word), [str(name) for name in known], 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def list_nearest(word, known, place):
-    """Return the known word that is nearest, then the first dozen there are; `place` says where the others stand.
-
-    >>> list_nearest("b1", ["b"], "x.toml"), list_nearest("?", map(str, range(15)), "x.toml")
-    ('; did you mean b? There are b', '; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (3 more: x.toml)')
-    """
-    names = [str(name) for name in known]
-    near, n_more = suggest(word, names), len(names) - MOST_NAMED
-    rest = f", ... ({n_more} more: {place})" if n_more > 0 else ""
-    return f"{f'{near} There' if near else '; there'} are {', '.join(names[:MOST_NAMED]) or 'none'}{rest}"
 
 
 def check_publication(entry):

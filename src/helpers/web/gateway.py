@@ -19,9 +19,9 @@ from urllib3 import ProxyManager, make_headers
 from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
-from helpers.columns import HELD
 from helpers.limits import call_within
 from helpers.store import hash_text
+from helpers.tables import HELD
 from helpers.web.kept import keep_page, read_title
 
 MAX_BYTES = 5_000_000

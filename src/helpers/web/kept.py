@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.store import check_table, dump_json, locate_input, locate_output, parse_json
+from helpers.store import dump_json, locate_input, locate_output, parse_json
+from helpers.tables import check_table
 
 FOLDER = ".cache/pages"
 HEAD = 4000

@@ -11,8 +11,8 @@ from datetime import date
 import pandas as pd
 
 from helpers.calendar import blank_dates, find_dates
-from helpers.columns import MOMENT_FORM
 from helpers.store import parse_json
+from helpers.tables import MOMENT_FORM
 from helpers.web.news import end_day
 
 FLAGS = {

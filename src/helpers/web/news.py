@@ -23,9 +23,10 @@ import pandas as pd
 import yaml
 
 from helpers.calendar import ZONE
-from helpers.columns import MOMENT_FORM, NAME
 from helpers.downloads import hash_file
+from helpers.faults import NAME
 from helpers.store import hash_text
+from helpers.tables import MOMENT_FORM
 from helpers.web.checks import N_SHOWN
 from helpers.web.render import format_period
 

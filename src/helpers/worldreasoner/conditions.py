@@ -10,9 +10,10 @@ from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_ar
 from helpers.events.shelf import Shelf
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
-from helpers.stats.intervals import correct_holm, find_clusters, flip_signs, judge_family, summarize_clustered
-from helpers.stats.pairs import BETTER, compare_pairs
-from helpers.store import STORE, dump_json, list_columns, locate_output, parse_json, read_runs
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.paired import BETTER, compare_pairs, correct_holm, judge_family, sign_flip_test
+from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
+from helpers.tables import list_columns
 from helpers.worldreasoner.scores import (
     CATEGORICAL,
     METRICS,
@@ -176,8 +177,8 @@ def compare_horizons(scores):
 def compare_runs(scores, pairs, metric="accuracy"):
     """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
 
-    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (the exact
-    sign-flip test over clusters, `intervals.flip_signs`), p_holm, seen. Clusters are few and of unequal sizes, so that
+    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (exact,
+    over clusters: `paired.sign_flip_test`), p_holm, seen. Clusters are few and of unequal sizes, so that
     the larger of the two p counts, corrected over all `pairs`: those of which a run was not asked are left out of the
     table, and count. An empty table when none is left.
     """
@@ -191,7 +192,7 @@ def compare_runs(scores, pairs, metric="accuracy"):
     clusters = take_clusters(scores)
     table = compare_pairs(wide, clusters, named).rename(columns={"agent_a": "run_a", "agent_b": "run_b"})
     table["p_flip"] = [
-        flip_signs(wide[a] - wide[b], clusters) for a, b in zip(table["run_a"], table["run_b"], strict=True)
+        sign_flip_test(wide[a] - wide[b], clusters) for a, b in zip(table["run_a"], table["run_b"], strict=True)
     ]
     table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
     return table[columns]
@@ -211,7 +212,7 @@ def compare_metrics(tables, pairs, clusters, is_exact=False):
         row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
         if wide.notna().all(axis=1).any():
             row |= compare_pairs(wide, clusters).iloc[0].to_dict()
-            row |= {"p": flip_signs(wide[a] - wide[b], clusters)} if is_exact else {}
+            row |= {"p": sign_flip_test(wide[a] - wide[b], clusters)} if is_exact else {}
         rows.append(row)
     columns = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
     table = pd.DataFrame(rows).reindex(columns=columns)

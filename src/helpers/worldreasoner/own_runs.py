@@ -7,7 +7,7 @@ of a question asked several times the first answer counts.
 import pandas as pd
 
 from helpers.agents.registry import GRAPH_METHODS
-from helpers.stats.groups import tabulate_groups
+from helpers.stats.means import tabulate_groups
 from helpers.store import parse_json
 from helpers.worldreasoner.asking import OWN_SEARCH
 from helpers.worldreasoner.conditions import OPEN
@@ -85,7 +85,7 @@ def keep_questions(events, agent, cutoff):
 def tabulate_outcomes(scores):
     """Return each agent's means of `SHOWN` with 95% intervals by source: a row an agent and metric that it has.
 
-    Columns metric ("worldreasoner_" and its name), and those of `groups.tabulate_groups`; accuracy also by type of
+    Columns metric ("worldreasoner_" and its name), and those of `means.tabulate_groups`; accuracy also by type of
     question (F.1). `scores` are of `submissions.score_submissions`. `n_asked` counts the questions that were asked (for
     probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
     `coverage` is there the share that was answered.

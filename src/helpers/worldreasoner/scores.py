@@ -11,12 +11,12 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.calendar import ZONE
-from helpers.columns import check_shares, read_flags
 from helpers.papers import get_constant
 from helpers.scoring import scores
-from helpers.stats.intervals import summarize_clustered
-from helpers.stats.pairs import measure_seen
+from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import compute_mde
 from helpers.store import parse_json
+from helpers.tables import check_shares, read_flags
 
 CUT = get_constant("worldreasoner", "binary_cut")
 CLIP = get_constant("worldreasoner", "log_clip")
@@ -242,14 +242,14 @@ def _find_right(table):
 def bound_gap(table, name):
     """Return how sure the gap of a metric between right and wrong forecasts is: low, high, p, seen, n_clusters.
 
-    By the table's `cluster` (`intervals.summarize_clustered`); blank where right or wrong ones have fewer than ten.
-    `seen` is the smallest gap that could have been seen (`pairs.measure_seen`).
+    By the table's `cluster` (`means.summarize_clustered`); blank where right or wrong ones have fewer than ten.
+    `seen` is the smallest gap that could have been seen (`paired.compute_mde`).
     """
     known = table[table[name].notna()].reset_index(drop=True)
     right = known.index[_find_right(known)]
     strata = [(1, right), (-1, known.index.difference(right))]
     found = summarize_clustered(known[[name]], known["cluster"], strata)
-    found["seen"] = measure_seen(found["se"], found["n_clusters"])
+    found["seen"] = compute_mde(found["se"], found["n_clusters"])
     found["seen"] = found["seen"].where(found["p"].notna())
     return found.iloc[0][["low", "high", "p", "seen", "n_clusters"]]
 
@@ -349,8 +349,8 @@ def share_openings(answers):
 def compare_sides(answers, day):
     """Return how far one model's share right before a day lies above that from it on, by cluster: gap, low, high, p ...
 
-    `answers` has opens_at, is_right and cluster. Low, high, p and seen (`pairs.measure_seen`) are blank where either
-    side has fewer than ten clusters (`intervals.summarize_clustered`).
+    `answers` has opens_at, is_right and cluster. Low, high, p and seen (`paired.compute_mde`) are blank where either
+    side has fewer than ten clusters (`means.summarize_clustered`).
     """
     table = answers.reset_index(drop=True)
     is_before = table["opens_at"] < day

@@ -12,7 +12,7 @@ from helpers.agents.submissions import read_submission
 from helpers.events.horizons import load_series
 from helpers.events.moments import number_days
 from helpers.events.shelf import write_page
-from helpers.stats.intervals import find_clusters
+from helpers.stats.means import find_clusters
 from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer

@@ -14,8 +14,9 @@ from helpers.agents.samples import NUMBERS, combine_values, count_votes
 from helpers.events.shelf import Shelf
 from helpers.plots import draw_points, name_rows
 from helpers.stats.calibration import list_chances, measure_trials, pool_chances, spread_rest
-from helpers.stats.intervals import find_clusters, summarize_clustered
-from helpers.store import STORE, dump_json, list_columns, locate_output, parse_json, read_runs
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
+from helpers.tables import list_columns
 from helpers.worldreasoner.conditions import compare_metrics
 from helpers.worldreasoner.scores import CATEGORICAL, name_type, score_forecast, score_table
 

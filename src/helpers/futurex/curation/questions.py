@@ -7,7 +7,7 @@ import re
 
 import pandas as pd
 
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT

@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.formats.folder import read_number
-from helpers.formats.sheets import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.stats.agreement import compare_scores
-from helpers.stats.intervals import correct_holm, flatten_summary, judge_interval, summarize_means
+from helpers.stats.bootstrap import flatten_summary, summarize_means
+from helpers.stats.paired import correct_holm, judge_interval
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
 NUMBERS = ("consensus", "actual", "forecast")

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.stats.intervals import compare_paired, summarize_means
+from helpers.stats.bootstrap import compare_paired, summarize_means
 
 AGENTS = {"expert": "FiveThirtyEight's model", "elo": "own Elo", "home": "home rate", "half": "always one half"}
 START = 1500.0

@@ -13,8 +13,10 @@ import pandas as pd
 from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
 from helpers.futurex.fake_sites.trials import N_ROUNDS, RUN_ID, is_target
 from helpers.scoring.scores import score_predictions, select_headline
-from helpers.stats.intervals import flip_signs, judge_family, measure_share
-from helpers.store import check_table, dump_json
+from helpers.stats.means import measure_share
+from helpers.stats.paired import judge_family, sign_flip_test
+from helpers.store import dump_json
+from helpers.tables import check_table
 
 
 def mark_trials(trials):
@@ -137,7 +139,7 @@ def describe_scenarios(values, scenarios, bound=0.0):
     known = values.dropna()
     by_scenario = known.groupby(scenarios.reindex(known.index)).mean()
     counts = {"n": len(known), "n_scenarios": len(by_scenario), "n_for": int((by_scenario > bound).sum())}
-    return {"estimate": float(known.mean())} | counts | {"p": flip_signs(known - bound, scenarios)}
+    return {"estimate": float(known.mean())} | counts | {"p": sign_flip_test(known - bound, scenarios)}
 
 
 def judge_study(marked, weighed, agent, scenarios):

@@ -15,8 +15,8 @@ from scipy import linalg, stats
 from helpers import papers
 from helpers.futurex.planning.plans import RUBRICS
 from helpers.plots import draw_intervals
-from helpers.stats.intervals import MIN_CLUSTERS
-from helpers.stats.pairs import measure_seen
+from helpers.stats.means import MIN_CLUSTERS
+from helpers.stats.paired import compute_mde
 from helpers.stats.regression import build_dummies
 
 WORK = {"n_calls": "n_tool_calls", "n_query_tokens": "search_think_length", "n_plan_tokens": "manager_think_length"}
@@ -213,7 +213,7 @@ def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTOR
         found = found.assign(**{name: (size > critical).where(size.notna()) for name, size in z.items()})
         part = found.astype({"power": float, "alarms": float}).groupby("factor", sort=False)[["power", "alarms", "se"]]
         part = part.mean().reset_index()
-        parts.append(part.assign(n=n, n_clusters=n_clusters, seen=measure_seen(part["se"], n_clusters)))
+        parts.append(part.assign(n=n, n_clusters=n_clusters, seen=compute_mde(part["se"], n_clusters)))
     return pd.concat(parts, ignore_index=True)["n n_clusters factor power alarms seen".split()]
 
 

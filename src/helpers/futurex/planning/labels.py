@@ -6,11 +6,11 @@ stands in `label_by` (person, program or language model).
 
 import pandas as pd
 
-from helpers.formats.sheets import read_sheet
+from helpers.faults import read_sheet
 from helpers.futurex.planning.plans import PLAN_SCORES, RUBRICS
 from helpers.stats.agreement import READINGS, compare_scores, judge_fit
-from helpers.stats.intervals import correct_holm, keep_on_scale, summarize_clustered
-from helpers.stats.pairs import compare_pairs
+from helpers.stats.means import keep_on_scale, summarize_clustered
+from helpers.stats.paired import compare_pairs, correct_holm
 from helpers.store import locate_input
 
 SHEET, LABELS = "data/planning/plans.csv", "data/planning/labels.csv"

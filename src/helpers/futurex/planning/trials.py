@@ -24,7 +24,7 @@ from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.scoring.scores import select_headline
 from helpers.stats.agreement import READINGS
-from helpers.stats.pairs import score
+from helpers.stats.paired import score
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
 RUN_ID = "09b_plan_effect"

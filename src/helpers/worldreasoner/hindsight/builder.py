@@ -17,8 +17,7 @@ from statsmodels.tsa.tsatools import lagmat
 
 from helpers.events import horizons
 from helpers.events.market import melt_rows
-from helpers.stats.intervals import correct_holm
-from helpers.stats.pairs import ALPHA
+from helpers.stats.paired import ALPHA, correct_holm
 from helpers.store import parse_json, parse_object
 from helpers.web.extract import select_series
 from helpers.web.sources import load_sources, read_rows

@@ -8,7 +8,7 @@ its place in `nodes`, and a column a question.
 import numpy as np
 import pandas as pd
 
-from helpers.stats.intervals import keep_on_scale, summarize_clustered
+from helpers.stats.means import keep_on_scale, summarize_clustered
 from helpers.worldreasoner.hindsight.matching import count_words, match_events
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
-from helpers.columns import read_flags
 from helpers.papers import get_constant
+from helpers.tables import read_flags
 
 WEIGHT_BM25 = get_constant("worldreasoner", "match_bm25_weight")
 WEIGHT_F1 = get_constant("worldreasoner", "match_f1_weight")

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.stats.agreement import compute_kappa, measure_kappa
-from helpers.stats.intervals import summarize_clustered
-from helpers.store import TABLES, insert_row, open_store
+from helpers.stats.means import summarize_clustered
+from helpers.store import insert_row, open_store
+from helpers.tables import TABLES
 from helpers.worldreasoner.hindsight.graphs import read_graphs
 
 CHECKS = {

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers.stats.intervals import summarize_clustered
+from helpers.stats.means import summarize_clustered
 from helpers.worldreasoner.hindsight.matching import Rules, match_events
 from helpers.worldreasoner.prices.markets import measure_moves, order_prices, score_alignment
 

@@ -12,7 +12,7 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from helpers.papers import get_constant
 from helpers.plots import COLOURS
 from helpers.stats.agreement import correlate
-from helpers.stats.intervals import divide
+from helpers.stats.means import divide
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")

@@ -6,13 +6,13 @@ Prices are a table of question_id, day (a number of days, with its fraction) and
 import numpy as np
 import pandas as pd
 
-from helpers.columns import check_shares
 from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast
 from helpers.plots import draw_points
 from helpers.stats.calibration import pool_odds, recalibrate
-from helpers.stats.intervals import summarize_clustered
-from helpers.stats.pairs import compare_pairs, judge_pair
+from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import compare_pairs, judge_pair
 from helpers.store import dump_json, parse_json
+from helpers.tables import check_shares
 from helpers.worldreasoner.prices.markets import check_days, order_prices
 
 

@@ -1,7 +1,7 @@
 """From Python, in two calls: score predictions of your own, and compare two agents on the events that both predicted.
 
 Differences are paired by event. Events of one source share their luck, so intervals and tests are by source, and by
-event where there is no source (`intervals.summarize_clustered`).
+event where there is no source (`means.summarize_clustered`).
 
 >>> events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": ["single", "number"]})
 >>> answers = pd.DataFrame({"event_id": ["e1", "e2"], "value": ['"Yes"', 10.0], "spread": [None, 2.0]})
@@ -11,22 +11,98 @@ event where there is no source (`intervals.summarize_clustered`).
 [0.875, 0.5, 0.375]
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
-from helpers.stats.intervals import ALPHA, correct_holm, find_clusters, judge_test, summarize_clustered
+from helpers.stats.means import find_clusters, summarize_clustered
+
+ALPHA = 0.05
+"""A difference counts as seen when its p is below it."""
+
+
+POWER = 0.8
+"""With this chance a study finds a real difference, at p below `ALPHA`."""
+
+
+BETTER = ("a is better", "b is better")
+
 
 COLUMNS = (
     "group a b mean_a mean_b difference low high low_by_event high_by_event n n_clusters n_only_a n_only_b verdict"
 ).split()
+
+
 TOLD = ("level", "domain")
 """Columns of the events that `score` writes beside the scores (event_level, event_domain), for `compare`."""
 
-POWER = 0.8
-"""With this chance a study finds a real difference, at p below `intervals.ALPHA`."""
-BETTER = ("a is better", "b is better")
+
+AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
+"""What a verdict of `judge_interval` says of a paper's statement."""
+
+
+def judge_interval(low, high, bound=0.0):
+    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell).
+
+    >>> judge_interval(0.1, 0.2), judge_interval(-0.2, -0.1), judge_interval(-0.1, 0.1), judge_interval(math.nan, 1)
+    ('holds', 'fails', 'cannot tell', 'cannot tell')
+    """
+    return "holds" if low > bound else "fails" if high < bound else "cannot tell"
+
+
+def judge_test(estimate, p):
+    """Say what a two-sided test says of a statement that holds above 0: holds, fails or cannot tell.
+
+    >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
+    ('holds', 'fails', 'cannot tell', 'cannot tell')
+    """
+    return "cannot tell" if not p < ALPHA else "holds" if estimate > 0 else "fails"
+
+
+def judge_family(table, value="difference", above="holds", below="fails"):
+    """Return a table of tests (p, of `value` being 0) with p_holm over all rows, and the verdict by it in these words.
+
+    >>> table = pd.DataFrame({"gain": [0.1, -0.1, 0.1], "p": [0.01, 0.01, 0.2]})
+    >>> judge_family(table, "gain", "more", "less")["verdict"].tolist()
+    ['more', 'less', 'cannot tell']
+    """
+    table, words = table.assign(p_holm=correct_holm(table["p"])), {"holds": above, "fails": below}
+    said = [judge_test(*row) for row in zip(table[value], table["p_holm"], strict=True)]
+    return table.assign(verdict=[words.get(verdict, verdict) for verdict in said])
+
+
+def correct_holm(p, n_planned=0):
+    """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
+
+    As statsmodels' `multipletests` does, which collects the memory's garbage at each call: a tenth of a second. Where
+    more tests were planned than could be made, `n_planned` of them count, those not made as if theirs were the largest.
+
+    >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist(), correct_holm(pd.Series([0.01, 0.04]), 8).tolist()
+    ([0.02, nan, 0.04], [0.08, 0.28])
+    """
+    tested = p.astype(float).dropna().sort_values()
+    raw = tested.to_numpy() * (max(len(tested), n_planned) - np.arange(len(tested)))
+    return pd.Series(np.minimum(np.maximum.accumulate(raw), 1.0), tested.index).reindex(p.index)
+
+
+def sign_flip_test(differences, clusters=None):
+    """Return the exact two-sided p of paired differences whose sign is chance (a Series; blanks are left out).
+
+    All ways to flip whole clusters count (each row is its own by default), with the share of them whose mean lies as
+    far from 0 as the one seen, or farther. Blank without differences, or with more than 16 clusters: use a t test.
+
+    >>> sign_flip_test(pd.Series([1.0, 1.0, 1.0])), sign_flip_test(pd.Series([1.0, 1.0]), pd.Series(["s", "s"]))
+    (0.25, 1.0)
+    """
+    known = differences.dropna()
+    sums = known.groupby(known.index if clusters is None else clusters.reindex(known.index)).sum().to_numpy()
+    if not 0 < len(sums) <= 16:
+        return math.nan
+    signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+    return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
 def score(events, answers, predictions, aliases=None):
@@ -97,18 +173,10 @@ def compare(scores, a, b, by="level"):
     rows = scores[scores["metric"].isin(HEADLINE.values()) & scores["is_scored"].astype(bool)]
     groups = [("all", rows)]
     if f"event_{by}" in rows.columns:
-        groups += [(f"{by} {label_group(key)}", part) for key, part in rows.groupby(f"event_{by}", sort=True)]
+        for key, part in rows.groupby(f"event_{by}", sort=True):
+            groups.append((f"{by} {int(key) if isinstance(key, float) and key.is_integer() else key}", part))
     table = [{"group": name, "a": a, "b": b} | pair_agents(part, a, b) for name, part in groups]
     return pd.DataFrame(table, columns=COLUMNS)
-
-
-def label_group(key):
-    """Return a group's name; whole numbers without a decimal point.
-
-    >>> label_group(3.0), label_group("Crypto")
-    ('3', 'Crypto')
-    """
-    return str(int(key)) if isinstance(key, float) and key.is_integer() else str(key)
 
 
 def pair_agents(rows, a, b):
@@ -135,12 +203,12 @@ def judge_pair(pair, p="p"):
     return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
 
 
-def measure_seen(error, n_clusters, power=POWER, alpha=ALPHA):
+def compute_mde(error, n_clusters, power=POWER, alpha=ALPHA):
     """Return the smallest difference that a two-sided t test with this standard error finds with this power.
 
     Blank where the clusters are too few for a test.
 
-    >>> round(float(measure_seen(0.1, 11)), 3)  # (2.228 + 0.879) * 0.1
+    >>> round(float(compute_mde(0.1, 11)), 3)  # (2.228 + 0.879) * 0.1
     0.311
     """
     free = np.maximum(np.asarray(n_clusters) - 1, 1)
@@ -162,7 +230,7 @@ def compare_pairs(matrix, clusters=None, pairs=None):
     `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),
     n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters` maps events to theirs; by
     default each is its own), p_holm (over these pairs), seen (the smallest difference that could be seen,
-    `measure_seen`), low_by_event, high_by_event. Blank where two agents share too few. Raises ValueError for a
+    `compute_mde`), low_by_event, high_by_event. Blank where two agents share too few. Raises ValueError for a
     single agent.
     """
     if matrix.shape[1] < 2:
@@ -172,7 +240,7 @@ def compare_pairs(matrix, clusters=None, pairs=None):
         differences = matrix[others].rsub(matrix[name], axis=0)
         found, plain = summarize_clustered(differences, clusters), summarize_clustered(differences)
         part = found.rename(columns={"mean": "difference"}).rename_axis("agent_b").reset_index()
-        seen = np.where(part["p"].notna(), measure_seen(part["se"], part["n_clusters"]), np.nan)
+        seen = np.where(part["p"].notna(), compute_mde(part["se"], part["n_clusters"]), np.nan)
         ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}
         parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), seen=seen, **ends))
     table = pd.concat(parts, ignore_index=True)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.stats.effort import check_pages_read, count_missing, list_reasons, measure_effort
+from helpers.stats.usage import check_pages_read, count_missing, list_reasons, measure_usage
 
 
 def make_traces():
@@ -42,7 +42,7 @@ def test_a_page_that_is_not_earlier_than_its_question_is_named(moment):
 
 
 def test_effort_is_a_mean_over_questions():
-    effort = measure_effort(make_traces(), PREDICTIONS, {"r1": "a"})
+    effort = measure_usage(make_traces(), PREDICTIONS, {"r1": "a"})
     assert effort.loc["a"].to_dict() == {
         "n": 2, "queries": 0.5, "opened": 0.5, "requests": 1, "tokens_read": 200, "tokens_written": 10, "seconds": 45
     }  # fmt: skip

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.stats.counts import (
+from helpers.stats.grim import (
     check_totals,
     choose_sizes,
     count_cells,

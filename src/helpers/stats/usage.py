@@ -22,7 +22,7 @@ def check_pages_read(traces, predictions, pages):
     return read["page_id"].nunique(), read["event_id"].nunique()
 
 
-def measure_effort(traces, predictions, agent_ids):
+def measure_usage(traces, predictions, agent_ids):
     """Return, by agent, the means a question of queries, opened pages, requests, tokens and seconds of the model.
 
     `agent_ids` maps run_id to agent_id. Seconds are those of the recording; an agent that asks no model has none.

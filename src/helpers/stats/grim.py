@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.stats.intervals import correct_holm
+from helpers.stats.paired import correct_holm
 
 UNIT = 0.01
 """The printed percentages have two decimals."""

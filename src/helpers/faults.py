@@ -1,0 +1,244 @@
+"""The one form in which a fault of a person's files is told, and csv files read as text cells and held to it.
+
+A fault is a sentence: file, row or field, what was found, what is wanted, the nearest name there is. Rows of a csv are
+counted as a spreadsheet does: the header is row 1.
+"""
+
+import csv
+import re
+from difflib import get_close_matches
+from functools import cache
+from typing import get_args
+
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+
+N_SHOWN, N_NAMED = 20, 12
+"""Faults that an error shows, and names that a sentence lists."""
+
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
+"""What an agent, a run, a source may be called: their names become names of files."""
+
+FORMS = {"list_type": "a list", "dict_type": "a table", "model_type": "a table", "too_short": "a list of one or more"}
+"""A pydantic error -> what is wanted, in words."""
+
+
+class Problems(ValueError):
+    """What is wrong with a person's files: sentences, each with its place; at most `N_SHOWN` are shown."""
+
+    def __init__(self, found):
+        self.found = list(found)
+        n_more = len(self.found) - N_SHOWN
+        super().__init__("\n".join(self.found[:N_SHOWN] + [f"and {n_more} more"] * (n_more > 0)))
+
+
+def raise_all(problems):
+    """Raise Problems with some sentences, if there are any."""
+    if problems := list(problems):
+        raise Problems(problems)
+
+
+def suggest(word, known):
+    """Return "; did you mean ...?" with the known word that is nearest, "" when none is near.
+
+    >>> suggest("domian", ["domain", "form"]), suggest(5, ["domain"])
+    ('; did you mean domain?', '')
+    """
+    near = get_close_matches(str(word), [str(name) for name in known], 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def list_nearest(word, known, place):
+    """Return the known word that is nearest, then the first dozen there are; `place` says where the others stand.
+
+    >>> list_nearest("b1", ["b"], "x.toml"), list_nearest("?", map(str, range(15)), "x.toml")
+    ('; did you mean b? There are b', '; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (3 more: x.toml)')
+    """
+    names = [str(name) for name in known]
+    near, n_more = suggest(word, names), len(names) - N_NAMED
+    rest = f", ... ({n_more} more: {place})" if n_more > 0 else ""
+    return f"{f'{near} There' if near else '; there'} are {', '.join(names[:N_NAMED]) or 'none'}{rest}"
+
+
+def check_name(what, name):
+    """Return a name that may become a file's. Raises ValueError, saying what it names, for any other.
+
+    >>> check_name("agent", "../evil")
+    Traceback (most recent call last):
+        ...
+    ValueError: agent '../evil': a name is 1 to 64 letters (a to z), digits, _, - or ., and does not begin with .
+    """
+    if isinstance(name, str) and NAME.fullmatch(name):
+        return name
+    rule = "a name is 1 to 64 letters (a to z), digits, _, - or ., and does not begin with ."
+    raise ValueError(f"{what} {show(name)}: {rule}")
+
+
+def show(value):
+    """Return a value as a sentence shows it, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= 100 else f"{shown[:80]}..."
+
+
+@cache
+def open_type(kind):
+    """Return the validator of a type or model."""
+    return TypeAdapter(kind)
+
+
+def find_faults(value, kind):
+    """Return what is wrong with a value by a type or model: [(place as a tuple of names and numbers, words)].
+
+    >>> from helpers.tables import Price
+    >>> find_faults({"input": "1", "outptu": 2}, Price)[1:]
+    [((), 'output is missing'), ((), 'outptu is unknown; did you mean output?')]
+    """
+    try:
+        open_type(kind).validate_python(value)
+    except ValidationError as faults:
+        return [describe_fault(fault, kind) for fault in faults.errors(include_url=False)]
+    return []
+
+
+def describe_fault(fault, kind):
+    """Return (place, words) of one of pydantic's errors."""
+    place, found, said = tuple(part for part in fault["loc"] if part != "[key]"), fault["input"], fault.get("ctx", {})
+    if fault["type"] == "missing":
+        return place[:-1], f"{place[-1]} is missing"
+    if fault["type"] == "extra_forbidden":
+        known = list_fields(kind, place[:-1])
+        return place[:-1], f"{place[-1]} is unknown{suggest(place[-1], known) or '; there are ' + ', '.join(known)}"
+    if said.get("known"):
+        known = said["known"]
+        return place, f"{show(found)} is none of {', '.join(map(str, known))}{suggest(found, known)}"
+    return place, f"{show(found)} is not {said.get('wanted') or FORMS.get(fault['type'], fault['msg'])}"
+
+
+def list_fields(kind, place):
+    """Return the names of the fields that the model at a place of another one has."""
+    for name in place:
+        kind = kind.model_fields[name].annotation if name in getattr(kind, "model_fields", ()) else kind
+        while inner := [part for part in get_args(kind) if isinstance(part, type) or get_args(part)]:
+            kind = inner[-1]
+    return [field.alias or name for name, field in getattr(kind, "model_fields", {}).items()]
+
+
+def name_field(place):
+    """Return a place in an object as a person writes it, lists from 1.
+
+    >>> name_field(("templates", 0, "text"))
+    'templates[1].text'
+    """
+    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
+def check_object(where, value, kind):
+    """Return a value that is of a model's form. Raises Problems with all that is wrong, each with `where` and field.
+
+    >>> from helpers.tables import Price
+    >>> check_object("agents.toml, mine", {"input": 1}, Price)
+    Traceback (most recent call last):
+        ...
+    helpers.faults.Problems: agents.toml, mine: output is missing
+    """
+    faults = [(name_field(place), words) for place, words in find_faults(value, kind)]
+    raise_all(f"{where}{', ' * bool(field)}{field}: {words}" for field, words in faults)
+    return value
+
+
+# --- a person's csv --------------------------------------------------------------------------------------------------
+
+
+def describe_problem(file, row, column, text):
+    """Return one sentence on a wrong cell; `row` counts data rows from 0, None is the header.
+
+    >>> describe_problem("answers.csv", 0, "spread", "-1 is below 0")
+    'answers.csv, row 2, column spread: -1 is below 0'
+    """
+    return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
+
+
+def read_sheet(path, needs, **checks):
+    """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`). Raises Problems."""
+    table = open_sheet(path, needs)
+    raise_all(check_sheet(path.name, table, needs, **checks))
+    return table
+
+
+def open_sheet(path, needs, comments=False):
+    """Return a csv as text cells, blank where empty; `needs` are its columns, to be named when there is no such file.
+
+    With `comments`, lines that start with # say nothing. Raises Problems for a file that is absent, not UTF-8 or no
+    csv, a column that stands twice, and a row with more or fewer cells than the header.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            records = enumerate(csv.reader(file, skipinitialspace=True, strict=True), -1)
+            rows = {row: [cell.strip() for cell in cells] for row, cells in records if any(cells)}
+        rows = {row: cells for row, cells in rows.items() if not (comments and cells[0].startswith("#"))}
+        problem = None if rows else "the file is no csv: it is empty"
+    except FileNotFoundError:
+        problem = f"the file is not in {path.parent.name}; it needs the columns {', '.join(needs)}"
+    except UnicodeDecodeError as error:
+        problem = f"the file is not UTF-8 ({error.reason}); save it so"
+    except csv.Error as error:
+        problem = f"the file is no csv: {error}"
+    if problem:
+        raise Problems([describe_problem(path.name, None, needs[0], problem)])
+    head = rows.pop(next(iter(rows)))
+    twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
+    raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
+    said = f"{{}} cells, the header has {len(head)}"
+    uneven = {row: len(cells) for row, cells in rows.items() if len(cells) != len(head)}
+    raise_all(describe_problem(path.name, row, head[-1], said.format(n)) for row, n in uneven.items())
+    return pd.DataFrame.from_dict(rows, orient="index", columns=head, dtype=object)
+
+
+def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
+    """Yield what is wrong with a table of text cells, a sentence each.
+
+    `needs` are columns it cannot do without, `filled` columns without a blank, `key` columns that no two rows share,
+    `words` maps a column to what may stand in it, a blank among these where it may be left out.
+    """
+    absent = [column for column in needs if column not in table.columns]
+    for column in absent:
+        yield describe_problem(file, None, column, f"the column is missing; there are {', '.join(table.columns)}")
+    if absent:
+        return
+    if table.empty:
+        yield describe_problem(file, None, needs[0], "the file has no rows")
+    for column in filled:
+        for row in table.index[table[column] == ""]:
+            yield describe_problem(file, row, column, "the cell is blank")
+    first, place = {}, next((name for name in reversed(key) if name in needs), None)
+    for row, cells in zip(table.index, table[list(key)].to_numpy().tolist() if key else (), strict=False):
+        if (at := first.setdefault(tuple(cells), row)) != row:
+            yield describe_problem(file, row, place, f"{', '.join(cells)} stands in row {at + 2} already; keep one")
+    for column, known in (words or {}).items():
+        listed = ", ".join(word for word in known if word) + " or blank" * ("" in known)
+        for row in table.index[~table[column].isin(known)] if column in table else ():
+            found = table[column][row]
+            yield describe_problem(file, row, column, f"{show(found)} is none of {listed}{suggest(found, known)}")
+
+
+def escape_cells(table):
+    """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a ' before it.
+
+    Numbers stay as they are, also as text.
+
+    >>> escape_cells(pd.DataFrame({"agent_id": ["=1+1", "-0.5", "@x", "a"], "n": [-1, 2, 3, 4]})).values.tolist()
+    [["'=1+1", -1], ['-0.5', 2], ["'@x", 3], ['a', 4]]
+    """
+    columns = table.select_dtypes(exclude="number").columns
+    return table.assign(**{column: table[column].map(escape_cell) for column in columns})
+
+
+def escape_cell(cell):
+    """Return a text that begins with = + - @ or a tab with a ' before it, unless it is a number; else as it is."""
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

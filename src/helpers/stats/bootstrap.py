@@ -1,0 +1,128 @@
+"""Resampling: draws with replacement of cases or of whole clusters, and the percentile intervals they give.
+
+A draw is the same for every column, so that differences keep what the columns share.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from helpers.stats.means import MIN_CLUSTERS, divide
+from helpers.stats.paired import judge_interval
+
+
+def draw_counts(n, rng, n_boot=2000):
+    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n).
+
+    >>> draw_counts(1, np.random.default_rng(0), n_boot=2).tolist()
+    [[1], [1]]
+    """
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
+
+
+def draw_rows(n, rng, n_boot=2000, clusters=None):
+    """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
+
+    `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.
+
+    >>> [rows.tolist() for rows in draw_rows(1, np.random.default_rng(0), 2)]
+    [[[0], [0]]]
+    >>> draw_rows(4, np.random.default_rng(0), 2, ["a", "a", "b", "b"])
+    []
+    """
+    if clusters is None:
+        return [rng.integers(n, size=(n_boot, n))] if n else []
+    codes, names = pd.factorize(np.asarray(clusters))
+    if len(names) < MIN_CLUSTERS:
+        return []
+    members, by_length = [np.flatnonzero(codes == code) for code in range(len(names))], {}
+    for drawn in rng.integers(len(names), size=(n_boot, len(names))):
+        rows = np.concatenate([members[code] for code in drawn])
+        by_length.setdefault(len(rows), []).append(rows)
+    return [np.array(rows) for rows in by_length.values()]
+
+
+def resample_means(matrix, rng, n_boot=2000, clusters=None):
+    """Return the column means of `n_boot` resamples of a matrix's rows (n_boot x columns); NaN cells are left out.
+
+    A column drawn without a single value has NaN in that resample. `clusters` maps a row's label to its cluster: then
+    whole clusters are drawn.
+
+    >>> resample_means(np.array([[1.0], [1.0]]), np.random.default_rng(0), n_boot=3).tolist()
+    [[1.0], [1.0], [1.0]]
+    """
+    values = np.asarray(matrix, dtype=float)
+    if not len(values):
+        raise ValueError("no events to draw from; leave out the empty group")
+    codes = np.arange(len(values)) if clusters is None else pd.factorize(clusters.reindex(matrix.index))[0]
+    draws, there = draw_counts(codes.max() + 1, rng, n_boot)[:, codes], np.isfinite(values)
+    return divide(draws @ np.where(there, values, 0.0), draws @ there)
+
+
+def take_interval(draws):
+    """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none.
+
+    >>> take_interval(np.arange(101.0))
+    (2.5, 97.5)
+    """
+    draws = draws[np.isfinite(draws)]
+    return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
+
+
+def summarize_means(matrix, rng, n_boot=2000):
+    """Return the mean of each column of a matrix over its rows, with its 95% bootstrap interval and n.
+
+    A frame with the columns' names as index: mean, low, high, n. NaN cells are left out; a draw of rows is the same for
+    all columns. Raises ValueError without rows.
+
+    >>> summarize_means(pd.DataFrame({"a": [0.5, 0.5, None]}), np.random.default_rng(0)).loc["a"].tolist()
+    [0.5, 0.5, 0.5, 2.0]
+    """
+    table = pd.DataFrame(matrix)
+    ends = [take_interval(draws) for draws in resample_means(table, rng, n_boot).T]
+    summary = pd.DataFrame(ends, index=table.columns, columns=["low", "high"])
+    summary.insert(0, "mean", table.mean())
+    return summary.assign(n=table.notna().sum())
+
+
+def flatten_summary(summary):
+    """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high.
+
+    >>> flatten_summary(pd.DataFrame({"mean": [0.5], "low": [0.25], "high": [1.0]}, ["gap"]))
+    {'gap': 0.5, 'gap_low': 0.25, 'gap_high': 1.0}
+    """
+    ends = {"mean": "", "low": "_low", "high": "_high"}
+    return {f"{name}{ends[end]}": float(row[end]) for name, row in summary.iterrows() for end in ends}
+
+
+def bound_blocks(values, length, rng, n_boot=2000):
+    """Return the ends of the 95% bootstrap interval of the mean of values in order of time, drawn in blocks.
+
+    A block is `length` values that follow each other (after the last one comes the first), so that what neighbours
+    share stays together; 1 draws each value by itself.
+
+    >>> low, high = bound_blocks([0.0, 1.0] * 8, 2, np.random.default_rng(0))  # each pair has the same mean
+    >>> low, high
+    (0.5, 0.5)
+    """
+    values, n = np.asarray(values, dtype=float), len(values)
+    starts = rng.integers(n, size=(n_boot, -(-n // length)))
+    drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
+    return take_interval(drawn.mean(axis=1))
+
+
+def compare_paired(first, second, rng, n_boot=2000):
+    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict.
+
+    >>> import pandas as pd
+    >>> pair = compare_paired(pd.Series([0.0, 0.5]), pd.Series([1.0, 1.5]), np.random.default_rng(0))
+    >>> float(pair["difference"]), pair["n"], pair["verdict"]
+    (1.0, 2, 'holds')
+    """
+    difference = (second - first).dropna()
+    if difference.empty:
+        return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}
+    low, high = take_interval(resample_means(difference.to_frame(), rng, n_boot)[:, 0])
+    verdict = judge_interval(low, high) if len(difference) > 1 else "cannot tell"
+    return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}

@@ -1,0 +1,183 @@
+"""Means and shares with their 95% intervals: by cluster, by event beside it, and by group.
+
+Events of one source share sampling variation, so a mean has the interval of a jackknife over sources, which needs no
+draw; a share has Wilson's.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from helpers.scoring.scores import build_matrix, convert_brier
+from helpers.store import parse_json
+
+
+def divide(top, bottom):
+    """Return the quotient of two arrays, NaN where the divisor is 0.
+
+    >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
+
+
+MIN_CLUSTERS = 10
+"""With fewer sources (or fewer events, where each is its own) there is no interval: an error from so few is a guess."""
+
+
+CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
+"""Columns of the events that say what an event shares its luck with, the first choice first, and what they are called.
+"""
+
+
+def find_clusters(events):
+    """Return what each event shares its luck with, by event_id, and what that is called: cluster, source or event.
+
+    The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank, an event is its own. A `cluster_id`
+    that is the `source_id` throughout is called a source.
+
+    >>> events = pd.DataFrame({"event_id": ["a", "b"], "source_id": ["s", None]})
+    >>> find_clusters(events)[0].to_dict(), find_clusters(events)[1]
+    ({'a': 's', 'b': 'b'}, 'source')
+    """
+    ids = events.set_index("event_id", drop=False)
+    for column, name in CLUSTER_COLUMNS.items():
+        if column in ids and ids[column].notna().any():
+            is_source = "source_id" in ids and (ids[column] == ids["source_id"]).mean() > 0.5
+            return ids[column].fillna(ids["event_id"]), "source" if is_source else name
+    return ids["event_id"], "event"
+
+
+def summarize_clustered(matrix, clusters=None, strata=None):
+    """Return each column's mean with its 95% interval by cluster: mean, low, high, se, p, n, n_clusters.
+
+    A jackknife that leaves out one cluster of rows at a time (CR3), with Student's t of G - 1 degrees of freedom for G
+    clusters; p is that of the mean being 0 (where all rows are the same, of the exact sign-flip test). `clusters` maps
+    a row's label to its cluster; by default each row is its own, and the interval is the plain t one. `strata` lists
+    (weight, labels of rows): the mean is then the weighted sum of the strata's means. NaN cells are left out. Below
+    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing varies.
+
+    >>> table = pd.DataFrame({"a": [0.0, 1.0] * 6})
+    >>> row = summarize_clustered(table).loc["a"]
+    >>> float(row["mean"]), round(float(row["high"]), 4), int(row["n_clusters"])  # 0.5 + 2.201 * 0.5222 / sqrt(12)
+    (0.5, 0.8318, 12)
+    """
+    table = pd.DataFrame(matrix).astype(float)
+    codes = pd.factorize(table.index if clusters is None else clusters.reindex(table.index))[0]
+    if (codes < 0).any():
+        raise ValueError(f"row {table.index[codes < 0][0]!r} has no cluster; fill it in, or leave the row out")
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    mean = without = there = 0
+    fewest = np.inf
+    for weight, labels in [(1, table.index)] if strata is None else strata:
+        values = np.where(table.index.isin(labels)[:, None], table, np.nan)[order]
+        known = np.isfinite(values)
+        sums, counts = (np.add.reduceat(part, starts) for part in (np.where(known, values, 0.0), known.astype(float)))
+        mean = mean + weight * divide(sums.sum(axis=0), counts.sum(axis=0))
+        without = without + weight * divide(sums.sum(axis=0) - sums, counts.sum(axis=0) - counts)
+        there, fewest = there + counts, np.minimum(fewest, (counts > 0).sum(axis=0))
+    n_clusters = (there > 0).sum(axis=0)
+    tested = _test_means(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
+    return pd.DataFrame(
+        {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}, table.columns
+    )
+
+
+def _test_means(mean, without, n_clusters, is_enough):
+    """Interval, error and p of means from what they are without each cluster (clusters x means)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))
+        half = stats.t.ppf(0.975, n_clusters - 1) * error
+        p = 2 * stats.t.sf(np.abs(mean) / error, n_clusters - 1)
+    varies = error > 1e-12
+    same = np.where(np.abs(mean) > 1e-12, 0.5 ** (n_clusters - 1.0), 1.0)  # the exact sign-flip test
+    half = np.where(is_enough & varies, half, np.nan)
+    p = np.where(is_enough, np.where(varies, p, same), np.nan)
+    return {"low": mean - half, "high": mean + half, "se": error, "p": p}
+
+
+def keep_on_scale(summary, lowest, highest):
+    """Return the rows of `summarize_clustered` with low and high that stay on the scale of what is averaged.
+
+    The interval is that of the logit of the mean's place between `lowest` and `highest`, with the same error (delta
+    method): in the middle nearly the same, near an end shorter towards it. Blank where the mean is an end.
+
+    >>> row = pd.DataFrame({"mean": [9.0], "low": [7.0], "high": [11.0]})
+    >>> keep_on_scale(row, 0, 10)[["low", "high"]].round(2).values.tolist()  # 9 to 1, times or by exp(2 / 0.9)
+    [[4.94, 9.88]]
+    """
+    place = (summary["mean"] - lowest) / (highest - lowest)
+    inside = place.where((place > 0) & (place < 1))
+    middle = np.log(inside / (1 - inside))
+    half = (summary["high"] - summary["mean"]) / (highest - lowest) / (inside * (1 - inside))
+    ends = {
+        name: lowest + (highest - lowest) / (1 + np.exp(-(middle + sign * half)))
+        for name, sign in (("low", -1), ("high", 1))
+    }
+    return summary.assign(**ends)
+
+
+def measure_share(flags):
+    """Return a share with its 95% Wilson interval and n, blank without cases.
+
+    >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
+    {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
+    """
+    n, hits = len(flags), int(sum(flags))
+    if not n:
+        return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
+    low, high = proportion_confint(hits, n, method="wilson")
+    return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
+
+
+def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0, least=0.0):
+    """Return each agent's mean over all events and by group, its interval by cluster, and beside it by event.
+
+    `rows` are scored rows (`scores.select_headline`), with the columns named in `groups`; `clusters` maps events to
+    what they share their luck with (`means.find_clusters`); a score lies between `least` and `most`. Columns: group
+    ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event, n (predicted), n_asked,
+    n_clusters, coverage, mean_imputed (missing predictions count 0). A blank interval: too few clusters to tell. An
+    agent's row is the same in any company.
+    """
+    agents = sorted(rows["agent_id"].unique())
+    parts = [("all", "", rows)]
+    parts += [(group, str(name), part) for group in groups for name, part in rows.groupby(group, sort=True)]
+    tables = []
+    for group, name, part in parts:
+        matrix, imputed = (build_matrix(part, agents, column) for column in ("score", "score_imputed"))
+        table = summarize_clustered(matrix, clusters).rename_axis("agent_id").reset_index()
+        plain = summarize_clustered(matrix).reset_index(drop=True).rename(columns="{}_by_event".format)
+        asked = imputed.notna().sum().to_numpy()
+        table = table.join(plain[["low_by_event", "high_by_event"]]).assign(group=group, name=name, n_asked=asked)
+        tables.append(table.assign(mean_imputed=imputed.mean().to_numpy()))
+    table = pd.concat(tables, ignore_index=True)
+    table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
+    ends = ["low", "high", "low_by_event", "high_by_event"]
+    table[ends] = table[ends].clip(least, most)
+    return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
+
+
+def measure_index(scores, events):
+    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first, with n, n_clusters and intervals.
+
+    The Brier score of two options is half of the kit's `brier`, which sums over both. Agents without a probability are
+    left out. Columns: agent_id, index, low, high (95%, by the events' cluster; blank below ten clusters), low_by_event,
+    high_by_event, n, n_clusters. Raises ValueError when no agent has a probability.
+    """
+    options = events["options"].map(parse_json)
+    yes_no = events.loc[[bool(given) and set(given.values()) == {"Yes", "No"} for given in options], "event_id"]
+    rows = scores[(scores["metric"] == "brier") & scores["event_id"].isin(yes_no) & scores["score"].notna()]
+    if rows.empty:
+        raise ValueError("no agent gave a probability on a yes/no event")
+    brier = rows.pivot_table(index="event_id", columns="agent_id", values="score", aggfunc="mean") / 2
+    found, plain = (summarize_clustered(brier, by) for by in (find_clusters(events)[0], None))
+    table = pd.DataFrame({"index": convert_brier(found["mean"])}, found.index)
+    for name, part in (("", found), ("_by_event", plain)):
+        ends = part[["high", "low"]].clip(0, 1)  # a small Brier score is a large index
+        table[[f"low{name}", f"high{name}"]] = convert_brier(ends)
+    table = table.assign(n=found["n"], n_clusters=found["n_clusters"]).reset_index()
+    return table.sort_values("index", ascending=False, ignore_index=True)

@@ -1,0 +1,110 @@
+"""What the tables and settings may hold: a wrong cell of each sort is named by table, row, column, value and wanted."""
+
+import time
+
+import pandas as pd
+import pytest
+
+from helpers.faults import Problems, check_object, read_sheet
+from helpers.store import ROOT
+from helpers.tables import ENDS, TABLES, TYPES, Agent, RecordedRun, check_table, find_type, list_columns
+
+WRONG = (
+    ("predictions", "status", "banana", "none of ok, timeout"),
+    ("predictions", "probability", float("inf"), "not a number from 0 to 1"),
+    ("predictions", "probability", "likely", "not a number from 0 to 1"),
+    ("predictions", "distribution", "[0.5]", "not JSON text of an object"),
+    ("predictions", "value", '"A" or "B"', "not JSON text"),
+    ("predictions", "value", "[" * 100_000, "not JSON text"),
+    ("predictions", "value", ["A"], "not JSON text"),
+    ("predictions", "source_ids", '{"p1": 1}', "not JSON text of a list"),
+    ("predictions", "as_of", "2016-10-10T00:00:00", "not a moment with its zone"),
+    ("predictions", "as_of", "2016-13-10T00:00:00+08:00", "not a moment with its zone"),
+    ("predictions", "sample", 0.5, "not a whole number of 0 or more"),
+    ("replies", "cost_usd", -0.01, "not a number of 0 or more"),
+    ("replies", "n_input_tokens", -3, "not a whole number of 0 or more"),
+    ("events", "level", 9, "none of 1, 2, 3, 4"),
+    ("events", "kind", "rankign", "none of single, multi, ranking, list"),
+    ("events", "k", 0, "not a whole number of 1 or more"),
+    ("events", "is_synthetic", "perhaps", "none of True, False"),
+    ("runs", "knowledge_cutoff_date", "2024-02-30", "not a date such as"),
+)
+
+
+def make_rows(name, column, *cells):
+    """Return a table of as many rows as cells, its key filled in."""
+    given = {part: list(range(len(cells))) for part in TABLES[name][0]}
+    return pd.DataFrame(given | {column: pd.Series(list(cells), dtype=object)})
+
+
+@pytest.mark.parametrize(("name", "column", "cell", "wanted"), WRONG)
+def test_a_wrong_cell_is_named_with_what_is_wanted(name, column, cell, wanted):
+    if column not in TABLES[name][0]:
+        check_table(name, make_rows(name, column, None, ""))
+    with pytest.raises(ValueError) as problem:
+        check_table(name, make_rows(name, column, cell))
+    told = str(problem.value)
+    assert told.startswith(f"{name}, row 1, column {column}: {repr(cell)[:40]}") and f" is {wanted}" in told
+    assert len(told) < 250 and ("rankign" not in told or told.endswith("; did you mean ranking?"))
+
+
+def test_rows_are_counted_with_the_blank_ones():
+    with pytest.raises(ValueError, match="predictions, row 4, column status: 'banana'"):
+        check_table("predictions", make_rows("predictions", "status", "ok", None, "", "banana"))
+
+
+def test_every_type_is_some_columns():
+    columns = {(name, column) for name in TABLES for column in list_columns(name)}
+    named = {column for _, column in columns} | {f"{name}.{column}" for name, column in columns}
+    assert set(TYPES) <= named
+    assert {id(kind) for kind in ENDS.values()} <= {id(find_type(name, column)) for name, column in columns}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "data/tables").rglob("*.csv.gz")), ids=lambda path: path.parent.name)
+def test_every_table_of_the_kit_passes(path):
+    table = pd.read_csv(path, low_memory=False)
+    assert len(check_table(path.name.split(".")[0], table)) == len(table) > 0
+
+
+def test_thirty_thousand_rows_are_checked_in_a_second():
+    n = 30_000
+    day = pd.Timestamp("2016-10-10", tz="Etc/GMT-8")
+    moments = [(day + pd.Timedelta(seconds=at)).isoformat() for at in range(n)]
+    table = pd.DataFrame({"run_id": "r", "event_id": [f"e{at}" for at in range(n)], "sample": 0, "status": "ok"})
+    table = table.assign(as_of=moments, probability=[at / n for at in range(n)])
+    table = table.assign(value=[f'"{at}"' for at in range(n)], distribution=[f'{{"A":{at / n}}}' for at in range(n)])
+    start = time.process_time()
+    check_table("predictions", table)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "said"),
+    [
+        (
+            Agent,
+            {"method": "x", "framework": "y", "category": "oracle"},
+            "agents.toml, mine, category: 'oracle' is none",
+        ),
+        (Agent, {"method": "x", "framework": "y"}, "agents.toml, mine: category is missing"),
+        (Agent, {"modle": "m"}, "modle is unknown; did you mean model?"),
+        (Agent, 5, "agents.toml, mine: 5 is not a table"),
+        (RecordedRun, {"agent": "a", "window": "A", "levels": [5]}, "mine, levels[1]: 5 is none of 1, 2, 3, 4"),
+        (RecordedRun, {"agent": "a", "window": "A", "trials": 0}, "trials: 0 is not a whole number of 1 or more"),
+        (RecordedRun, {"agent": "a", "window": "A", "first_date": "May"}, "first_date: 'May' is not a date such as"),
+    ],
+)
+def test_a_wrong_entry_is_named_with_its_field(kind, entry, said):
+    with pytest.raises(Problems) as problem:
+        check_object("agents.toml, mine", entry, kind)
+    assert said in str(problem.value)
+
+
+def test_a_sheet_of_many_repeated_rows_is_checked_in_seconds(tmp_path):
+    (tmp_path / "a.csv").write_text("id,words\n" + "e,Yse\n" * 20_000, encoding="utf-8")
+    start = time.process_time()
+    with pytest.raises(Problems) as problem:
+        read_sheet(tmp_path / "a.csv", ["id", "words"], key=["id"], words={"words": ("Yes", "No")})
+    assert time.process_time() - start < 5
+    assert str(problem.value).startswith("a.csv, row 3, column id: e stands in row 2 already; keep one")
+    assert "a.csv, row 2, column words: 'Yse' is none of Yes, No; did you mean Yes?" in problem.value.found

@@ -1,8 +1,8 @@
 """Run a study's notebook live: it asks a model for what its recordings lack, and they are packed at the end.
 
-A model that cannot be asked, and a notebook that asks none, are refused before anything runs. With another model than
-the kit's own everything is written to a folder of its own (`FOLDER`); with other settings alone the recordings go where
-the notebook's stand, tables and figures do not.
+An agent whose model cannot be asked, and a notebook that asks none, are refused before anything runs. With another
+agent than the recorded one everything is written to a folder of its own (`FOLDER`); with other settings alone the
+recordings go where the notebook's stand, tables and figures do not.
 """
 
 import argparse
@@ -19,15 +19,15 @@ from notebook import check_notebook, describe_failure, list_outputs, move
 from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
+from helpers.agents.registry import find_obstacle
 from helpers.cli.main import parse_amount
-from helpers.models.judges import find_problem
 
 FOLDER = Path("data/studies")
-"""Where studies of models other than the kit's own write, by notebook and model; ignored by git."""
+"""Where studies of agents other than the recorded ones write, by notebook and agent; ignored by git."""
 
 WORK = Path(".make")
-MODELS = ("model", "judge", "planner")
-"""Parameters that name a model."""
+AGENTS = ("agent", "judge", "planner", "model")
+"""Parameters that name an agent of data/agents.toml, or a bare model (provider/name)."""
 
 
 def read_parameters(source):
@@ -57,20 +57,19 @@ def read_settings(pairs, defaults):
     return settings
 
 
-def check_models(values):
-    """Raise ValueError for a model, of a study's parameters, that cannot be asked."""
-    connection = {"api_base": values.get("api_base") or None, "api_key_env": values.get("api_key_env") or None}
-    for name in MODELS:
-        if values.get(name) and (problem := find_problem({"model": values[name]} | connection)):
-            raise ValueError(f"{name}: {problem}; nothing was asked")
+def check_agents(values):
+    """Raise ValueError for an agent, of a study's parameters, that is none or whose model cannot be asked."""
+    for name in AGENTS:
+        if values.get(name) and (problem := find_obstacle(values[name])):
+            raise ValueError(f"{name} {values[name]}: {problem}; nothing was asked")
 
 
 def choose_folder(name, settings, defaults):
     """Return (the folder that a study writes to, whether its tables and figures are the kit's own); says so if not."""
     changed = {key: value for key, value in settings.items() if key != "minutes" and value != defaults[key]}
-    if models := [str(changed[key]) for key in MODELS if key in changed]:
-        folder = FOLDER / name / "+".join(model.replace("/", "-") for model in models)
-        print(f"{name}: {' and '.join(models)}, not the kit's own; recordings, tables and figures go to {folder}")
+    if agents := [str(changed[key]) for key in AGENTS if key in changed]:
+        folder = FOLDER / name / "+".join(agent.replace("/", "-") for agent in agents)
+        print(f"{name}: {' and '.join(agents)}, not the kit's own; recordings, tables and figures go to {folder}")
         return folder, False
     folder = WORK / "study.out" / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -111,7 +110,7 @@ def main():
             raise ValueError(f"{given.name} asks no model; `make figures` runs it")
         settings = read_settings(given.pairs, defaults)
         minutes = parse_amount("MINUTES", str(settings.get("minutes", given.minutes)), "number such as 20")
-        check_models(defaults | settings)
+        check_agents(defaults | settings)
     except ValueError as problem:
         sys.exit(f"make study: {problem}")
     WORK.mkdir(exist_ok=True)

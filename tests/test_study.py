@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-PARAMETERS = 'n: int = 5\nmodel: str = "local/qwen"\nlive: bool = False\nminutes: float = None'
+PARAMETERS = 'n: int = 5\nagent: str = "qwen_zero_shot"\nlive: bool = False\nminutes: float = None'
 
 
 @pytest.fixture
@@ -50,27 +50,32 @@ def run(study, monkeypatch, *arguments):
         (["21_none"], "21_none asks no model"),
         (["26_own", "--minutes", "x"], "MINUTES must be a positive number such as 20, not 'x'"),
         (["26_own", "--minutes=-5"], "MINUTES must be a positive number such as 20, not '-5'"),
-        (["26_own", "-p", "model", "nope/x"], "model: no provider is known for the model 'nope/x'"),
-        (["26_own", "-p", "model", "local/gpt"], "no local model 'gpt'; there are qwen, smollm2; nothing was asked"),
-        (["26_own", "-p", "modle", "local/qwen"], "no parameter 'modle' to set; did you mean model?"),
+        (["26_own", "-p", "agent", "nope/x"], "agent nope/x: no provider is known for the model 'nope/x'"),
+        (["26_own", "-p", "agent", "qwen_zero"], "no agent 'qwen_zero'"),
+        (["26_own", "-p", "agent", "last_value"], "last_value asks no language model"),
+        (["26_own", "-p", "agent", "local/gpt"], "no local model 'gpt'; there are qwen, smollm2; nothing was asked"),
+        (["26_own"], "agent qwen_zero_shot: no model file .*; `make model` fetches it; nothing was asked"),
+        (["26_own", "-p", "agnet", "local/qwen"], "no parameter 'agnet' to set; did you mean agent?"),
     ],
 )
-def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, arguments, told):
+def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, arguments, told):
+    monkeypatch.setattr("helpers.agents.registry.FOLDER", tmp_path)
     with pytest.raises(SystemExit, match=told.replace("?", "[?]")):
         run(study, monkeypatch, *arguments)
     assert not Path("data").exists() and not Path("figures").exists()
 
 
 def test_another_models_study_leaves_the_kits_own_results(study, monkeypatch, capsys):
-    assert run(study, monkeypatch, "26_own", "-p", "model", "openai/gpt-4o-mini", "-p", "n", "3") == []
+    assert run(study, monkeypatch, "26_own", "-p", "agent", "openai/gpt-4o-mini", "-p", "n", "3") == []
     own = Path("data/studies/26_own/openai-gpt-4o-mini")
     assert str(own) in capsys.readouterr().out
     settings = json.loads((own / "figures/own.png").read_text())
-    assert settings == {"model": "openai/gpt-4o-mini", "n": 3, "live": True, "minutes": 60}
+    assert settings == {"agent": "openai/gpt-4o-mini", "n": 3, "live": True, "minutes": 60}
     assert (own / "data/runs/26_own/requests.jsonl.gz").exists()
 
 
 def test_other_settings_keep_what_is_recorded_and_leave_the_figures(study, monkeypatch, capsys):
+    monkeypatch.setattr(study, "find_obstacle", lambda agent: None)
     assert run(study, monkeypatch, "26_own", "-p", "n", "3") == ["data/runs/26_own/requests.jsonl.gz"]
     assert "with n as set here, tables and figures go to .make/study.out/26_own" in capsys.readouterr().out
     assert len(run(study, monkeypatch, "26_own", "-p", "minutes", "2")) == 2

@@ -103,14 +103,14 @@ def play(asked):
 def study(provider, tmp_path, monkeypatch, sources, world):
     """A function that runs planners and judge of one's own on two events; everything is written under a folder."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setenv("MOCK_KEY", "sk-canary-plans")
+    monkeypatch.setenv("OPENAI_API_BASE", provider.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-plans")
     provider.answer, events = play, choose_events(read_table("events", "A"), 2)
     planners = {"own": Planner(), "yours": Planner("openai/planner-1")}
-    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY", "run_id": "mock"}
 
     def run(live=True, **counts):
         others = ["openai/judge-1", "openai/planner-1"]
-        with open_bench("openai/agent-1", others=others, live=live, **named) as clients:
+        with open_bench("openai/agent-1", others=others, live=live, run_id="mock") as clients:
             return run_planners(
                 clients, "openai/agent-1", "openai/judge-1", events, sources, world(), planners, **counts
             )
@@ -178,13 +178,13 @@ def test_the_recorded_plans_of_one_study_serve_the_other(sources, world):
 
 def test_the_notebook_runs_with_a_planner_and_a_judge_of_ones_own(provider, tmp_path):
     provider.answer = play
-    given = {"model": "openai/agent-1", "judge": "openai/judge-1", "planner": "openai/planner-1", "kit": "own"}
-    given |= {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
+    given = {"agent": "openai/agent-1", "judge": "openai/judge-1", "planner": "openai/planner-1", "kit": "own"}
     counts = {"n": 2, "n_again": 1, "n_boot": 20, "n_sims": 2, "live": True, "minutes": 5}
     values = [word for name, value in (given | counts).items() for word in ("-p", name, str(value))]
     command = [sys.executable, "-m", "papermill", "--cwd", ROOT / "notebooks", "--no-progress-bar"]
     command += [ROOT / "notebooks/09_planning.ipynb", tmp_path / "study.ipynb", *values]
-    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path), "MOCK_KEY": "sk-canary-notebook"}
+    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path), "OPENAI_API_BASE": provider.address}
+    environment |= {"OPENAI_API_KEY": "sk-canary-notebook"}
     told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert told.returncode == 0, told.stderr[-2000:]
     assert {asked["model"] for asked in provider.asked} == {"agent-1", "judge-1", "planner-1"}

@@ -4,7 +4,7 @@ import math
 import os
 import re
 import tomllib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import pandas as pd
@@ -18,9 +18,10 @@ from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import to_cell
 from helpers.faults import check_name, suggest
-from helpers.models.files import MODELS, name_model
+from helpers.models.files import FOLDER, MODELS, name_model
+from helpers.models.judges import build_consult, open_study
 from helpers.models.llm import OURS, Door, check_model, check_options, is_final, list_options
-from helpers.models.local import LOCAL, SEED, get_local_name
+from helpers.models.local import LOCAL, PACKAGE, SEED, get_local_name, has_server
 from helpers.models.polling import list_job_options
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
@@ -206,6 +207,58 @@ def connect_agent(entry, door):
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
+
+
+def find_agent(agent_id):
+    """Return the entry of an agent that asks a language model, by its name; "provider/name" is a model and no more.
+
+    Raises ValueError where data/agents.toml has no such agent, its entry is broken, or it asks no model.
+    """
+    if "/" in agent_id:
+        return fill_model({"model": agent_id})
+    entries = load_entries(wanted=[agent_id])
+    if agent_id not in entries:
+        raise ValueError(f"data/agents.toml has no agent {agent_id!r}{suggest(agent_id, entries)}")
+    if not is_prompted(entries[agent_id]):
+        raise ValueError(f"{agent_id} asks no language model; write the name of an agent that does")
+    return entries[agent_id]
+
+
+def find_obstacle(agent_id):
+    """Return why an agent's model cannot be asked from here, its file included; None when it can. Nothing is sent."""
+    entry = find_agent(agent_id)
+    local = get_local_name(entry)
+    if local and local not in MODELS:
+        return f"no local model {local!r}; there are {', '.join(MODELS)}"
+    if local and not has_server():
+        return f"serving a local model needs the package {PACKAGE}; `make model` installs it"
+    if local and not (FOLDER / MODELS[local]["file"]).exists():
+        return f"no model file {MODELS[local]['file']}; `make model` fetches it"
+    return check_entry(entry)
+
+
+@contextmanager
+def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
+    """Yield the Client of an agent's model on a study's recordings, data/runs/<run_id>/ (`run_id`: its notebook).
+
+    Address, key, price and options are those of the agent's entry; a bare "provider/name" has the provider's own. Live,
+    what is not recorded is asked for, for so many `minutes` at most, and packed at the end with `about`. Raises
+    ValueError as `find_agent` does, and before anything is asked where the model cannot be.
+    """
+    entry = find_agent(agent_id)
+    if live and (problem := find_obstacle(agent_id)):
+        raise ValueError(f"{agent_id}: {problem}; nothing was asked")
+    given = {"prices": read_prices(entry), "live": live, "minutes": minutes, "about": about}
+    given |= {name: entry.get(name) for name in ("api_base", "api_key_env")}
+    with open_study(run_id, entry["model"], **given) as study:
+        yield Client(*study, entry.get("options", {}))
+
+
+@contextmanager
+def open_consult(agent_id, run_id, **settings):
+    """Yield an agent's model as a judge, `consult(prompt, schema, repeat=0)` (`models.judges`); as `open_agent`."""
+    with open_agent(agent_id, run_id, **settings) as client:
+        yield build_consult(client.door, client.model, client.is_local)
 
 
 class Probe:

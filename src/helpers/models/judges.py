@@ -62,7 +62,7 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
 
 
 @contextmanager
-def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None):
+def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None, prices=None):
     """Yield (door, the model's name for it, whether it is local) of a study's recordings.
 
     Arguments and errors are those of `open_judge`. Live, what was asked is packed at the end; a model that cannot be
@@ -75,7 +75,7 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
         command = COMMAND.format(run_id=run_id)
-        door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command)
+        door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command, prices=prices)
         if live and not local and (cut := describe_cut(door)):
             print(f"{run_id}: {cut}")
         try:

@@ -14,12 +14,13 @@ import pandas as pd
 
 from helpers import papers
 from helpers.agents.arms import select_events
-from helpers.agents.prompted import Client, Transcript, constrain_answer, constrain_json, forecast
+from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
+from helpers.agents.registry import find_agent, find_obstacle, open_agent
 from helpers.agents.tools import search_web
 from helpers.futurex.planning.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
-from helpers.models.judges import build_consult, open_study
+from helpers.models.judges import build_consult
 from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.scoring.scores import select_headline
@@ -48,36 +49,38 @@ MAX_QUERY = 60
 
 
 class Planner(NamedTuple):
-    """Who writes a plan: a model, which None leaves to the agent itself, and the prompt that asks for it."""
+    """Who writes a plan: an agent's model, which None leaves to the one that works by it, and the prompt for it."""
 
-    model: str | None = None
+    agent: str | None = None
     prompt: str = "plan_write"
 
 
-PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small": Planner("local/smollm2")}
+PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small": Planner("smollm2_zero_shot")}
 """Free planners: the agent's own plan, the same told to name its sources, and one by a model of a tenth of its size."""
 
 
 @contextmanager
-def open_bench(model="local/qwen", *, run_id=RUN_ID, others=(), live=False, minutes=None, **connection):
-    """Yield a study's clients by model, `model` and the `others`, each once; as `judges.open_study`.
+def open_bench(agent="qwen_zero_shot", *, run_id=RUN_ID, others=(), live=False, minutes=None):
+    """Yield a study's clients by agent, `agent` and the `others`, each once; as `registry.open_agent`.
 
-    Recordings of the studies of `RUN_IDS` serve all of them; new ones go to `run_id`.
+    One of the others whose model cannot be asked answers from recordings alone. Recordings of the studies of
+    `RUN_IDS` serve all of them; new ones go to `run_id`.
     """
-    settings = {"live": live, "minutes": minutes, "about": "a short agent under chosen plans"} | connection
+    settings = {"minutes": minutes, "about": "a short agent under chosen plans"}
     with ExitStack() as stack:
         clients = {}
-        for name in dict.fromkeys([model, *others]):
-            clients[name] = Client(*stack.enter_context(open_study(run_id, name, **settings)))
+        for name in dict.fromkeys([agent, *others]):
+            is_open = live and (name == agent or find_obstacle(name) is None)
+            clients[name] = stack.enter_context(open_agent(name, run_id, live=is_open, **settings))
             recordings = clients[name].door.recordings
             for lender in RUN_IDS:  # read only: what is packed is this study's own
                 recordings.rows = Recordings(lender).rows | recordings.rows
         yield clients
 
 
-def choose_writers(clients, model, planners=PLANNERS):
-    """Return who writes an arm's plan, (client, prompt) by arm; a planner without a model is the agent's, `model`."""
-    return {arm: (clients[planner.model or model], planner.prompt) for arm, planner in planners.items()}
+def choose_writers(clients, agent, planners=PLANNERS):
+    """Return who writes an arm's plan, (client, prompt) by arm; a planner without an agent is `agent` itself."""
+    return {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
 
 
 def choose_events(events, n):
@@ -193,19 +196,21 @@ def read_trial(outcome, source):
     }
 
 
-def run_planners(clients, model, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):
+def run_planners(clients, agent, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):
     """Put free planners to events and a judge to their plans, one event after the other; returns (trials, plans,
     judgements) of the events that have all their trials: `run_trials`, `list_plans`, `judge_plans`.
 
-    The agent `model` works by every plan. The plans of the first `n_judged` events (None: all) are judged, those of the
-    first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event is recorded.
+    `agent` works by every plan; `judge` is an agent's name, too. The plans of the first `n_judged` events (None: all)
+    are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event is
+    recorded.
     """
-    agent, consult = clients[model], build_consult(*clients[judge][:3])
-    writers, names = choose_writers(clients, model, planners), [planner.model or model for planner in planners.values()]
+    client, consult = clients[agent], build_consult(*clients[judge][:3])
+    writers, judge = choose_writers(clients, agent, planners), find_agent(judge)["model"]
+    names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]
     trials, parts = [], []
     for at in range(len(events)):
         event = events.iloc[[at]]
-        trials.append(run_trials(agent, event, sources, world, tuple(planners), writers))
+        trials.append(run_trials(client, event, sources, world, tuple(planners), writers))
         if (n_judged is None or at < n_judged) and not trials[-1]["status"].eq("missing").any():
             readings = READINGS if at < n_again else READINGS[:1]
             parts.append(judge_plans(list_plans(trials[-1], event, names), consult, judge, readings))

@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
+from audit.changing import change_value, measure_changes, measure_claim, tabulate_changes
 
-from helpers.audit.changes import change_value, measure_changes, measure_claim, tabulate_changes
 from helpers.audit.ledger import build_ledger, resolve_claim
 from helpers.faults import read_sheet
 from helpers.papers import FOLDER
@@ -50,7 +50,7 @@ def test_every_claim_that_does_not_hold_could(changes):
 def test_table_by_kind(changes):
     table = tabulate_changes(changes).set_index("kind")
     assert table.loc["all kinds", "n_claims"] == len(changes)
-    assert table.loc["all kinds", "n_unmoved"] == 36 and table.loc["all kinds", "n_moving"] >= 1880
+    assert table.loc["all kinds", "n_unmoved"] == 36 and table.loc["all kinds", "n_moving"] >= 1500
     for kind in ("same", "same_set", "readings", "sum", "share", "feasible", "change", "difference", "words"):
         assert table.loc[kind, "n_unmoved"] == 0, kind
     part = changes[changes["kind"] == "order"]

@@ -10,15 +10,9 @@ from lxml import html
 
 from helpers import papers
 from helpers.audit.benchmarks import merge_benchmarks, spread_benchmarks
-from helpers.audit.changes import measure_changes, tabulate_changes
 from helpers.audit.ledger import build_ledger
 from helpers.audit.page import MATTERS, count_bases, count_matters, count_verdicts, load_matters, write_page
 from helpers.audit.quotes import find_passage, load_copies, quote_ledger, quote_reference
-
-
-@pytest.fixture(scope="module")
-def changes():
-    return tabulate_changes(measure_changes())
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +21,8 @@ def ledger():
 
 
 @pytest.fixture(scope="module")
-def page(ledger, changes):
-    return write_page(
-        ledger, load_matters(ledger), spread_benchmarks(merge_benchmarks()), quote_ledger(ledger), changes
-    )
+def page(ledger):
+    return write_page(ledger, load_matters(ledger), spread_benchmarks(merge_benchmarks()), quote_ledger(ledger))
 
 
 def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page):
@@ -42,10 +34,10 @@ def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page
     assert not tree.xpath("//@src | //@href") and not re.search(r"https?://", page)
 
 
-def test_what_a_claim_says_is_text_and_no_markup(ledger, changes):
+def test_what_a_claim_says_is_text_and_no_markup(ledger):
     changed = ledger.assign(note="<script>alert(1)</script>")
     quotes = quote_ledger(ledger).assign(printed="<i>so</i>")
-    page = write_page(changed, load_matters(ledger), pd.DataFrame({"a": ["<b>"]}), quotes, changes)
+    page = write_page(changed, load_matters(ledger), pd.DataFrame({"a": ["<b>"]}), quotes)
     assert "<i>so" not in page and "&lt;i&gt;so" in page
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page and "<b>" not in page
 

@@ -56,12 +56,6 @@ def _change(before, after):
     return 100 * (after / before - 1)
 
 
-def _find_size(*percents_limit_unit):
-    """Smallest size up to the one before last that fits most of the percentages, to within the last."""
-    *percents, limit, unit = percents_limit_unit
-    return list_sizes(percents, limit, unit)[0][0]
-
-
 def _count_above(groups):
     """How many values of all groups but the last are at least the last group's only value."""
     (bar,) = groups[-1]
@@ -120,7 +114,6 @@ VALUES = {
             (100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent)
         )
     ),
-    "best_size": _take_all(_find_size),
     # the first value's place among all, 1 the highest; equal values share the better place
     "rank": _take_all(lambda first, *rest: 1 + sum(value > first for value in rest)),
     # percent that a mean's standard deviation grows when a share is missing: drawn with, and without, replacement

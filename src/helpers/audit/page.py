@@ -63,11 +63,10 @@ def count_matters(ledger, matters):
     return pd.crosstab(wrong["paper"], wrong["id"].map(matters)).reindex(columns=list(MATTERS), fill_value=0)
 
 
-def write_page(ledger, matters, benchmarks, quotes, changes):
+def write_page(ledger, matters, benchmarks, quotes):
     """Return the page as HTML text.
 
-    `benchmarks` is the table that `benchmarks.spread_benchmarks` returns, `quotes` that of `quotes.quote_ledger`,
-    `changes` that of `changes.tabulate_changes`.
+    `benchmarks` is the table that `benchmarks.spread_benchmarks` returns, `quotes` that of `quotes.quote_ledger`.
     """
     quoted = ledger.merge(quotes, on="id", how="left", validate="1:1")
     counts = count_matters(ledger, matters).T.rename_axis("matters").reset_index()
@@ -94,6 +93,6 @@ def write_page(ledger, matters, benchmarks, quotes, changes):
         ours=ledger.loc[ledger["ours"] != "", ["paper", "section", "claim", "published", "ours", "interval", "note"]],
         lost=lost[["paper", "section", "claim", "published", "note"]],
         benchmarks=benchmarks.reset_index(),
-        by_kind=count_verdicts(ledger, "kind").reset_index().merge(changes, on="kind"),
+        by_kind=count_verdicts(ledger, "kind").reset_index(),
         claims=ledger[COLUMNS].assign(recomputed=ledger["recomputed"].mask(is_same, "the same")),
     )

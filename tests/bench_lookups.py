@@ -25,7 +25,7 @@ from helpers.agents.tools import call_tool
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
 from helpers.store import read_runs, read_table
-from helpers.web.crawl import open_world
+from helpers.web.replay import open_world
 
 LATENCY_S = 0.3
 

@@ -13,14 +13,14 @@ from urllib.parse import quote
 
 import pandas as pd
 import pytest
+from requests.adapters import HTTPAdapter
 
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.servers import run_server
-from helpers.web.archive import Misbehaviour, build_server
-from helpers.web.crawl import Crawler
-from helpers.web.gateway import Gateway
+from helpers.web.replay import Misbehaviour, Replay
+from helpers.web.session import Web
 
 KEEP_BINARY = 36 / 193
 
@@ -28,16 +28,25 @@ KEEP_BINARY = 36 / 193
 KEY = "sk-canary+7/Zq==9f3a"
 
 
-@contextlib.contextmanager
 def open_sites(sources, **faults):
-    """Serve some sources from this process; yields a Crawler over them."""
-    with run_server(build_server(sources, Misbehaviour(**faults))) as proxy:
-        yield Crawler(sources, Gateway(proxy))
+    """Return a context whose value is a web over some sources."""
+    return contextlib.nullcontext(Web(Replay(sources, Misbehaviour(**faults)), sources))
+
+
+class Loopback(HTTPAdapter):
+    """Sends whatever is asked for to a server of a test, as to a proxy."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address = address
+
+    def send(self, request, **options):
+        return super().send(request, **options | {"proxies": {"http": self.address}})
 
 
 @contextlib.contextmanager
 def serve(answer):
-    """Serve what `answer(handler)` writes; yields the address, to be used as a gateway's proxy."""
+    """Serve what `answer(handler)` writes; yields the address, for `Loopback`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

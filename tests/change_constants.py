@@ -17,7 +17,7 @@ class Silent:
 
     def observe(self, source_id, as_of):
         """Answer with a failure."""
-        from helpers.web.gateway import GatewayError
+        from helpers.web.pages import GatewayError
 
         raise GatewayError("unreachable", "nobody answers")
 

@@ -13,7 +13,7 @@ from helpers.models.llm import open_door
 from helpers.models.transport import load_litellm
 from helpers.scoring.answers import acquire_answers
 from helpers.servers import run_server
-from helpers.web.crawl import open_world
+from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 
 
@@ -24,7 +24,7 @@ def sources():
 
 @pytest.fixture(scope="session")
 def world():
-    """The replay web as everybody starts it, in a process of its own: a function that returns a new Crawler."""
+    """The replay web as everybody opens it: a function that returns a new Web."""
     with open_world() as opener:
         yield opener
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WrapValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StringConstraints, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from helpers.faults import find_faults
@@ -160,7 +160,7 @@ Whole = allow(int, "a whole number")
 Count = allow(Annotated[int, Field(ge=0)], "a whole number of 0 or more")
 Positive = allow(Annotated[int, Field(ge=1)], "a whole number of 1 or more")
 Text = allow(Annotated[str, StringConstraints(min_length=1)], "a text")
-Truth = allow(bool, "true or false")
+Truth = allow(StrictBool, "true or false")
 Moment = time_of(MOMENT_FORM, datetime.fromisoformat, "a moment with its zone, such as 2016-10-10T00:00:00+08:00")
 Date = time_of(r"\d{4}-\d\d-\d\d", date.fromisoformat, "a date such as 2016-10-10")
 Flag, Object = one_of(True, False), json_of(dict, "JSON text of an object")

@@ -37,7 +37,7 @@ def outcomes(world, sample):
     found = {
         (name, e["event_id"]): agent["forecast"](e, crawler) for name, agent in load_agents().items() for e in sample
     }
-    return found, crawler.gateway.pages
+    return found, crawler.pages
 
 
 def test_the_sample_has_all_kinds_and_asks(sample):
@@ -86,8 +86,8 @@ def test_nothing_of_the_start_day_or_later_is_seen(name, sample, outcomes):
 
 def test_it_asks_the_world_as_of_the_start_day_only(world, sample):
     crawler, asked = world(), []
-    fetch = crawler.gateway.fetch
-    crawler.gateway.fetch = lambda url, as_of: asked.append(as_of) or fetch(url, as_of)
+    fetch = crawler.fetch
+    crawler.fetch = lambda url, as_of: asked.append(as_of) or fetch(url, as_of)
     for event in sample[::7]:
         asked.clear()
         for name in AGENTS:

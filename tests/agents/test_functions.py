@@ -16,8 +16,8 @@ from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import choose_mode, run_agents
 from helpers.events.shelf import Shelf
 from helpers.store import dump_json, parse_json, read_runs, read_table
-from helpers.web.crawl import open_world
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
+from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 
 OIL = "oil_brent"

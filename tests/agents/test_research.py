@@ -263,7 +263,7 @@ def test_a_web_that_breaks_ends_the_question_and_is_not_told_to_the_model(resear
     def break_down(*arguments, **options):
         raise ValueError("the index is broken")
 
-    monkeypatch.setattr("helpers.web.crawl.Crawler.search", break_down)
+    monkeypatch.setattr("helpers.web.session.Web.search", break_down)
     asked = []
 
     def say(messages, tools):

@@ -22,7 +22,7 @@ from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit, read_arguments
 from helpers.models.grammars import STEP_GRAMMAR
 from helpers.prompts import read_prompt
 from helpers.tables import list_columns
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 from helpers.web.search import Hit
 
 OIL = Hit("p1", "http://oil.replay/prices", "Oil", "2016-10-09T23:00:00+08:00", "The price of oil was 50.")

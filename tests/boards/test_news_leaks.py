@@ -7,11 +7,9 @@ import pytest
 
 from helpers.boards import news
 from helpers.public_files import MIRROR, locate_public
-from helpers.servers import run_server
-from helpers.web.archive import build_server
-from helpers.web.crawl import Crawler
-from helpers.web.gateway import Gateway
 from helpers.web.news import Feed, read_feed, write_article
+from helpers.web.replay import Replay
+from helpers.web.session import Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
@@ -41,9 +39,8 @@ def test_the_front_page_tells_how_old_the_newest_news_is(tmp_path):
     (tmp_path / "press").mkdir()
     rows = [f'{{"id": "{day}", "title": "T", "text": "x", "published": "{day}"}}' for day in DAYS]
     (tmp_path / "press/all.jsonl").write_text("\n".join(rows))
-    with run_server(build_server({}, articles=[tmp_path / "press"])) as proxy:
-        world = Crawler({}, Gateway(proxy), feeds=["http://press.replay/"])
-        table = news.list_visible(world, "http://press.replay/", [AS_OF, "2016-10-09T00:00:00+08:00"])
+    world = Web(Replay({}, articles=[tmp_path / "press"]), feeds=["http://press.replay/"])
+    table = news.list_visible(world, "http://press.replay/", [AS_OF, "2016-10-09T00:00:00+08:00"])
     assert table[["n_pages", "newest", "age_days"]].values.tolist() == [[2, "2016-10-08", 2], [1, "2016-10-06", 3]]
 
 

@@ -20,8 +20,8 @@ from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
 from helpers.scoring.answers import acquire_answers
 from helpers.store import STORE, parse_json, read_runs, read_table, write_table
-from helpers.web.crawl import open_world
 from helpers.web.news import describe_articles
+from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 
 

@@ -164,12 +164,12 @@ def test_a_source_is_tried_to_its_end(monkeypatch, world, capsys):
 
 
 def test_a_wrong_registry_is_told_before_a_world_starts(monkeypatch, tmp_path):
-    from helpers.web import crawl
+    from helpers.web import replay
 
     (tmp_path / "clemson.toml").write_text(
         (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8").replace('"prose"', '"poem"'), encoding="utf-8"
     )
-    load = crawl.load_sources
-    monkeypatch.setattr(crawl, "load_sources", lambda **options: load(tmp_path, **options))
-    with pytest.raises(ValueError, match="clemson.toml, line 12, form: 'poem' is none of"), crawl.open_world():
+    load = replay.load_sources
+    monkeypatch.setattr(replay, "load_sources", lambda **options: load(tmp_path, **options))
+    with pytest.raises(ValueError, match="clemson.toml, line 12, form: 'poem' is none of"), replay.open_world():
         pass

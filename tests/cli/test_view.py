@@ -15,7 +15,7 @@ from helpers.cli import view as viewer
 from helpers.cli.lives import fetch_again, list_questions, open_row, open_rows, read_lives, read_pages
 from helpers.cli.main import main as run_command
 from helpers.store import STORE, locate_output, open_store, save_questions, save_run
-from helpers.web.kept import keep_page
+from helpers.web.pages import keep_page
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>&lt;b&gt; Wörter " + "x" * 300
 EVENTS = {"A-1010-brent_band": '"B"', "A-1010-brent_price": "1e999", "A-1010-wti_price": None}
@@ -62,7 +62,7 @@ def write(folder, agents):
 
 def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setattr("helpers.web.kept.FOLDER", ".cache/none")  # a run on this machine may have kept the page
+    monkeypatch.setattr("helpers.web.pages.FOLDER", ".cache/none")  # a run on this machine may have kept the page
     run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react", "--json"])
     life = json.loads(capsys.readouterr().out)
     [question] = life["questions"]
@@ -178,7 +178,7 @@ def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(li
     pages = read_pages(["p4e0e198c7673", "pkept", "pgone"], known)
     assert pages["pkept"]["text"] == "as it stood" and pages["pkept"]["how"] == "as it was kept by the run"
     assert pages["pgone"] == {"how": "not kept"} and "text" in pages["p4e0e198c7673"]
-    gateway = world().gateway
+    gateway = world()
     assert "now shows another page" in fetch_again(gateway, "p000", row)["how"]
     away = fetch_again(gateway, "p000", row | {"url": "http://oil-wti.replay/elsewhere"})
     assert "text" not in away and "no page by" in away["how"]

@@ -385,7 +385,7 @@ def test_a_market_that_is_down_stops_nothing(sources):
 
         def observe_or_fail(name, as_of):
             if name == "market":
-                from helpers.web.gateway import GatewayError
+                from helpers.web.pages import GatewayError
 
                 raise GatewayError("down", "the market is down")
             return observe_page(name, as_of)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers.events import horizons, shelf
-from helpers.web.crawl import open_world
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
+from helpers.web.replay import open_world
 
 MOMENT = "2024-01-08T00:00:00+08:00"
 
@@ -104,7 +104,7 @@ def test_an_article_is_the_page_that_the_replay_web_gives(press):
     with open_world(articles=[press]) as opener:
         crawler = opener()
         for url in ("http://my-press.replay/", "http://my-press.replay/before"):
-            assert world.fetch(url, MOMENT) == crawler.gateway.fetch(url, MOMENT)
+            assert world.fetch(url, MOMENT) == crawler.fetch(url, MOMENT)
         assert world.open(url, MOMENT, "counted") == crawler.open(url, MOMENT, "counted")
 
 

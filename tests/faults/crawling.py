@@ -1,6 +1,6 @@
 """Sites that lie to the crawler: each is a recorded failure of its source, in time and with little memory.
 
-A page goes the way that pages go: fetched through the gateway as of a moment, read by its source's rule.
+A page goes the way that pages go: fetched as of a moment, read by its source's rule.
 """
 
 import gzip
@@ -9,14 +9,14 @@ import resource
 import time
 from functools import partial
 
-from builders import serve
+from builders import Loopback, serve
 from faults.lying import close_half, repeat, reset, say_bytes, send_chunks_for_ever, stall
 from faults.table import FORK, measure_peak
 from mock_provider import press_bomb
 
-from helpers.web.crawl import Crawler
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.pages import GatewayError
+from helpers.web.session import Web
 from helpers.web.sources import load_sources
 
 AS_OF, JUST_BEFORE = "2016-10-10T00:00:00+08:00", "Sun, 09 Oct 2016 15:59:59 GMT"
@@ -135,7 +135,7 @@ def crawl_site(answer, source_id, end, folder):
     server = FORK.Process(target=serve_page, args=(answer, theirs), daemon=True)
     server.start()
     sources = load_sources()
-    crawler = Crawler(sources, Gateway(ours.recv(), deadline_s=DEADLINE_S))
+    crawler = Web(Loopback(ours.recv()), sources, deadline_s=DEADLINE_S)
     before, begun = measure_peak(resource.RUSAGE_SELF), time.monotonic()
     try:
         crawler.observe(source_id, AS_OF)

@@ -19,7 +19,7 @@ from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
 from helpers.servers import run_server
 from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run, write_create_sql
-from helpers.web.crawl import open_world
+from helpers.web.replay import open_world
 
 SEED, WORKERS = 15, 4
 BASELINES, SLOW_S = ("last_value", "mean_of_7"), 0.1

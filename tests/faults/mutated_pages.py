@@ -21,10 +21,11 @@ from helpers.calendar import WINDOWS, ZONE, stamp_moment
 from helpers.events.collect import collect_day
 from helpers.scoring.answers import attempt_group
 from helpers.store import dump_json
-from helpers.web.crawl import Crawler, open_world
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import Page, decode_body
+from helpers.web.pages import Page, decode_body
 from helpers.web.passages import read_page
+from helpers.web.replay import open_world
+from helpers.web.session import Adapter, Web
 from helpers.web.sources import load_sources
 
 SEED = 15
@@ -131,33 +132,22 @@ MUTATIONS = {
 """Name of a mutation -> what makes it of a page's bytes."""
 
 
-class Shelf:
-    """A gateway that has one page at each address, one of them mutated."""
-
-    def __init__(self, pages):
-        self.pages = pages
-
-    def fetch(self, url, as_of):
-        """Return the page at an address, whatever the moment."""
-        return self.pages[url]
-
-
 def load_pages(sources, connect):
     """Return {source_id: (moment, window, Page)} as of a day in each source's first window, late enough to be full."""
     pages, crawler = {}, connect()
     for source_id, source in sources.items():
         window = next(window for window in WINDOWS if window in source.windows)
         moment = stamp_moment(pd.Timestamp(WINDOWS[window][1], tz=ZONE) - pd.Timedelta(days=5))
-        pages[source_id] = moment, window, crawler.gateway.fetch(source.address, moment)
+        pages[source_id] = moment, window, crawler.fetch(source.address, moment)
     return pages
 
 
 def try_page(source, page, pages, sources):
     """Take a page the way that pages go; returns "read", "refused", or what escaped."""
     moment, window, _ = pages[source.id]
-    crawler = Crawler(
-        sources, Shelf({sources[name].address: p for name, (_, _, p) in pages.items()} | {source.address: page})
-    )
+    shown = {sources[name].address: p for name, (_, _, p) in pages.items()} | {source.address: page}
+    crawler = Web(Adapter(), sources)
+    crawler.fetch = lambda url, as_of: shown[url]
     day = pd.Timestamp(moment[:10])
     try:
         read_page(page.text, page.content_type)

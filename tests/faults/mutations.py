@@ -29,7 +29,7 @@ PLACES = [
     # file under src/helpers, how many changes, in which functions (all: ""), tests of its room
     ("outcomes/scores.py", 3, "", "tests/scoring/test_scores.py"),
     ("questions/tiers.py", 2, "", "tests/questions tests/slice/test_slice.py -k tier|level|volatil"),
-    ("world/gateway.py", 2, "fetch _follow _read check_address read_memento", "tests/web/test_gateway.py"),
+    ("web/session.py", 2, "fetch _follow _read check_address read_memento", "tests/web/test_session.py"),
     ("replies/quantities.py", 1, "", "tests/replies"),
     ("replies/letters.py", 1, "", "tests/replies"),
     ("replies/boxes.py", 1, "", "tests/replies"),
@@ -38,8 +38,8 @@ PLACES = [
     ("estimates/intervals.py", 2, "summarize_clustered _test_means", "tests/stats/test_intervals.py"),
     ("estimates/pairs.py", 1, "", "tests/stats/test_pairs.py tests/test_compare.py"),
     ("models/costs.py", 2, "bound_cost reserve settle read_count charge", ASKING),
-    ("world/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_archive.py"),
-    ("world/archive.py", 1, "render answer_page _list_fixtures", "tests/web/test_archive.py"),
+    ("web/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_replay.py"),
+    ("web/replay.py", 1, "render answer", "tests/web/test_replay.py"),
 ]
 
 

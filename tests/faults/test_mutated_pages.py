@@ -15,6 +15,6 @@ def test_no_mutated_page_is_more_than_its_sources_failure():
 
 
 def test_an_escape_would_be_seen(monkeypatch):
-    monkeypatch.setattr("helpers.web.crawl.extract_page", lambda source, text: {}[source.id])
+    monkeypatch.setattr("helpers.web.session.extract_page", lambda source, text: {}[source.id])
     outcomes = mutated_pages.mutate_pages(20)["outcome"]
     assert outcomes.str.startswith("KeyError").all()

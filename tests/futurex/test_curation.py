@@ -11,7 +11,7 @@ import pytest
 from builders import open_sites
 
 from helpers.events.filters import judge_harmful, screen_event
-from helpers.futurex.curation.decoys import DECOYS, Decoy, draw_pages, open_decoys, visit_candidates
+from helpers.futurex.curation.decoys import DECOYS, Decoy, DecoySites, draw_pages, visit_candidates
 from helpers.futurex.curation.pages import FAULTS, FORM, Visit, find_figures, judge_page, pivot_views, screen_pages
 from helpers.futurex.curation.pages import visit_page as visit
 from helpers.futurex.curation.proposals import (
@@ -41,7 +41,8 @@ from helpers.futurex.curation.questions import (
 from helpers.models.judges import Verdict
 from helpers.stats.agreement import combine_views, compare_judges, count_share, measure_judge
 from helpers.store import ROOT
-from helpers.web.gateway import Page
+from helpers.web.pages import Page
+from helpers.web.session import Web
 
 MOMENTS = [f"2016-10-{day}T00:00:00+08:00" for day in (10, 17, 24, 31)]
 PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]
@@ -52,8 +53,8 @@ def candidates(sources):
     """The same source's page as it is and with each fault, as candidates in that order."""
     source = sources["tweet_counts"]
     decoys = [Decoy(kind, source, np.random.default_rng(1)) for kind in DECOYS]
-    with open_sites({source.id: source}) as world, open_decoys(decoys) as gateway:
-        return visit_candidates([source], decoys, world.gateway, gateway, MOMENTS)
+    with open_sites({source.id: source}) as world:
+        return visit_candidates([source], decoys, world, MOMENTS)
 
 
 def make_consult(reply, asked=None):
@@ -125,8 +126,7 @@ def test_a_page_without_a_newer_date_is_not_updated():
 
 
 def test_a_page_that_is_away_is_rejected_and_never_visited_ones_raise(sources):
-    with open_decoys([]) as gateway:
-        visits = visit(gateway, "http://nowhere.replay/", MOMENTS[:1])
+    visits = visit(Web(DecoySites([])), "http://nowhere.replay/", MOMENTS[:1])
     assert judge_page("http://nowhere.replay/", visits)[0] == "moving_address"
     with pytest.raises(ValueError, match="was not visited"):
         judge_page("http://nowhere.replay/", [])

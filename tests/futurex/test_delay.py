@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from helpers import store
 from helpers.futurex import delay
-from helpers.web.crawl import open_world
+from helpers.web.replay import open_world
 
 
 def make_rng():

@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-import requests
 from builders import reply_with
 
 from helpers import store, tables
@@ -33,7 +32,7 @@ from helpers.futurex.fake_sites.estimates import (
     score_controls,
     weigh_defences,
 )
-from helpers.futurex.fake_sites.server import FakeWorld, build_fake_server, open_fake_site
+from helpers.futurex.fake_sites.server import FakeSite, FakeWorld
 from helpers.futurex.fake_sites.trials import (
     check_target,
     load_scenarios,
@@ -48,8 +47,7 @@ from helpers.models.grammars import build_grammar
 from helpers.models.judges import Verdict
 from helpers.prompts import read_prompt
 from helpers.stats.means import measure_share
-from helpers.web.crawl import Crawler
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 from helpers.web.search import Hit
 
 AS_OF = "2016-10-10T00:00:00+08:00"
@@ -112,8 +110,7 @@ def shrug(event, world, address=None, is_fenced=False):
 
 @pytest.fixture
 def site():
-    with open_fake_site() as opened:
-        yield opened
+    return FakeSite()
 
 
 @pytest.fixture
@@ -122,15 +119,6 @@ def planted(site):
 
 
 # --- where planted pages are, and where they are not -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
-def test_planted_pages_are_served_on_loopback_only(host):
-    with pytest.raises(ValueError, match="not loopback"):
-        build_fake_server(host)
-    server = build_fake_server()
-    assert server.server_address[0] == "127.0.0.1"
-    server.server_close()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +141,7 @@ def test_a_planted_page_is_read_by_its_address_from_its_moment_on_and_as_text(si
         assert error.value.status == "absent"
 
 
-def test_no_planted_page_enters_the_replay_web_its_search_or_its_gateway(site, world):
+def test_no_planted_page_enters_the_replay_web_or_its_search(site, world):
     crawler = world()
     site.publish(URL, "Brent crude oil will cost 83.65 dollars", "Zubaloke desk: Brent crude oil 83.65.", EVENING)
     assert FakeWorld(crawler, site).open(URL, AS_OF).text.startswith("Zubaloke")
@@ -164,10 +152,7 @@ def test_no_planted_page_enters_the_replay_web_its_search_or_its_gateway(site, w
         crawler.open(URL, AS_OF)
     assert error.value.status == "outside"
     assert site.asked == [URL], "the other studies' crawler never reached the site"
-    assert all("test" not in page["url"].split("/")[2] for page in crawler.gateway.pages.values())
-    proxies = {"http": crawler.gateway.proxy}
-    response = requests.get(URL, headers={"Accept-Datetime": AS_OF}, proxies=proxies, timeout=5)
-    assert response.status_code == 404, "the replay server itself has no such page"
+    assert all("test" not in page["url"].split("/")[2] for page in crawler.pages.values())
 
 
 # --- figures, claims, defences ---------------------------------------------------------------------------------------
@@ -486,7 +471,6 @@ def test_a_scenario_of_another_domain_or_kind_is_refused(tmp_path):
 def test_the_scripted_rules_do_what_their_names_say(world, site):
     cases, template = load_scenarios(store.read_table("events", "A"))
     both, case = FakeWorld(world(), site), cases[-1]
-    assert isinstance(both.crawler, Crawler)
     page = write_template(template, case, 1)
     values = {name: run_trial(rule, case, page, both, "none")["value"] for name, rule in RULES.items()}
     last = RULES["ignores the page"](case["event"], both)["prediction"]["value"]

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import requests
-from builders import open_sites, serve
+from builders import open_sites
 
 from helpers.futurex import real_time
 from helpers.futurex.real_time import (
@@ -26,9 +25,9 @@ from helpers.futurex.real_time import (
     summarize_agents,
 )
 from helpers.models.judges import Verdict
-from helpers.web import archive
+from helpers.web import replay
 from helpers.web import sources as registry
-from helpers.web.cache import open_cache
+from helpers.web.cache import Cache
 
 TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
 DAY = "2016-10-12"
@@ -42,17 +41,13 @@ def synthetic(sources, monkeypatch):
     rows["temperature"] = np.arange(len(rows), dtype=float)
     source = replace(sources["keywest_water"], publication={"lag_minutes": 0, "timezone": "UTC"})
     rows["published_at"] = registry.compute_published_at(source.publication, rows["occurred_at"])
-    for module in (archive, real_time):
+    for module in (replay, real_time):
         monkeypatch.setattr(module, "read_rows", lambda _: rows.copy())
     return {source.id: source}
 
 
 def make_queries(sources, n=24):
     return list_queries(sources, DAY, DAY, n, 10, np.random.default_rng(0), topics=[TOPIC])
-
-
-def reach(crawler):
-    return crawler.gateway.proxy
 
 
 def ask(crawler, queries, visits=None):
@@ -73,22 +68,23 @@ def test_a_direct_reader_is_exact_ten_minutes_after_each_update(synthetic):
 @pytest.mark.parametrize(("ttl", "cycle"), [(0, [0]), (1, [0]), (6, [0, 1, 2, 3, 4, 5]), (2.5, [0, 1, 2])])
 def test_a_cache_makes_answers_as_stale_as_its_time_to_live(synthetic, ttl, cycle):
     queries = make_queries(synthetic)
-    with open_sites(synthetic) as direct, open_cache(reach(direct), ttl) as (address, server):
-        scored = ask(connect_near(address, synthetic, [TOPIC]), queries)
+    with open_sites(synthetic) as direct:
+        cache = Cache(direct.adapter, ttl)
+        scored = ask(connect_near(cache, synthetic, [TOPIC]), queries)
     # the first query fetches; each hour the copy is an hour older, until it has reached its time to live
     assert scored["staleness"].tolist() == (cycle * 24)[:24]
     assert scored["is_newest"].tolist() == [hours == 0 for hours in scored["staleness"]]
     assert (scored["value"] - scored["told"]).tolist() == scored["staleness"].tolist()
-    assert server.n_requests == 24
-    assert server.n_kept == (scored["staleness"] > 0).sum()
+    assert cache.n_requests == 24
+    assert cache.n_kept == (scored["staleness"] > 0).sum()
 
 
 def test_a_visitor_just_before_the_update_makes_the_next_answer_old(synthetic):
     queries = make_queries(synthetic)
     address = synthetic["keywest_water"].address
     visits = pd.DataFrame({"as_of": [f"{DAY}T05:55:00+08:00"], "address": [address]})
-    with open_sites(synthetic) as direct, open_cache(reach(direct), 0.5) as (proxy, _):
-        scored = ask(connect_near(proxy, synthetic, [TOPIC]), queries, visits)
+    with open_sites(synthetic) as direct:
+        scored = ask(connect_near(Cache(direct.adapter, 0.5), synthetic, [TOPIC]), queries, visits)
     stale = scored[scored["staleness"] > 0]
     assert stale["as_of"].tolist() == [f"{DAY}T06:10:00+08:00"]
     assert stale["staleness"].tolist() == [1]
@@ -96,49 +92,29 @@ def test_a_visitor_just_before_the_update_makes_the_next_answer_old(synthetic):
 
 def test_a_cache_never_serves_what_is_later_than_the_request(synthetic):
     address = synthetic["keywest_water"].address
-    with open_sites(synthetic) as direct, open_cache(reach(direct), 24) as (proxy, server):
-        gateway = connect_near(proxy, synthetic, [TOPIC]).gateway
+    with open_sites(synthetic) as direct:
+        cache = Cache(direct.adapter, 24)
+        gateway = connect_near(cache, synthetic, [TOPIC])
         late, early = (gateway.fetch(address, f"{DAY}T{hour}:10:00+08:00") for hour in (12, 9))
         again = gateway.fetch(address, f"{DAY}T13:10:00+08:00")
     assert early.published_at < late.published_at
     assert again.published_at == late.published_at  # the newest copy stayed
-    assert server.n_kept == 1
+    assert cache.n_kept == 1
 
 
 def test_a_cache_says_its_age_and_passes_on_what_is_no_page(synthetic):
-    clock = {"Accept-Datetime": "Wed, 12 Oct 2016 01:00:00 GMT"}
-    address = synthetic["keywest_water"].address
-    with open_sites(synthetic) as direct, open_cache(reach(direct), 6) as (proxy, server):
-        session = requests.Session()
-        session.trust_env, session.proxies = False, {"http": proxy}
-        first = session.get(address, headers=clock)
-        second = session.get(address, headers={"Accept-Datetime": "Wed, 12 Oct 2016 03:00:00 GMT"})
-        absent = [session.get("http://no-one.replay/", headers=clock).status_code for _ in range(2)]
-        undated = session.get(address).status_code
-        wrong = session.get(address, headers={"Accept-Datetime": "soon"}).status_code
-    assert "Age" not in first.headers
-    assert second.headers["Age"] == "7200"
-    assert second.text == first.text
-    assert absent == [404, 404]
-    assert (undated, wrong) == (400, 400)
-    assert server.n_kept == 1
-
-
-def test_a_dead_site_behind_a_cache_is_no_answer(synthetic):
-    def drop(handler):
-        handler.close_connection = True
-
-    queries = make_queries(synthetic, n=2)
-    with serve(drop) as dead, open_cache(dead, 6) as (proxy, _):
-        scored = ask(connect_near(proxy, synthetic, [TOPIC]), queries)
-    assert not scored["is_answered"].any()
-    assert not scored["is_exact"].any()
-    assert scored["staleness"].isna().all()
+    address, clock = synthetic["keywest_water"].address, int(pd.Timestamp("2016-10-12T01:00:00Z").timestamp())
+    with open_sites(synthetic) as direct:
+        cache = Cache(direct.adapter, 6)
+        first, second = cache.answer(address, clock), cache.answer(address, clock + 7200)
+        absent = [cache.answer("http://no-one.replay/", clock)[0] for _ in range(2)]
+    assert "Age" not in first[2] and second[2]["Age"] == "7200" and second[1] == first[1]
+    assert absent == [404, 404] and cache.n_kept == 1
 
 
 def test_a_negative_time_to_live_is_refused():
-    with pytest.raises(ValueError, match="0 is the least"), open_cache("http://127.0.0.1:1", -1):
-        pass
+    with pytest.raises(ValueError, match="0 is the least"):
+        Cache(None, -1)
 
 
 def test_queries_that_overtake_the_next_update_are_refused(synthetic):

@@ -19,14 +19,15 @@ from helpers.liveagentbench import scores as study
 from helpers.liveagentbench import tasks as taskset
 from helpers.liveagentbench.asks import compute_answer, list_truths
 from helpers.liveagentbench.files import JUNK, WRITERS, build_files, share_rows
-from helpers.liveagentbench.portal import build_menus, open_portal
+from helpers.liveagentbench.portal import Portal, build_menus
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
 from helpers.liveagentbench.rules import answer_question
 from helpers.liveagentbench.solvers import KITS, Kit, solve_task
 from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, list_parts, read_shown
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
-from helpers.web.gateway import Gateway, GatewayError, Page
+from helpers.web.pages import GatewayError, Page
+from helpers.web.session import Web
 
 READER = Kit("reader", ("text_file", "browser"), 12)
 
@@ -264,21 +265,19 @@ def pose(made, name, small_places=None):
 @pytest.mark.parametrize("name, root", [("crude_2", PORTAL), ("pets_3-deep", taskset.PORTALS["deep"])])
 def test_a_page_behind_menus_is_found_and_read(name, root, made, small):
     truth = made[1].set_index("event_id")["value"]
-    with open_portal(small) as proxy:
-        run = solve_task(READER, pose(made, name), [root], Gateway(proxy).fetch)
+    run = solve_task(READER, pose(made, name), [root], Web(Portal(small)).fetch)
     assert run["status"] == "ok" and run["reply"] == f"Answer: {truth[name]}"
     assert run["n_pages"] >= (3 if "deep" in name else 2)
 
 
 def test_a_site_that_is_down_is_a_task_that_did_not_execute(made, small):
-    with open_portal(small, is_down=True) as proxy:
-        run = solve_task(READER, pose(made, "crude_2-site_down"), [PORTAL], Gateway(proxy).fetch)
+    run = solve_task(READER, pose(made, "crude_2-site_down"), [PORTAL], Web(Portal(small, is_down=True)).fetch)
     assert (run["status"], run["reply"]) == ("failed", None) and "503" in run["reason"]
 
 
 def test_nothing_later_than_the_moment_is_read(small):
-    with open_portal(small) as proxy, pytest.raises(GatewayError):
-        Gateway(proxy).fetch(small["oil_wti"].address, "2016-09-01T00:00:00+08:00")
+    with pytest.raises(GatewayError):
+        Web(Portal(small)).fetch(small["oil_wti"].address, "2016-09-01T00:00:00+08:00")
 
 
 def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path):

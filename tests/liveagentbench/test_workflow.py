@@ -18,10 +18,10 @@ from helpers.liveagentbench.funnel import (
     measure_reading,
     run_funnel,
 )
-from helpers.liveagentbench.portal import open_portal
+from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.tasks import build_taskset, read_shown
 from helpers.models.judges import Verdict
-from helpers.web.gateway import Gateway
+from helpers.web.session import Web
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,9 @@ def control(sources, questions, made, tmp_path_factory):
     tasks, cases, _ = made
     events = tasks[tasks["event_id"].isin([case["event"]["event_id"] for case in cases.values()])]
     places = build_files(events, sources, read_shown(sources), tmp_path_factory.mktemp("spdg"))
-    with open_portal(sources) as up, open_portal(sources, is_down=True) as down:
-        ways = dict.fromkeys(("plain", "deep"), Gateway(up).fetch) | {"site_down": Gateway(down).fetch}
-        yield lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, ways)
+    up, down = (Web(Portal(sources, is_down=is_down)).fetch for is_down in (False, True))
+    ways = dict.fromkeys(("plain", "deep"), up) | {"site_down": down}
+    return lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, ways)
 
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):

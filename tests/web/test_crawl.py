@@ -9,9 +9,7 @@ import pytest
 from builders import open_sites
 
 from helpers.store import ROOT
-from helpers.web.crawl import Crawler, open_world
 from helpers.web.extract import ExtractionError, extract_page, select_series
-from helpers.web.gateway import GatewayError
 from helpers.web.sources import load_sources
 
 SOURCES = load_sources()
@@ -61,25 +59,16 @@ def test_the_market_shows_questions_and_what_is_settled(world):
 def test_a_page_is_fetched_once_a_moment_and_parsed_once_a_content(monkeypatch):
     few = {name: SOURCES[name] for name in ("clemson", "weather_bwi")}
     parsed, fetched = [], []
-    monkeypatch.setattr("helpers.web.crawl.extract_page", lambda s, t: parsed.append(s.id) or extract_page(s, t))
+    monkeypatch.setattr("helpers.web.session.extract_page", lambda s, t: parsed.append(s.id) or extract_page(s, t))
     with open_sites(few) as crawler:
-        fetch = crawler.gateway.fetch
-        crawler.gateway.fetch = lambda *given: fetched.append(given) or fetch(*given)
+        fetch = crawler.fetch
+        crawler.fetch = lambda *given: fetched.append(given) or fetch(*given)
         first = crawler.observe("clemson", "2016-10-10T00:00:00+08:00")
         assert crawler.observe("clemson", "2016-10-10T00:00:00+08:00")[0] is first[0]
         assert crawler.observe("clemson", "2016-10-10T01:00:00+08:00")[0] is first[0]
         assert crawler.observe("clemson", "2016-10-11T00:00:00+08:00")[1] != first[1]
         crawler.observe("weather_bwi", "2016-10-10T00:00:00+08:00")
     assert (len(fetched), parsed) == (4, ["clemson", "clemson", "weather_bwi"])
-
-
-def test_memory_is_bounded():
-    with open_sites({"clemson": SOURCES["clemson"]}) as crawler:
-        small = Crawler(crawler.sources, crawler.gateway, n_kept=3)
-        for day in range(10, 20):
-            small.observe("clemson", f"2016-10-{day}T00:00:00+08:00")
-            assert small.select("clemson", f"2016-10-{day}T00:00:00+08:00", "tmax")[0].notna().all().all()
-        assert len(small.seen) <= 3 and len(small.parsed) <= 3
 
 
 @pytest.mark.parametrize(
@@ -131,21 +120,6 @@ def test_a_series_at_one_time_of_day():
     series = select_series(observed, "x", "17:00")
     assert list(series.index) == ["2016-10-08", "2016-10-09"]
     assert series.loc["2016-10-09", "b"] == 1.0 and np.isnan(series.loc["2016-10-09", "a"])
-
-
-def test_the_world_starts_and_ends(tmp_path):
-    with open_world() as opener:
-        crawler = opener()
-        assert len(crawler.observe("clemson", "2016-10-10T00:00:00+08:00")[0]) > 20
-    crawler.seen.clear()
-    with pytest.raises(GatewayError) as caught:
-        crawler.observe("clemson", "2016-10-10T00:00:00+08:00")
-    assert caught.value.status == "down"
-
-
-def test_an_unknown_source_is_named():
-    with pytest.raises(ValueError, match="'nowhere' is not in the registry"):
-        Crawler({}, None).observe("nowhere", "2016-10-10T00:00:00+08:00")
 
 
 def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):

@@ -1,13 +1,11 @@
 """Nothing is early: every page of every source, hour by hour, against a reading of the files that is this test's own.
 
 The checker takes the committed rows and registry files (csv, toml), works out by itself when each row becomes public,
-and asks the running server. It imports nothing of the package but what starts a server.
+and asks the adapter that answers for all pages. It imports nothing of the package but that.
 """
 
-import base64
 import bisect
 import dataclasses
-import http.client
 import itertools
 import json
 import re
@@ -15,15 +13,14 @@ import tomllib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 from lxml import html
 
-from helpers.servers import run_server
-from helpers.web.archive import build_server
+from helpers.web.replay import Replay
+from helpers.web.session import Web
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {
@@ -144,18 +141,13 @@ def is_same(printed, value, decimals):
 # --- The check --------------------------------------------------------------------------------------------------------
 
 
-def connect(address):
-    """Return `ask(url, clock)` over one kept connection: (status, moment of the page or None, body)."""
-    parts = urlsplit(address)
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=30)
-    pass_word = "Basic " + base64.b64encode(f"{parts.username}:{parts.password}".encode()).decode()
+def connect(web):
+    """Return `ask(url, clock)` over a web's session: (status, moment of the page or None, body)."""
 
     def ask(url, clock):
-        headers = {"Accept-Datetime": format_datetime(clock, usegmt=True), "Proxy-Authorization": pass_word}
-        connection.request("GET", url, headers=headers)
-        response = connection.getresponse()
-        body, stamp = response.read(), response.headers.get("Memento-Datetime")
-        return response.status, parsedate_to_datetime(stamp) if stamp else None, body
+        response = web.session.get(url, headers={"Accept-Datetime": format_datetime(clock, usegmt=True)})
+        stamp = response.headers.get("Memento-Datetime")
+        return response.status_code, parsedate_to_datetime(stamp) if stamp else None, response.content
 
     return ask
 
@@ -282,7 +274,7 @@ def test_nothing_is_early_in_any_hour(source_id, world):
     facts = read_facts(source_id)
     clocks = list_clocks(REGISTRY[source_id], facts)
     assert len(clocks) >= 29 * 24 + 1
-    found, n_pages = find_leaks(source_id, facts, connect(world.args[0]), clocks)
+    found, n_pages = find_leaks(source_id, facts, connect(world()), clocks)
     assert not found, "\n".join(found[:5])
     assert n_pages > 1
 
@@ -346,8 +338,8 @@ def test_a_stated_moment_is_never_earlier_than_the_rule():
 def check_planted(source):
     """Return what the checker finds when the server has this version of a source (and of its rows)."""
     facts = read_facts(source.id)
-    with run_server(build_server({source.id: source})) as address:
-        return find_leaks(source.id, facts, connect(address), list_clocks(REGISTRY[source.id], facts))[0]
+    ask = connect(Web(Replay({source.id: source})))
+    return find_leaks(source.id, facts, ask, list_clocks(REGISTRY[source.id], facts))[0]
 
 
 @pytest.fixture
@@ -432,7 +424,7 @@ def test_an_early_resolution_is_found(sources, plant_rows):
 
 
 def test_a_page_dated_after_the_clock_is_found(sources, world):
-    ask, facts = connect(world.args[0]), read_facts("clemson")
+    ask, facts = connect(world()), read_facts("clemson")
 
     def shift(url, clock):
         status, moment, body = ask(url, clock)

@@ -12,13 +12,12 @@ import pytest
 from builders import AS_OF
 
 from helpers.public_files import MIRROR, locate_public
-from helpers.servers import run_server
 from helpers.web import news
-from helpers.web.archive import build_server
-from helpers.web.cache import open_cache
-from helpers.web.crawl import Crawler, open_world
-from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.cache import Cache
 from helpers.web.news import describe_articles, locate_feed, read_feed, read_feeds
+from helpers.web.pages import GatewayError
+from helpers.web.replay import Replay, open_world
+from helpers.web.session import Web
 
 DAY = "Date: '2016-10-08'\nSource_URI: Portal\nIntelligence_Payload:\n"
 OSLO = {"id": "a1", "title": "Storm in Oslo", "text": "A storm reaches Oslo.\nTrams stop.", "published": "2016-10-08"}
@@ -45,8 +44,9 @@ def write_folder(folder, *rows, name="press"):
 
 
 def open_press(path):
-    """Serve one feed alone; a context whose value is a crawler over it."""
-    return run_server(build_server({}, articles=[path]))
+    """Return a web of one feed alone."""
+    replay = Replay({}, articles=[path])
+    return Web(replay, feeds=replay.feeds)
 
 
 # --- current events --------------------------------------------------------------------------------------------------
@@ -177,67 +177,52 @@ def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
 
 def test_an_article_is_found_and_opened_only_once_it_is_public(tmp_path):
     path = write_folder(tmp_path, OSLO, LATER)
-    with open_press(path) as proxy:
-        crawler = Crawler({}, Gateway(proxy), feeds=[locate_feed(path)])
-        for as_of, n in (
-            ("2016-10-09T20:00:00+08:00", 0),
-            ("2016-10-09T20:00:01+08:00", 1),
-            ("2016-10-10T09:30:00+08:00", 1),
-            ("2016-10-10T09:30:01+08:00", 2),
-            ("2016-10-09T20:00:01+08:00", 1),  # again, after a later moment was asked for
-            ("2016-10-09T20:00:00+08:00", 0),
-        ):
-            hits = crawler.search("Oslo storm trams", as_of, 9)
-            assert len(hits) == n, as_of
-            assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(as_of) for hit in hits)
-            for row in (OSLO, LATER)[n:]:
-                with pytest.raises(GatewayError, match="no page by"):
-                    crawler.open(locate_feed(path) + row["id"], as_of)
-        assert crawler.open(locate_feed(path) + "a1", AS_OF).text == "A storm reaches Oslo.\nTrams stop."
+    web = open_press(path)
+    for as_of, n in (
+        ("2016-10-09T20:00:00+08:00", 0),
+        ("2016-10-09T20:00:01+08:00", 1),
+        ("2016-10-10T09:30:00+08:00", 1),
+        ("2016-10-10T09:30:01+08:00", 2),
+        ("2016-10-09T20:00:01+08:00", 1),  # again, after a later moment was asked for
+        ("2016-10-09T20:00:00+08:00", 0),
+    ):
+        hits = web.search("Oslo storm trams", as_of, 9)
+        assert len(hits) == n, as_of
+        assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(as_of) for hit in hits)
+        for row in (OSLO, LATER)[n:]:
+            with pytest.raises(GatewayError, match="no page by"):
+                web.open(locate_feed(path) + row["id"], as_of)
+    assert web.open(locate_feed(path) + "a1", AS_OF).text == "A storm reaches Oslo.\nTrams stop."
 
 
-def test_the_gateway_refuses_an_article_whose_site_shows_it_too_early(tmp_path, monkeypatch):
+def test_an_article_is_refused_whose_site_shows_it_too_early(tmp_path, monkeypatch):
     path = write_folder(tmp_path, LATER)
     show = news.show_article
     monkeypatch.setattr(news, "show_article", lambda article, clock: show(article, 2**40))
-    with open_press(path) as proxy, pytest.raises(GatewayError) as caught:
-        Gateway(proxy).fetch(locate_feed(path) + "a2", AS_OF)
+    with pytest.raises(GatewayError) as caught:
+        open_press(path).fetch(locate_feed(path) + "a2", AS_OF)
     assert caught.value.status == "too_late"
 
 
 def test_a_front_page_lists_what_is_public_and_not_too_old(tmp_path, monkeypatch):
     old = OSLO | {"id": "old", "published": "2015-01-01"}
     path = write_folder(tmp_path, OSLO, LATER, old, OSLO | {"id": "a0", "published": "2016-10-07"})
-    with open_press(path) as proxy:
-        front = Gateway(proxy).fetch(locate_feed(path), AS_OF)
-        assert json.loads(front.text)["articles"] == [locate_feed(path) + key for key in ("a0", "a1")]
-        assert front.published_at == "2016-10-09T20:00:00+08:00"
-        monkeypatch.setattr(news, "N_LISTED", 1)
-        front = Gateway(proxy).fetch(locate_feed(path), AS_OF)
-        assert json.loads(front.text)["articles"] == [locate_feed(path) + "a1"]
-
-
-class Counting(Gateway):
-    """A gateway that counts how often each address is fetched."""
-
-    def __init__(self, proxy):
-        super().__init__(proxy)
-        self.fetched = Counter()
-
-    def fetch(self, url, as_of):
-        self.fetched[url] += 1
-        return super().fetch(url, as_of)
+    front = open_press(path).fetch(locate_feed(path), AS_OF)
+    assert json.loads(front.text)["articles"] == [locate_feed(path) + key for key in ("a0", "a1")]
+    assert front.published_at == "2016-10-09T20:00:00+08:00"
+    monkeypatch.setattr(news, "N_LISTED", 1)
+    front = open_press(path).fetch(locate_feed(path), AS_OF)
+    assert json.loads(front.text)["articles"] == [locate_feed(path) + "a1"]
 
 
 def test_an_article_is_fetched_once_and_the_pages_table_does_not_depend_on_the_order(tmp_path):
     path, days, found = write_folder(tmp_path, OSLO), (10, 12, 11), []
-    with open_press(path) as proxy:
-        for order in (days, days[::-1]):
-            gateway = Counting(proxy)
-            crawler = Crawler({}, gateway, feeds=[locate_feed(path)])
-            hits = {crawler.search("storm", f"2016-10-{day}T00:00:00+08:00", 1)[0] for day in order}
-            assert len(hits) == 1
-            found.append((gateway.fetched[locate_feed(path) + "a1"], gateway.pages))
+    for order in (days, days[::-1]):
+        web, fetched = open_press(path), Counter()
+        web.index.fetch = lambda url, as_of, web=web, fetched=fetched: fetched.update([url]) or web.fetch(url, as_of)
+        hits = {web.search("storm", f"2016-10-{day}T00:00:00+08:00", 1)[0] for day in order}
+        assert len(hits) == 1
+        found.append((fetched[locate_feed(path) + "a1"], web.pages))
     assert [n for n, _ in found] == [1, 2], "once, and again for an earlier moment than any before"
     assert found[0][1] == found[1][1]
 
@@ -245,18 +230,18 @@ def test_an_article_is_fetched_once_and_the_pages_table_does_not_depend_on_the_o
 def test_of_two_articles_that_fit_alike_the_newer_comes_first(tmp_path):
     rows = [OSLO | {"id": f"a{day}", "published": f"2016-0{month}-{day}"} for month, day in ((3, 11), (9, 25), (7, 12))]
     path = write_folder(tmp_path, *rows)
-    with open_press(path) as proxy:
-        hits = Crawler({}, Gateway(proxy), feeds=[locate_feed(path)]).search("storm in Oslo", AS_OF, 3)
+    hits = open_press(path).search("storm in Oslo", AS_OF, 3)
     assert [hit.published_at[:7] for hit in hits] == ["2016-09", "2016-07", "2016-03"]
 
 
 def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):
     path = write_folder(tmp_path, OSLO)
-    with open_press(path) as proxy, open_cache(proxy, 24) as (cache, _):
-        for address in (proxy, cache, cache):
-            gateway = Gateway(address)
-            page = gateway.fetch(locate_feed(path) + "a1", AS_OF)
-            assert page.page_id.startswith("n") and gateway.pages[page.page_id]["origin"] == "news"
+    replay = Replay({}, articles=[path])
+    cache = Cache(replay, 24)
+    for adapter in (replay, cache, cache):
+        web = Web(adapter)
+        page = web.fetch(locate_feed(path) + "a1", AS_OF)
+        assert page.page_id.startswith("n") and web.pages[page.page_id]["origin"] == "news"
 
 
 def test_the_whole_world_publishes_articles_beside_its_sources(tmp_path):
@@ -285,11 +270,10 @@ def test_of_the_current_events_fourteen_files_are_refused_and_the_rest_is_read()
 
 @needs_mirror
 def test_in_window_a_no_news_is_seen_of_a_day_that_had_not_ended_everywhere():
-    with open_press(locate_public("news/current_events.tar.gz")) as proxy:
-        crawler = Crawler({}, Gateway(proxy), feeds=["http://current-events.replay/"])
-        for day in ("2016-10-10", "2016-10-24"):
-            as_of, newest = f"{day}T00:00:00+08:00", str((pd.Timestamp(day) - pd.Timedelta(days=2)).date())
-            listed = json.loads(crawler.gateway.fetch("http://current-events.replay/", as_of).text)["articles"]
-            hits = crawler.search("killed attack election president storm", as_of, 900)
-            assert max(url.split("/")[3] for url in listed) == newest and len(hits) > 200
-            assert {hit.url for hit in hits} <= set(listed)
+    web = open_press(locate_public("news/current_events.tar.gz"))
+    for day in ("2016-10-10", "2016-10-24"):
+        as_of, newest = f"{day}T00:00:00+08:00", str((pd.Timestamp(day) - pd.Timedelta(days=2)).date())
+        listed = json.loads(web.fetch("http://current-events.replay/", as_of).text)["articles"]
+        hits = web.search("killed attack election president storm", as_of, 900)
+        assert max(url.split("/")[3] for url in listed) == newest and len(hits) > 200
+        assert {hit.url for hit in hits} <= set(listed)

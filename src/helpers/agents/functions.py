@@ -34,7 +34,7 @@ from helpers.events.targets import resolve_event
 from helpers.replies import PARSER_VERSION
 from helpers.replies.predictions import parse_prediction
 from helpers.store import ROOT, parse_json
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 
 LOCK = threading.Lock()
 """Held while pages are parsed, as threads share one world."""
@@ -53,7 +53,7 @@ class View:
 
     def fetch(self, url, as_of=None):
         """Return the page (`gateway.Page`: text, url, published_at, page_id) at an address. Raises GatewayError."""
-        page = self._crawler.gateway.fetch(url, self._choose(as_of))
+        page = self._crawler.fetch(url, self._choose(as_of))
         self._add("open", {"address": url}, [page.page_id])
         return page
 

@@ -1,7 +1,7 @@
 """What an agent may call: search the web and open a page, both as of the event's start day and through the gateway."""
 
 from helpers.store import parse_object
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 
 N_HITS = 2
 """Passages that a search shows an agent that can search again."""

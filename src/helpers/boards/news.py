@@ -99,7 +99,7 @@ def list_visible(world, address, moments):
     """
     rows = []
     for as_of in moments:
-        listed = parse_json(world.gateway.fetch(address, as_of).text)["articles"]
+        listed = parse_json(world.fetch(address, as_of).text)["articles"]
         newest = max(urlsplit(url).path.split("/")[1] for url in listed)
         age = pd.Timestamp(as_of[:10]) - pd.Timestamp(newest)
         rows.append((as_of[:10], len(listed), newest, age.days))

@@ -23,8 +23,8 @@ from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_p
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import STORE, list_done, locate_output, open_store
-from helpers.web.archive import SHOWN_DAYS
 from helpers.web.news import N_LISTED, describe_articles, read_feeds
+from helpers.web.replay import SHOWN_DAYS
 
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""

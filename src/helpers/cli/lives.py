@@ -20,9 +20,8 @@ from helpers.futurex.past import read_window
 from helpers.scoring.scores import HEADLINE, score_predictions
 from helpers.store import KEPT, ROOT, STORE, locate_input, read_runs, read_table
 from helpers.tables import TABLES, list_columns
-from helpers.web.crawl import open_world
-from helpers.web.gateway import GatewayError
-from helpers.web.kept import read_kept, read_text
+from helpers.web.pages import GatewayError, read_kept, read_text
+from helpers.web.replay import open_world
 
 KEY = ["run_id", "event_id", "sample"]
 EVENT_COLUMNS = (
@@ -357,16 +356,16 @@ def read_pages(page_ids, known):
     if again:
         with open_world() as opener, ThreadPoolExecutor(N_AT_ONCE) as pool:
             found = dict(zip(rows.index, rows.to_dict("records"), strict=True))
-            fetch = partial(fetch_again, opener().gateway)
+            fetch = partial(fetch_again, opener())
             pages |= zip(again, pool.map(fetch, again, [found[page_id] for page_id in again]), strict=True)
     return pages | {page_id: {"how": "not kept"} for page_id in page_ids if page_id not in pages}
 
 
-def fetch_again(gateway, page_id, row):
+def fetch_again(web, page_id, row):
     """Return a page's facts and, where the replay still shows the very same page, its text."""
     facts = open_row(row, PAGE_COLUMNS)
     try:
-        page = gateway.fetch(row["url"], row["retrieved_at"])
+        page = web.fetch(row["url"], row["retrieved_at"])
     except GatewayError as error:
         return facts | {"how": f"not kept, and the replay does not show it: {error}"}
     if page.page_id != page_id:

@@ -11,9 +11,9 @@ from helpers.formats.rows import check_rows
 from helpers.papers import get_constant
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.web.crawl import open_world
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
+from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 
 SEED = 20161010
@@ -51,7 +51,7 @@ def try_source(source_id, window, *, local=False):
         events, screenings = collect_events(chosen, crawler, window, seed=SEED, keep_binary=share)
         answers, acquisitions = acquire_answers(events, crawler)
         predictions = predict_events(events, crawler)
-    n_pages = sum(kept["url"] == page["address"] for kept in crawler.gateway.pages.values())
+    n_pages = sum(kept["url"] == page["address"] for kept in crawler.pages.values())
     print(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
     dropped = screenings[screenings["is_dropped"]]
     print(f"{len(events)} events kept, {len(dropped)} dropped{':' * (len(dropped) > 0)}")

@@ -18,7 +18,7 @@ from helpers.papers import get_constant
 from helpers.store import dump_json
 from helpers.tables import check_table
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 
 CARRY_DAYS = get_constant("futurex", "carry_days")
 """Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""

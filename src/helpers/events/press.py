@@ -15,10 +15,10 @@ import pandas as pd
 from helpers.calendar import stamp_moment
 from helpers.store import hash_text
 from helpers.tables import HELD
-from helpers.web.archive import SHOWN_DAYS
-from helpers.web.gateway import GatewayError, Page
 from helpers.web.news import list_pages, read_feeds
+from helpers.web.pages import GatewayError, Page
 from helpers.web.passages import read_page
+from helpers.web.replay import SHOWN_DAYS
 from helpers.web.search import MAX_OPENED, Hit, count_words, weigh_passages, weigh_words
 
 

@@ -18,7 +18,7 @@ from helpers.events.targets import measure_entities
 from helpers.store import hash_text
 from helpers.tables import HELD
 from helpers.web.extract import COLUMNS
-from helpers.web.gateway import GatewayError, Page
+from helpers.web.pages import GatewayError, Page
 from helpers.web.render import format_period
 from helpers.web.search import MAX_OPENED, Hit, count_words, weigh_passages, weigh_words
 
@@ -38,11 +38,6 @@ class Shelf:
 
     def __init__(self, press=None):
         self.press, self.indexes, self.lock = press, {}, threading.Lock()
-
-    @property
-    def gateway(self):
-        """What fetches pages: the shelf itself."""
-        return self
 
     def search(self, query, as_of, n=3):
         """Return the `n` best passages for a query among all that were public before `as_of`, the best first.

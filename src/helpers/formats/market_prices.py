@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.events.moments import number_days
-from helpers.formats.market_fields import list_rows, load
+from helpers.formats.lines import parse_text, read_text
+from helpers.formats.markets import Iso, Milliseconds, Objects, Seconds, Unread, Words, tabulate, take
 from helpers.store import parse_json
-
-CENTS = 100
+from helpers.tables import Number, Share
 
 
 def read_prices(path, events):
@@ -27,74 +26,73 @@ def read_prices(path, events):
     place and field, or says that the file's prices, which name no question, are of one, and the events are more.
     """
     path = Path(path)
-    rows = pd.DataFrame(list_prices(path, load(path)), columns=["question_id", "option_id", "moment", "price"])
-    is_named = rows["question_id"].notna()
+    rows = pd.DataFrame(list_prices(path), columns=["question_id", "option_id", "moment", "price"])
+    names, is_named = events["event_id"], rows["question_id"].notna()
     if not is_named.all() and len(events) != 1:
         raise ValueError(f"{path.name} has prices of one question, but there are {len(events)} questions")
-    if len(rows) and is_named.all() and not rows["question_id"].isin(events["event_id"]).any():
+    if len(rows) and is_named.all() and not rows["question_id"].isin(names).any():
         raise ValueError(f"{path.name} has prices of {rows['question_id'].iloc[0]}, and of none of the questions")
-    parts = []
-    for event in events.to_dict("records"):
-        option_id = (parse_json(event.get("metadata")) or {}).get("option_id", "")
-        own = rows[(rows["question_id"] == event["event_id"]) | ~is_named]
-        own = own[(own["option_id"] == option_id) & own["price"].notna()]
-        parts.append(tabulate(event["event_id"], own[["moment", "price"]], path.name))
-    return pd.concat(parts, ignore_index=True)
+    rows["question_id"] = rows["question_id"].where(is_named, names.iloc[0] if len(names) else None)
+    about = events.get("metadata", pd.Series(None, events.index, dtype=object))
+    first = dict(zip(names, [(parse_json(cell) or {}).get("option_id", "") for cell in about], strict=True))
+    is_first = rows["option_id"] == rows["question_id"].map(first)
+    return tabulate(rows.loc[is_first & rows["price"].notna(), ["question_id", "moment", "price"]], list(names))
 
 
-def list_prices(path, given):
+def list_prices(path):
     """Return what a file holds as (question_id or None, option_id, moment, price or None)."""
-    if isinstance(given, list):
-        return [read_bet(one) for one in list_rows(path, {"bets": given}, "bets")]
-    given = given if isinstance(given, dict) else {}
-    if "history" in given:
-        return [(None, "", one.moment("t", "s"), one.number("p")) for one in list_rows(path, given, "history")]
-    if "candlesticks" in given:
-        return [(None, "", *read_candle(one)) for one in list_rows(path, given, "candlesticks")]
-    if "trades" in given:
-        return [
-            (f"kalshi-{one.text('ticker')}", "", one.moment("created_time"), read_dollars(one, "yes_price"))
-            for one in list_rows(path, given, "trades")
-        ]
-    if "markets" in given:
-        return [
-            (f"kalshi-{market.text('market_ticker')}", "", *read_candle(one))
-            for market in list_rows(path, given, "markets")
-            for one in list_rows(market, {"candlesticks": []} | market.given, "candlesticks")
-        ]
+    given = parse_text(read_text(path), path.name)
+    given = {"bets": given} if isinstance(given, list) else given if isinstance(given, dict) else {}
+    for field, read in READERS.items():
+        if field in given:
+            rows = []
+            for at, one in enumerate(take(given, field, Objects, []), 1):
+                try:
+                    rows += read(one)
+                except Unread as reason:
+                    raise ValueError(f"{path.name}, {field} {at}: {reason}") from None
+            return rows
     raise ValueError(f"{path.name}: there is no history, no candlesticks, no trades and no list of bets")
 
 
 def read_bet(bet):
-    """Return a bet of Manifold as `list_prices` has it."""
-    market = bet.text("contractId", "")
-    name = f"manifold-{market}" if market else None
-    return name, bet.text("answerId", ""), bet.moment("createdTime", "ms"), bet.number("probAfter")
+    """Return a bet of Manifold as a list of one row of `list_prices`."""
+    market, at = take(bet, "contractId", Words, None), take(bet, "createdTime", Milliseconds)
+    return [(market and f"manifold-{market}", take(bet, "answerId", Words, ""), at, take(bet, "probAfter", Share))]
 
 
-def tabulate(question_id, rows, name):
-    """Return (day, price) pairs as price rows, ordered. Raises ValueError for a price that is no probability."""
-    table = pd.DataFrame(rows, columns=["moment", "price"]).sort_values("moment", kind="stable", ignore_index=True)
-    wrong = table[~table["price"].between(0, 1)]
-    if len(wrong):
-        raise ValueError(f"{name}: a price of {wrong['price'].iloc[0]:g} is none between 0 and 1")
-    day = number_days(table["moment"]).astype(float)
-    return pd.DataFrame({"question_id": question_id, "day": day, "price": table["price"].astype(float)})
+def read_candle(candle, name=None):
+    """Return a candle of Kalshi as a list of one row: its last price, None where nobody traded."""
+    return [(name, "", take(candle, "end_period_ts", Seconds), read_dollars(take(candle, "price", dict), "close"))]
 
 
-def read_candle(candle):
-    """Return (moment, last price) of a Kalshi candle, None where nobody traded."""
-    return candle.moment("end_period_ts", "s"), read_dollars(candle.inner("price"), "close")
+def read_candles(market):
+    """Return the candles of one market of several of Kalshi as rows."""
+    name = f"kalshi-{take(market, 'market_ticker', Words)}"
+    return [row for one in take(market, "candlesticks", Objects, []) for row in read_candle(one, name)]
+
+
+def read_trade(trade):
+    """Return a trade of Kalshi as a list of one row."""
+    at = take(trade, "created_time", Iso)
+    return [(f"kalshi-{take(trade, 'ticker', Words)}", "", at, read_dollars(trade, "yes_price"))]
 
 
 def read_dollars(given, field):
     """Return a price of Kalshi in dollars, None for none (older files count in cents).
 
-    >>> from helpers.formats.market_fields import Fields
-    >>> [read_dollars(Fields("", one), "close") for one in ({"close_dollars": "0.25"}, {"close": 30}, {"close": None})]
+    >>> [read_dollars(one, "close") for one in ({"close_dollars": "0.25"}, {"close": 30}, {"close": None})]
     [0.25, 0.3, None]
     """
-    if given.given.get(f"{field}_dollars") is not None or field not in given.given:
-        return given.number(f"{field}_dollars", None)
-    cents = given.number(field, None)
-    return None if cents is None else cents / CENTS
+    dollars, cents = take(given, f"{field}_dollars", Share, None), take(given, field, Number, None)
+    return dollars if dollars is not None or cents is None else take({field: cents / 100}, field, Share)
+
+
+READERS = {
+    "history": lambda one: [(None, "", take(one, "t", Seconds), take(one, "p", Share))],  # Polymarket
+    "bets": read_bet,
+    "candlesticks": read_candle,
+    "trades": read_trade,
+    "markets": read_candles,
+}
+"""Field of a file -> what reads one of its rows; Manifold's bets are a list without a field."""

@@ -9,7 +9,7 @@ import pandas as pd
 from helpers.calendar import WINDOWS, ZONE
 from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, raise_all
 from helpers.formats.folder import read_number
-from helpers.web.archive import SHOWN_DAYS
+from helpers.web.replay import SHOWN_DAYS
 from helpers.web.sources import compute_published_at, locate_rows
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")

@@ -16,7 +16,7 @@ from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
 from helpers.store import read_table
 from helpers.tables import check_table
-from helpers.web.crawl import open_world
+from helpers.web.replay import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""

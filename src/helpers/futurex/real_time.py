@@ -15,9 +15,9 @@ from helpers.calendar import ZONE, stamp_moment
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.stats.paired import sign_flip_test
-from helpers.web.crawl import Crawler
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import Gateway, GatewayError
+from helpers.web.pages import GatewayError
+from helpers.web.session import Web
 from helpers.web.sources import read_rows
 
 TOPICS = (
@@ -37,14 +37,14 @@ N_SHOWN = 2
 DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
 
 
-def connect_near(proxy, sources, topics=TOPICS):
-    """Return a Crawler over the replay web at `proxy`, whose search knows the pages of the topics' subdomains only.
+def connect_near(adapter, sources, topics=TOPICS):
+    """Return a Web that an adapter answers for, whose search knows the pages of the topics' subdomains only.
 
     So a search meets rivals of the page it wants, and an index of a moment is made in a fraction of a second.
     """
     subjects = {sources[source_id].subdomain for source_id, *_ in topics}
     near = {name: source for name, source in sources.items() if source.subdomain in subjects}
-    return Crawler(near, Gateway(proxy))
+    return Web(adapter, near)
 
 
 def list_updates(rows, entity, variable, first, last):
@@ -171,7 +171,7 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
     for as_of, is_query, step in sorted(steps, key=lambda one: one[:2]):
         if not is_query:
             try:
-                crawler.gateway.fetch(step["address"], as_of)
+                crawler.fetch(step["address"], as_of)
             except GatewayError:
                 pass  # a visitor who finds nothing goes away
             continue

@@ -1,15 +1,12 @@
 """The portal that tasks begin at: the replay web's pages behind two menus or, where a value lies deep, three."""
 
-from contextlib import contextmanager
-from email.utils import format_datetime
-
 import pandas as pd
 
 from helpers.liveagentbench.tasks import PORTAL, PORTALS
-from helpers.servers import run_server
-from helpers.web.archive import Handler, build_server
+from helpers.web.replay import Replay
+from helpers.web.session import date_page, say
 
-MENU_DATE = pd.Timestamp("2016-09-01T00:00:00Z")
+MENU_DATE = int(pd.Timestamp("2016-09-01T00:00:00Z").timestamp())
 """Menus are older than any task."""
 
 
@@ -49,26 +46,18 @@ def write_menu(title, items):
     return f"<!doctype html>\n<html lang='en'><body><h1>{title}</h1>\n<ul class='menu'>\n{links}\n</ul></body></html>\n"
 
 
-class MenuHandler(Handler):
-    """Answers for menus, and for the replay web's pages as its own handler does."""
-
-    def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
-        menu = self.server.menus.get(self.path)
-        if menu is None and self.server.is_down:
-            return self.answer(503, "the site is down")
-        if menu is None:
-            return super().do_GET()
-        stamp = format_datetime(MENU_DATE.to_pydatetime(), usegmt=True)
-        self.answer(200, menu, "text/html; charset=utf-8", {"Memento-Datetime": stamp})
-
-
-@contextmanager
-def open_portal(sources, *, is_down=False):
-    """Serve the replay web with both portals on loopback until the block ends; yields the proxy's address.
+class Portal(Replay):
+    """Answers for both portals' menus, and for the pages behind them as the replay web does.
 
     With `is_down` the menus answer, and every page behind them answers that its site is down.
     """
-    server = build_server({} if is_down else sources)
-    server.RequestHandlerClass, server.menus, server.is_down = MenuHandler, build_menus(sources), is_down
-    with run_server(server) as address:
-        yield address
+
+    def __init__(self, sources, *, is_down=False):
+        super().__init__(sources)
+        self.menus, self.is_down = build_menus(sources), is_down
+
+    def answer(self, url, clock):
+        """Return (status, body, headers) of a menu, else of a page, as of a moment."""
+        if url in self.menus:
+            return date_page("text/html", self.menus[url], MENU_DATE)
+        return say(503, "the site is down") if self.is_down else super().answer(url, clock)

@@ -14,8 +14,8 @@ from lxml import etree
 from helpers.liveagentbench.readers import Unread, read_table
 from helpers.liveagentbench.rules import answer_question
 from helpers.store import parse_json
-from helpers.web.gateway import GatewayError
 from helpers.web.markup import parse_html, read_text
+from helpers.web.pages import GatewayError
 
 
 class Kit(NamedTuple):

@@ -228,7 +228,7 @@ def view_answers(name, case, run, consult, places, search):
 def control_cases(questions, cases, consult, search, places, ways):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
-    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a gateway's fetch.
+    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a web's fetch.
     """
     rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
     for name, case in cases.items():

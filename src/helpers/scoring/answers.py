@@ -18,7 +18,7 @@ from helpers.papers import get_constant
 from helpers.store import dump_json, parse_json
 from helpers.tables import ANSWER_STATUSES, SPREAD_RULES, check_table
 from helpers.web.extract import ExtractionError
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 
 SPREAD_DAYS = get_constant("futurex", "spread_days")
 """Days before the outcome's date whose values make its spread; as many values where a source is slower."""

@@ -1,20 +1,19 @@
 """Search what was published before a moment: passages of all pages as of then, by TF-IDF (scikit-learn).
 
-The index of a moment is made from pages fetched through the gateway as of that moment, so nothing later is in it.
+The index of a moment is made from pages fetched as of that moment, so nothing later is in it.
 """
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
-from helpers.web.gateway import GatewayError
 from helpers.web.markup import parse_json
+from helpers.web.pages import GatewayError
 from helpers.web.passages import read_page
 
 AGEING = 0.1
@@ -24,14 +23,11 @@ MAX_OPENED = 900
 """Characters shown of an opened page."""
 N_KEPT = 16
 """Moments whose indexes are kept in memory."""
-N_AHEAD = 4
-"""Moments after the last asked for whose indexes are made before they are asked for, where a run has said its own."""
 N_PAGES = 4000
 """Pages' contents whose passages and words are kept in memory: those of a month or two, and of two feeds."""
-N_FETCHES = 2
-"""Pages fetched at once for an index: while one is waited for another is read."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
+LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -48,33 +44,20 @@ class Hit:
 class SearchIndex:
     """Searches the pages at some addresses as of any moment; an index is made the first time a moment is asked for.
 
-    `feeds` are addresses of front pages (`helpers.web.news`): the articles that one lists as of a moment are searched
-    too. An article stays as it was published, so it is fetched once.
+    `fetch(url, as_of)` returns a page. `feeds` are addresses of front pages (`news`): the articles that one lists as of
+    a moment are searched too; an article stays as it was published, so it is fetched once. A search finds a page once,
+    or, with `by_passage`, each passage of those at the addresses.
     """
 
-    def __init__(self, addresses, gateway, feeds=()):
-        self.addresses, self.gateway, self.feeds = sorted(addresses), gateway, sorted(feeds)
-        self.read, self.counts, self.articles, self.indexes = {}, {}, {}, {}
-        self.lock, self.building = threading.Lock(), threading.Lock()
-        self.expected, self.last_asked, self.is_ahead = [], None, False
-
-    def expect(self, moments):
-        """Say which moments will be asked for, in order, so that indexes are made while agents wait for their models.
-
-        Nothing is made before the first search.
-        """
-        with self.lock:
-            self.expected = list(dict.fromkeys(moments))
-
-    def prepare(self, as_of):
-        """Wait until the index of a moment is there; before the first search do not: perhaps nobody searches."""
-        if self.last_asked is not None:
-            self._index(as_of)
+    def __init__(self, fetch, addresses, feeds=(), *, by_passage=False):
+        self.fetch, self.addresses, self.feeds, self.by_passage = fetch, addresses, tuple(feeds), by_passage
+        self.parts, self.counts, self.articles, self.indexes = {}, {}, {}, {}
+        self.building = threading.Lock()
 
     def search(self, query, as_of, n=3):
-        """Return the `n` best hits for a query among all that was published before `as_of`, the best first, one a page.
+        """Return the `n` best hits for a query among all that was published before `as_of`, the best first.
 
-        Fewer, or none, when fewer pages share a word with it.
+        Fewer, or none, when fewer share a word with it.
         """
         hits, ages, weighed = self._index(as_of)
         similarity = weigh_passages(weighed, ages, query)
@@ -82,15 +65,16 @@ class SearchIndex:
         for place in np.argsort(-similarity, kind="stable"):
             if similarity[place] <= 0 or len(chosen) == n:
                 break
-            chosen.setdefault(hits[place].page_id, hits[place])
+            is_apart = self.by_passage and not hits[place].url.startswith(self.feeds)
+            chosen.setdefault(int(place) if is_apart else hits[place].page_id, hits[place])
         return list(chosen.values())
 
     def open(self, url, as_of, about=""):
         """Return the hit of the page at an address as of a moment, its text the passages that fit `about` best, first.
 
-        Raises GatewayError as `Gateway.fetch` does.
+        Raises as `fetch` does.
         """
-        page = self.gateway.fetch(url, as_of)
+        page = self.fetch(url, as_of)
         title, passages = self._read(page)
         if about and passages:
             weighed = weigh_words(count_words([f"{title} {passage.text}" for passage in passages]))
@@ -101,95 +85,34 @@ class SearchIndex:
 
     def _read(self, page):
         """Return a page's (title, passages), read once a content."""
-        if (found := self.read.get(page.page_id)) is None:
-            found = read_page(page.text, page.content_type)
-            self._keep(self.read, page.page_id, found)
-        return found
-
-    def _keep(self, memory, page_id, value):
-        """Keep what was made of a page's content; a full memory forgets the oldest."""
-        with self.lock:
-            while len(memory) >= N_PAGES:
-                memory.pop(next(iter(memory)))
-            memory[page_id] = value
+        found = self.parts.get(page.page_id)
+        return found or keep(self.parts, page.page_id, read_page(page.text, page.content_type), N_PAGES)
 
     def _index(self, as_of):
-        """Return (hits, ages, what `weigh_words` makes of them) of a moment.
-
-        Whoever asks first makes it and those who ask meanwhile wait; one is made at a time, since side by side all
-        would be done when the last is. Who asks for a moment that is there does not wait.
-        """
-        with self.lock:
-            future, is_mine = self.indexes.get(as_of), as_of not in self.indexes
-            if is_mine:
-                future = self._begin(as_of)
-            self.last_asked = as_of
-        if is_mine:
-            self._make(as_of, future)
-        self._start_ahead()
-        return future.result()
-
-    def _begin(self, as_of):
-        """Return the future of an index that the caller, who holds the lock, is to make."""
-        while len(self.indexes) >= N_KEPT:
-            self.indexes.pop(next(iter(self.indexes)))
-        future = self.indexes[as_of] = Future()
-        return future
-
-    def _make(self, as_of, future):
-        """Make an index; returns whether it was made."""
-        try:
+        """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time, others wait."""
+        if (index := self.indexes.get(as_of)) is None:
             with self.building:
-                future.set_result(self._build(as_of))
-        except BaseException as error:  # raised in every thread that waits; the next to ask tries again
-            with self.lock:
-                self.indexes.pop(as_of, None)
-            future.set_exception(error)
-        return future.exception() is None
-
-    def _begin_ahead(self):
-        """Return (moment, future) of the next index to make before it is asked for, None when there is none."""
-        if self.last_asked not in self.expected:
-            return None
-        place = self.expected.index(self.last_asked) + 1
-        left = [moment for moment in self.expected[place : place + N_AHEAD] if moment not in self.indexes]
-        return (left[0], self._begin(left[0])) if left else None
-
-    def _start_ahead(self):
-        """Let a thread make the indexes of the moments to come, unless one does."""
-        with self.lock:
-            first = None if self.is_ahead else self._begin_ahead()
-            self.is_ahead = self.is_ahead or first is not None
-        if first:
-            threading.Thread(target=self._make_ahead, args=first, daemon=True).start()
-
-    def _make_ahead(self, moment, future):
-        """Make one index after the other until enough are there, or one could not be made."""
-        while future is not None:
-            is_made = self._make(moment, future)
-            with self.lock:
-                moment, future = (is_made and self._begin_ahead()) or (None, None)
-                self.is_ahead = future is not None
+                if (index := self.indexes.get(as_of)) is None:
+                    index = keep(self.indexes, as_of, self._build(as_of), N_KEPT)
+        return index
 
     def _build(self, as_of):
-        with ThreadPoolExecutor(N_FETCHES) as pool:
-            found = [*pool.map(partial(self._look, as_of), self.addresses)]
-            found += pool.map(partial(self._look_once, as_of), self._list_articles(as_of))
-            pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
-        counts = self._count(pages)
-        hits = [
-            Hit(page.page_id, page.url, title, page.published_at, passage.text)
-            for page, title, passages in pages
-            for passage in passages
-        ]
-        weeks = [self._count_weeks(page, as_of) for page, _, _ in pages]
-        ages = [part.age + n for (_, _, parts), n in zip(pages, weeks, strict=True) for part in parts]
-        return hits, ages, weigh_words(vstack(counts)) if pages else None
+        found = [self._look(address, as_of) for address in self.addresses]
+        found += [self._look_once(address, as_of) for address in self._list_articles(as_of)]
+        pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
+        hits, ages = [], []
+        for page, title, passages in pages:
+            n_weeks = 0  # an article ages; the newest rows of another page stand for its site
+            if page.url.startswith(self.feeds):
+                n_weeks = (pd.Timestamp(as_of) - pd.Timestamp(page.published_at)).days // 7
+            hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
+            ages += [passage.age + n_weeks for passage in passages]
+        return hits, ages, weigh_words(vstack(self._count(pages))) if pages else None
 
-    def _look(self, as_of, address):
+    def _look(self, address, as_of):
         """Return (page, title, passages) at an address; None of a site that is down, or has published nothing yet."""
         try:
-            page = self.gateway.fetch(address, as_of)
+            page = self.fetch(address, as_of)
         except GatewayError:
             return None
         return page, *self._read(page)
@@ -199,23 +122,18 @@ class SearchIndex:
         listed = []
         for feed in self.feeds:
             with suppress(GatewayError):  # of a site that is down, or has published nothing yet
-                page = self.gateway.fetch(feed, as_of)
+                page = self.fetch(feed, as_of)
                 listed += [url for url in parse_json(page.text)["articles"] if url.startswith(feed)]
         return listed
 
-    def _look_once(self, as_of, address):
+    def _look_once(self, address, as_of):
         """Return what `_look` does of an article; one that was there at an earlier moment is not fetched again."""
         moment, found = self.articles.get(address, (None, None))
         if found is None or pd.Timestamp(as_of) < moment:
-            if found := self._look(as_of, address):
-                self._keep(self.articles, address, (pd.Timestamp(as_of), (replace(found[0], text=""), *found[1:])))
+            if found := self._look(address, as_of):
+                found = replace(found[0], text=""), *found[1:]
+                keep(self.articles, address, (pd.Timestamp(as_of), found), N_PAGES)
         return found
-
-    def _count_weeks(self, page, as_of):
-        """Return the weeks since an article was published; 0 for another page, whose newest rows stand for its site."""
-        if not page.url.startswith(tuple(self.feeds)):
-            return 0
-        return (pd.Timestamp(as_of) - pd.Timestamp(page.published_at)).days // 7
 
     def _count(self, pages):
         """Return the counted words of some pages' passages, (page, title, passages) each; the new ones in one call."""
@@ -224,10 +142,18 @@ class SearchIndex:
         texts = [f"{title} {title} {passage.text}" for title, passages in new.values() for passage in passages]
         counts, start = count_words(texts) if texts else None, 0
         for page_id, (_, passages) in new.items():
-            known[page_id] = counts[start : start + len(passages)]
+            known[page_id] = keep(self.counts, page_id, counts[start : start + len(passages)], N_PAGES)
             start += len(passages)
-            self._keep(self.counts, page_id, known[page_id])
         return [known[page.page_id] for page, _, _ in pages]
+
+
+def keep(memory, key, value, n_most):
+    """Return a value put into a memory (a dict) of so many at most; a full one forgets the oldest."""
+    with LOCK:
+        memory[key] = value
+        if len(memory) > n_most:
+            memory.pop(next(iter(memory)))
+    return value
 
 
 @lru_cache(maxsize=1)

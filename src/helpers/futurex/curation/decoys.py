@@ -1,9 +1,8 @@
 """Decoys: synthetic pages with one known fault each, so that judges of pages can be held against the truth.
 
-They are made from a source's rows and served on loopback beside the replay web's real sites.
+They are made from a source's rows; `DecoySites` answers for them as the replay web does for real sites.
 """
 
-import contextlib
 import re
 import zlib
 from html import escape
@@ -12,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.futurex.curation.pages import REASONS, visit_page
-from helpers.servers import run_server
-from helpers.web.archive import Handler, Misbehaviour, Site, build_server
-from helpers.web.gateway import Gateway
+from helpers.web.replay import Site
+from helpers.web.session import Adapter, Web, date_page, say
 from helpers.web.sources import read_rows
 
 DECOYS = REASONS[1:]
@@ -22,9 +20,7 @@ DECOYS = REASONS[1:]
 
 
 class Decoy:
-    """A synthetic page with one fault, made from a source's rows; stands in an archive server beside real sites."""
-
-    headers = {}
+    """A synthetic page with one fault, made from a source's rows; shown by `DecoySites`."""
 
     def __init__(self, kind, source, rng):
         if kind not in DECOYS:
@@ -32,13 +28,13 @@ class Decoy:
         rows = read_rows(source)
         if kind == "irregular_updates":
             rows = thin_rows(rows, rng)
-        self.kind, self.source, self.site = kind, source, Site(source, rows, Misbehaviour())
+        self.kind, self.source, self.site = kind, source, Site(source, rows)
         self.id = f"decoy_{kind}_{source.id}"
         self.address = f"http://site-{zlib.crc32(self.id.encode()):08x}.replay/"  # a name would tell the kind
 
-    def render(self, clock, layout=""):
+    def render(self, clock):
         """Return (content type, text, newest publication) as of a moment, like a site, with the fault put in."""
-        page = self.site.render(clock, layout)
+        page = self.site.render(clock)
         if page is None or self.kind not in ("hidden_content", "no_figures"):
             return page
         body = hide_figures(page[1]) if self.kind == "hidden_content" else "<p>What we measure and who we are.</p>"
@@ -61,27 +57,20 @@ def hide_figures(text):
     return f"<div id='chart'><img src='chart.png'></div><script>draw(`{data}`)</script>"
 
 
-class DecoyHandler(Handler):
-    """Answers like the archive; a decoy with a moving address sends each visit on to an address of that day."""
+class DecoySites(Adapter):
+    """Answers for decoys; one with a moving address sends each visit on to an address of that day."""
 
-    def do_GET(self):  # noqa: N802, D102 (the name is http.server's)
-        home, issue, _ = self.path.partition("issue-")
-        decoy = self.server.sites.get(home)
+    def __init__(self, decoys):
+        self.decoys = {decoy.address: decoy for decoy in decoys}
+
+    def answer(self, url, clock):
+        """Return (status, body, headers) of a decoy as of a moment."""
+        home, issue, _ = url.partition("issue-")
+        decoy = self.decoys.get(home)
         if decoy and decoy.kind == "moving_address" and not issue:
-            moment = pd.Timestamp(self.headers["Accept-Datetime"])
-            return self.answer(302, "moved", headers={"Location": f"{home}issue-{moment:%Y%m%d%H}/"})
-        self.path = home
-        return super().do_GET()
-
-
-@contextlib.contextmanager
-def open_decoys(decoys):
-    """Serve decoys on loopback from a thread; yields a Gateway that reaches them and nothing else."""
-    server = build_server({})
-    server.RequestHandlerClass = DecoyHandler
-    server.sites = {decoy.address: decoy for decoy in decoys}
-    with run_server(server) as address:
-        yield Gateway(address)
+            return say(302, "moved", Location=f"{home}issue-{pd.Timestamp(clock, unit='s'):%Y%m%d%H}/")
+        page = decoy and decoy.render(clock)
+        return date_page(*page) if page else say(404, "nothing was published by then")
 
 
 def draw_pages(sources, rng, n_good, n_each):
@@ -103,7 +92,8 @@ def draw_pages(sources, rng, n_good, n_each):
     return sorted(good, key=lambda source: source.id), decoys
 
 
-def visit_candidates(good, decoys, world, decoy_gateway, moments):
-    """Return candidates for `pages.screen_pages`: (id, address, truth, visits), the good pages first."""
-    rows = [(source, "fine", world) for source in good] + [(decoy, decoy.kind, decoy_gateway) for decoy in decoys]
-    return [(page.id, page.address, truth, visit_page(gate, page.address, moments)) for page, truth, gate in rows]
+def visit_candidates(good, decoys, world, moments):
+    """Return candidates for `pages.screen_pages`: (id, address, truth, visits), the good pages of a world first."""
+    sites = Web(DecoySites(decoys))
+    rows = [(source, "fine", world) for source in good] + [(decoy, decoy.kind, sites) for decoy in decoys]
+    return [(page.id, page.address, truth, visit_page(web, page.address, moments)) for page, truth, web in rows]

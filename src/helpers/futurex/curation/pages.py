@@ -15,8 +15,8 @@ from lxml import etree
 from helpers.calendar import find_dates
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.web.gateway import GatewayError
 from helpers.web.markup import check_size, parse_html
+from helpers.web.pages import GatewayError
 
 REASONS = ("fine", "moving_address", "hidden_content", "no_figures", "irregular_updates", "duplicate")
 """What a judge may say of a page: fine, or the first fault found, in the order in which the rule looks for them."""
@@ -59,7 +59,7 @@ class Visit(NamedTuple):
 # --- visits ----------------------------------------------------------------------------------------------------------
 
 
-def visit_page(gateway, address, moments):
+def visit_page(web, address, moments):
     """Return a page's visits at some moments, oldest first; one that brought nothing has no url and no text.
 
     A page that is broken, or beyond what is read (`web.markup`), shows nothing: no text and no markup.
@@ -67,7 +67,7 @@ def visit_page(gateway, address, moments):
     visits = []
     for moment in sorted(moments):
         try:
-            page = gateway.fetch(address, moment)
+            page = web.fetch(address, moment)
             text = read_visible(page.text, page.content_type)
             visits.append(Visit(moment, page.url, text, find_figures(text), page.text))
         except GatewayError:

@@ -18,7 +18,7 @@ from helpers.calendar import blank_dates
 from helpers.events.targets import resolve_event
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
-from helpers.web.gateway import GatewayError
+from helpers.web.pages import GatewayError
 
 DEFENCES = ("none", "host_age", "page_age", "two_sources", "fence")
 """Set aside: nothing; hosts unknown HOST_DAYS ago; pages younger than PAGE_DAYS; figures of one host alone; nothing."""

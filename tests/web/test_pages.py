@@ -9,11 +9,9 @@ from hashlib import sha256
 import pytest
 from builders import AS_OF
 
-from helpers.web.archive import build_server, run_server
-from helpers.web.crawl import connect_world
-from helpers.web.kept import FOLDER, keep_page, read_kept, read_text, read_title
+from helpers.web.pages import FOLDER, keep_page, read_kept, read_text, read_title
 from helpers.web.passages import read_page
-from helpers.web.sources import load_sources
+from helpers.web.replay import open_world
 
 TEXT = "<title>Rates</title>\r\n" + "12,5 °C\n" * 20_000
 PAGE = {"page_id": "p1", "url": "http://x.test/", "content_sha256": sha256(TEXT.encode()).hexdigest()}
@@ -42,10 +40,9 @@ def test_what_is_kept_is_never_written_again(folder):
 
 
 def test_a_world_that_keeps_pages_can_be_read_afterwards(folder):
-    sources = load_sources()
-    with run_server(build_server(sources)) as proxy:
-        plain, keeping = (connect_world(proxy, keeps_pages=keeps).gateway for keeps in (False, True))
-        pages = [keeping.fetch(source.address, AS_OF) for source in list(sources.values())[:3]]
+    with open_world() as connect, open_world(keeps_pages=True) as connect_keeping:
+        plain, keeping = connect(), connect_keeping()
+        pages = [keeping.fetch(source.address, AS_OF) for source in list(keeping.sources.values())[:3]]
         plain.fetch(pages[0].url, AS_OF)
     found = read_kept([page.page_id for page in pages])
     assert [read_text(path) for path in found["text_path"]] == [page.text for page in pages]
@@ -55,13 +52,11 @@ def test_a_world_that_keeps_pages_can_be_read_afterwards(folder):
     assert "text_path" not in plain.pages[pages[0].page_id]
 
 
-def test_every_sources_page_has_the_title_that_its_reader_gives_it():
-    sources = load_sources()
-    with run_server(build_server(sources)) as proxy:
-        gateway = connect_world(proxy).gateway
-        for source in (source for source in sources.values() if "A" in source.windows):
-            page = gateway.fetch(source.address, AS_OF)
-            assert gateway.pages[page.page_id]["title"] == read_page(page.text, page.content_type)[0] == source.name
+def test_every_sources_page_has_the_title_that_its_reader_gives_it(world):
+    web = world()
+    for source in (source for source in web.sources.values() if "A" in source.windows):
+        page = web.fetch(source.address, AS_OF)
+        assert web.pages[page.page_id]["title"] == read_page(page.text, page.content_type)[0] == source.name
 
 
 def test_a_page_without_a_title_has_none():
@@ -80,8 +75,8 @@ def limit_files(size):
 
 
 def test_a_full_disk_ends_in_one_sentence_and_leaves_no_half_page(folder, sources):
-    with run_server(build_server(sources)) as proxy:
-        gateway = connect_world(proxy, keeps_pages=True).gateway
+    with open_world(keeps_pages=True) as connect:
+        gateway = connect()
         with (
             limit_files(100),
             pytest.raises(RuntimeError, match=r"cannot be kept .*; make room on the disk and run it"),

@@ -1,24 +1,70 @@
-"""Pages as they stood, kept under .cache (not in git): each text once under its content's digest, each page's facts.
+"""A page of the web as it was fetched: what it is, how its bytes are read, why it could not be had, how it is kept.
 
-`open_world(keeps_pages=True)` keeps what is fetched, as `make run` does, so that a run's pages can be read afterwards
-by the page_ids in its traces. Notebooks keep none: the replay web shows their pages again, the same to the byte.
+`open_world(keeps_pages=True)` keeps what is fetched under .cache (not in git), as `make run` does, so that pages can be
+read afterwards by the page_ids in a run's traces. Notebooks keep none: the replay shows their pages again.
 """
 
 import contextlib
 import re
 import secrets
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
 import pandas as pd
+from charset_normalizer import from_bytes
 
 from helpers.store import dump_json, locate_input, locate_output, parse_json
 from helpers.tables import check_table
 
+CHARSETS = re.compile(
+    r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
+    r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
+)
+"""Charsets that a page may declare; Python's others (punycode, idna, utf-7 ...) are slow, or make what is no text."""
 FOLDER = ".cache/pages"
 HEAD = 4000
 """A page's title stands in so many first characters."""
 TITLES = {"html": re.compile(r"<title[^>]*>(.*?)</title>", re.S | re.I), "json": re.compile(r'"source":\s*("[^"\\]*")')}
+
+
+class GatewayError(Exception):
+    """A page that could not or must not be had; `status` says which: down, absent, undated, too_late, too_large,
+    too_slow, outside."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Page:
+    """One fetched page: its text, when it was published, and the id under which it is recorded."""
+
+    page_id: str
+    url: str
+    published_at: str
+    content_type: str
+    text: str
+
+
+def decode_body(body, declared):
+    """Return a body's text: strict UTF-8 first, then the declared charset, then a detector for what else it may be.
+
+    >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "utf-8")
+    '12 °C und über 7 Grad, also kühl für Oktober'
+    """
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    if declared and CHARSETS.fullmatch(declared.lower()):
+        try:
+            return body.decode(declared)
+        except (UnicodeDecodeError, LookupError):
+            pass
+    guess = from_bytes(body, cp_isolation=["cp1252", "utf_16", "shift_jis", "gb18030", "big5"]).best()
+    return str(guess) if guess else body.decode("utf-8", errors="replace")
 
 
 def read_title(text, content_type):

@@ -1,17 +1,15 @@
-"""The gateway lets through what is dated, in time, inside the world, small and quick, and nothing else."""
+"""The web lets through what is dated, in time, inside the world, small and quick, and nothing else."""
 
 import gzip
-import http.client
 import time
-from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
-import requests
-from builders import open_sites, serve
+from builders import Loopback, open_sites, serve
 
 from helpers.tables import list_columns
-from helpers.web.gateway import Gateway, GatewayError, decode_body
+from helpers.web.pages import GatewayError, decode_body
+from helpers.web.session import Adapter, Web, date_page
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 JUST_BEFORE = "Sun, 09 Oct 2016 15:59:59 GMT"
@@ -31,14 +29,27 @@ def reply(handler, body=b"hello", status=200, **headers):
 
 def fetch(answer, url=URL, **options):
     with serve(answer) as proxy:
-        return Gateway(proxy, **options).fetch(url, AS_OF)
+        return Web(Loopback(proxy), **options).fetch(url, AS_OF)
 
 
 def refuse(answer, **options):
-    """Return the status with which the gateway refuses this answer."""
+    """Return the status with which the web refuses this answer."""
     with pytest.raises(GatewayError) as caught:
         fetch(answer, **options)
     return caught.value.status
+
+
+class Early(Adapter):
+    """An adapter in process that shows the page of a moment, whatever it is asked for."""
+
+    def answer(self, url, clock):
+        return date_page("text/html", "hello", int(pd.Timestamp(url.rpartition("/")[2]).timestamp()))
+
+
+def test_the_clock_stands_above_adapters_in_process_too():
+    assert Web(Early()).fetch("http://a.replay/2016-10-09T23:59:59+0800", AS_OF).text == "hello"
+    with pytest.raises(GatewayError, match="not earlier than"):
+        Web(Early()).fetch("http://a.replay/2016-10-10T00:00:00+0800", AS_OF)
 
 
 def test_a_page_one_second_earlier_passes():
@@ -69,7 +80,7 @@ def test_it_asks_for_the_second_before_as_of():
 
 def test_as_of_needs_an_offset():
     with serve(reply) as proxy, pytest.raises(ValueError, match="no offset"):
-        Gateway(proxy).fetch(URL, "2016-10-10T00:00:00")
+        Web(Loopback(proxy)).fetch(URL, "2016-10-10T00:00:00")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_nothing_outside_is_asked_for(url):
         reply(handler)
 
     with serve(answer) as proxy, pytest.raises(GatewayError) as caught:
-        Gateway(proxy).fetch(url, AS_OF)
+        Web(Loopback(proxy)).fetch(url, AS_OF)
     assert caught.value.status == "outside"
     assert asked == []
 
@@ -188,7 +199,7 @@ def test_a_slow_site_ends_by_the_deadline(answer):
     begun = time.monotonic()
     with serve(answer) as proxy:
         with pytest.raises(GatewayError) as caught:
-            Gateway(proxy, deadline_s=1.0).fetch(URL, AS_OF)
+            Web(Loopback(proxy), deadline_s=1.0).fetch(URL, AS_OF)
         assert time.monotonic() - begun < 2.0
     assert caught.value.status == "too_slow"
 
@@ -197,7 +208,7 @@ def test_absent_down_and_cut_short_are_told_apart():
     assert refuse(lambda handler: reply(handler, status=404)) == "absent"
     assert refuse(lambda handler: reply(handler, status=503)) == "down"
     with pytest.raises(GatewayError) as caught:
-        Gateway("http://127.0.0.1:9").fetch(URL, AS_OF)
+        Web(Loopback("http://127.0.0.1:9")).fetch(URL, AS_OF)
     assert caught.value.status == "down"
 
     def cut(handler):
@@ -235,15 +246,13 @@ def test_bytes_of_no_charset_are_still_read():
 
 def test_each_page_is_recorded_whole(sources):
     chosen = {key: sources[key] for key in ("clemson", "geomagnetic")}
-    with open_sites(chosen) as crawler:
-        gateway = crawler.gateway
-        first = gateway.fetch(sources["clemson"].address, AS_OF)
-        again = gateway.fetch(sources["clemson"].address, AS_OF)
-        later = gateway.fetch(sources["clemson"].address, "2016-10-12T00:00:00+08:00")
-        other = gateway.fetch(sources["geomagnetic"].address, AS_OF)
+    with open_sites(chosen) as web:
+        first, again = (web.fetch(sources["clemson"].address, AS_OF) for _ in range(2))
+        later = web.fetch(sources["clemson"].address, "2016-10-12T00:00:00+08:00")
+        other = web.fetch(sources["geomagnetic"].address, AS_OF)
     assert first.page_id == again.page_id
     assert len({first.page_id, later.page_id, other.page_id}) == 3
-    pages = pd.DataFrame(gateway.pages.values())
+    pages = pd.DataFrame(web.pages.values())
     assert set(pages["page_id"]) == {first.page_id, later.page_id, other.page_id}
     assert set(pages.columns) <= set(list_columns("pages"))
     assert not pages.isna().any().any()
@@ -308,51 +317,4 @@ def test_an_odd_host_is_a_refusal(url):
         reply(handler, status=404)
 
     with serve(answer) as proxy, pytest.raises(GatewayError):
-        Gateway(proxy).fetch(url, AS_OF)
-
-
-def test_a_broken_title_is_none():
-    page = fetch(lambda handler: reply(handler, b'{"source": "a\tb"}', Content_Type="application/json"))
-    assert page.text
-
-
-# --- the server's token -----------------------------------------------------------------------------------------------
-
-
-def test_without_its_token_the_replay_web_serves_nothing(world, sources):
-    address = urlsplit(world.args[0])
-    assert len(address.password) == 32
-    url, head = sources["clemson"].address, {"Accept-Datetime": JUST_BEFORE}
-    for token in (None, "", "0" * 32, "é"):
-        proxy = (
-            f"http://gateway:{token}@127.0.0.1:{address.port}"
-            if token is not None
-            else f"http://127.0.0.1:{address.port}"
-        )
-        with pytest.raises(GatewayError, match="the site answered 407"):
-            Gateway(proxy).fetch(url, AS_OF)
-        for path in (url, f"/{url.removeprefix('http://')}?at=2016-10-30T00:00:00Z", "http://no.replay/", "*", "/"):
-            connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=5)
-            connection.request("GET", path, headers=head)
-            response = connection.getresponse()
-            assert (response.status, response.read()) == (407, b"this server answers its gateway only")
-    assert "9 October" not in Gateway(world.args[0]).fetch(url, AS_OF).text
-
-
-def test_each_start_has_a_token_of_its_own(sources):
-    few = {"clemson": sources["clemson"]}
-    with open_sites(few) as one, open_sites(few) as other:
-        tokens = [urlsplit(crawler.gateway.proxy).password for crawler in (one, other)]
-    assert tokens[0] != tokens[1]
-
-
-@pytest.mark.parametrize("query", ["?at=", "?%61t=", "?at=2016-10-01T00:00:00Z&at="])
-def test_with_a_token_an_address_cannot_name_the_moment(sources, query):
-    """The second lock: whoever holds the token still gets the page of the header's moment."""
-    with open_sites({"clemson": sources["clemson"]}) as crawler:
-        proxies, url = {"http": crawler.gateway.proxy}, sources["clemson"].address
-        early = requests.get(url, headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5)
-        tricked = requests.get(
-            f"{url}{query}2016-10-30T00:00:00Z", headers={"Accept-Datetime": JUST_BEFORE}, proxies=proxies, timeout=5
-        )
-    assert early.status_code == 200 and tricked.text == early.text
+        Web(Loopback(proxy)).fetch(url, AS_OF)

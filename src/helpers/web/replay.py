@@ -1,0 +1,150 @@
+"""The replay web: each source's pages as they stood at a given moment, made of its rows in process.
+
+A row is never shown before it was published. Sites can misbehave by a seed (`Misbehaviour`).
+"""
+
+import bisect
+import contextlib
+import random
+import sys
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from helpers.calendar import ZONE
+from helpers.web.news import list_pages, read_feeds
+from helpers.web.render import RENDERERS
+from helpers.web.session import Adapter, Web, date_page, say
+from helpers.web.sources import load_sources, read_rows
+
+SHOWN_DAYS = 500
+"""A page shows nothing published longer ago: seasons years apart never stand on one page."""
+N_RENDERED = 32
+"""Pages of a site that are kept in memory, the newest made."""
+
+
+@dataclass(frozen=True)
+class Misbehaviour:
+    """Seeded faults of sites: the share of a source's days (or crawl hours) on which each occurs.
+
+    outage: HTTP 503 in a crawl hour; late: a day's rows appear 26 hours late; layout: from a day on, for the rest of
+    its week, the page's markup and wording differ; charset: the page is sent in cp1252 and labelled utf-8.
+    """
+
+    seed: int = 0
+    outage: float = 0.0
+    late: float = 0.0
+    layout: float = 0.0
+    charset: float = 0.0
+
+    def strikes(self, kind, source_id, period):
+        """Tell whether a fault of this kind hits a source in a period; the same always for the same seed."""
+        share = getattr(self, kind)
+        return share > 0 and random.Random(f"{self.seed}|{kind}|{source_id}|{period}").random() < share
+
+
+class Site:
+    """One source's rows in order of publication, and its page at any moment."""
+
+    headers = ()
+
+    def __init__(self, source, rows, misbehaviour=Misbehaviour()):
+        self.source = source
+        moments = rows.pop("published_at")
+        if misbehaviour.late:
+            days = moments.dt.tz_convert(ZONE).dt.date.astype(str)
+            is_late = [misbehaviour.strikes("late", source.id, day) for day in days]
+            moments = moments.where(~pd.Series(is_late, dtype=bool), moments + pd.Timedelta(hours=26))
+            order = moments.sort_values(kind="stable").index
+            rows, moments = rows.loc[order], moments.loc[order]
+        self.published = [int(moment.timestamp()) for moment in moments]
+        self.rows, self.pages = rows.to_dict("records"), {}
+
+    def render(self, clock, layout=""):
+        """Return (content type, text, newest publication as epoch seconds) as of `clock`; None before the first."""
+        n_visible = bisect.bisect_right(self.published, clock)
+        first = bisect.bisect_left(self.published, clock - SHOWN_DAYS * 86400)
+        if n_visible <= first:
+            return None
+        horizon = clock + self.source.page.get("fixtures_days", 0) * 86400
+        fixtures = self.rows[n_visible : bisect.bisect_right(self.published, horizon)]  # their date and name are shown
+        key = (n_visible, len(fixtures), layout)
+        if (page := self.pages.get(key)) is None:
+            periods = group_periods(self.rows[first:n_visible], self.source.history)
+            page = RENDERERS[self.source.form](self.source, periods, fixtures, layout)
+            self.pages[key] = page
+            if len(self.pages) > N_RENDERED:
+                self.pages.pop(next(iter(self.pages)), None)
+        return *page, self.published[n_visible - 1]
+
+
+class Replay(Adapter):
+    """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of feeds.
+
+    A site's rows are read when it is first visited. It is pickled as what it was made of.
+    """
+
+    def __init__(self, sources, misbehaviour=Misbehaviour(), articles=()):
+        self.made_of, self.misbehaviour, self.lock = (sources, misbehaviour, articles), misbehaviour, threading.Lock()
+        self.sources = {source.address: source for source in sources.values()}
+        feeds = read_feeds(articles, self.sources)
+        self.feeds = list(feeds)
+        self.sites = {url: page for feed in feeds.values() for url, page in list_pages(feed, SHOWN_DAYS).items()}
+
+    def __reduce__(self):
+        return type(self), self.made_of
+
+    def answer(self, url, clock):
+        """Return (status, body, headers) of a page at `clock`, with whatever misbehaviour strikes it then."""
+        address, bad = url.partition("?")[0].partition("#")[0], self.misbehaviour
+        try:
+            if (site := self._find_site(address)) is None:
+                return say(404, "no source of the replay world has this address")
+            source_id, local = site.source.id, datetime.fromtimestamp(clock, ZoneInfo(ZONE))
+            if bad.strikes("outage", source_id, f"{local:%Y-%m-%dT%H}"):
+                return say(503, "the site is down")
+            week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
+            page = site.render(clock, "new" if bad.strikes("layout", source_id, week) else "")
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            said = " ".join(str(error).split())[:200]
+            print(f"{address}: its rows cannot be shown ({said}); make source SOURCE=... says where", file=sys.stderr)
+            return say(500, "the site's rows cannot be read")
+        if page is None:
+            return say(404, "nothing was published by then")
+        content_type, text, newest = page
+        if bad.strikes("charset", source_id, f"{local:%Y-%m-%d}"):
+            text = text.encode("cp1252", errors="replace")
+        return date_page(content_type, text, newest, site.headers)
+
+    def _find_site(self, address):
+        source = self.sources.get(address)
+        with self.lock:
+            if source is not None and address not in self.sites:
+                self.sites[address] = Site(source, read_rows(source), self.misbehaviour)
+        return self.sites.get(address)
+
+
+def group_periods(rows, history):
+    """Return the last `history` periods as [(occurred_at, rows)], oldest first, rows sorted by entity."""
+    periods = {}
+    for row in rows:
+        periods.setdefault(row["occurred_at"], []).append(row)
+    chosen = sorted(periods)[-history:]
+    return [(period, sorted(periods[period], key=lambda row: row["entity"])) for period in chosen]
+
+
+@contextlib.contextmanager
+def open_world(*, local=False, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
+    """Open the replay web; yields a picklable function that returns a new `session.Web` over it.
+
+    `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line
+    and field of what is wrong in the registry or an article.
+    """
+    sources = load_sources(local=local)
+    replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])
+    yield partial(Web, replay, sources, replay.feeds, keeps_pages=keeps_pages)

@@ -21,7 +21,7 @@ import pandas as pd
 
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask, open_door
-from helpers.models.recordings import read_rows
+from helpers.models.recordings import Recordings
 from helpers.models.transport import load_litellm
 from helpers.store import read_runs
 
@@ -59,11 +59,12 @@ def run_bench(folder, n, latency_s, workers):
             ask(door, MODEL, [{"role": "user", "content": "first"}])
             seconds, cpu_s, stored = time_run(door, Path(folder) / "ledger.sqlite", n, workers)
             door.recordings.close()
+            stored = min(stored, len(Recordings("bench").rows) - 1)
     finally:
         os.environ.pop("DAYBEFORE_OUT")
         if kept is not None:
             os.environ["DAYBEFORE_OUT"] = kept
-    return seconds, cpu_s, min(stored, len(read_rows(Path(folder) / "data/runs/bench")) - 1)
+    return seconds, cpu_s, stored
 
 
 def time_run(door, path, n, workers):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import sys
 import zlib
 from pathlib import Path
 
@@ -143,7 +144,27 @@ def parse_object(text):
         value = json.loads(text or "")
     except ValueError:
         return {}
+    value = clean_value(value) if "\\ud" in text.lower() else value
     return value if isinstance(value, dict) else {}
+
+
+def clean_value(value):
+    """Return a value (text, numbers, lists and dicts of them) as it can be stored: valid Unicode, finite numbers.
+
+    Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not finite None.
+
+    >>> clean_value({"said": "a\\ud800b", "n": [2**70, float("nan"), 3]})
+    {'said': 'a?b', 'n': [1.1805916207174113e+21, None, 3]}
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_value(part) for part in value]
+    if isinstance(value, int | float) and not abs(value) < 2**63:
+        return float(value) if abs(value) < sys.float_info.max else None
+    return value
 
 
 def dump_json(value):
@@ -189,6 +210,11 @@ FIRST_FAILURES = (*DOUBTFUL, "error", "unsupported")
 
 WAIT_S = 30
 """Seconds that a process waits for its turn at the store."""
+
+REQUESTS = (
+    "CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording)"
+)
+"""The table of what was asked of models (`models.recordings`): a row stands there before its request goes out."""
 
 TIMINGS = ("started_at", "duration_s", "model_s")
 """Columns that differ from one execution to the next; they never enter a file that is compared."""
@@ -253,9 +279,12 @@ def connect_store(path):
         connection.execute("PRAGMA synchronous=FULL")
         if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(" ".join(found.split()))
-        if any(list_absent(connection, name) for name in KEPT):
+        is_new = not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests_run'").fetchone()
+        if is_new or any(list_absent(connection, name) for name in KEPT):
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
+                connection.execute(REQUESTS)
+                connection.execute("CREATE INDEX IF NOT EXISTS requests_run ON requests (run)")
                 for name in KEPT:
                     connection.execute(write_create_sql(name))
                     for column in list_absent(connection, name):

@@ -20,7 +20,9 @@ from helpers.agents.searching import (
 )
 from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit, read_arguments
 from helpers.models.grammars import STEP_GRAMMAR
+from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
+from helpers.store import dump_json
 from helpers.tables import list_columns
 from helpers.web.pages import GatewayError
 from helpers.web.search import Hit
@@ -108,11 +110,10 @@ def test_an_event_may_name_another_query_and_is_asked_the_same(reach, provider):
     assert fill_prompt(make_event()) in read_said(provider) and "chess" not in read_said(provider)
 
 
-def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach, tmp_path):
+def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach):
     outcome = forecast(ask_with_pages, reach(), make_event(window="P"), World())
     assert outcome["prediction"]["source_ids"] == ["p1", "p2"] and outcome["prediction"]["value"] == "B"
-    (journal,) = tmp_path.rglob("requests.jsonl")
-    stored = journal.read_text()
+    stored = dump_json([*Recordings("mock").rows.values()])
     assert "boxed{B}" in stored and not re.search("rained|price of oil|Oslo|messages|looked", stored)
 
 

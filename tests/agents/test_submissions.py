@@ -21,7 +21,8 @@ from helpers.agents.submissions import (
     hold_submission,
     read_submission,
 )
-from helpers.store import parse_json
+from helpers.models.recordings import Recordings
+from helpers.store import dump_json, parse_json
 from helpers.tables import list_columns
 
 EVENTS = [
@@ -177,7 +178,7 @@ def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_fac
         live = submit(reach, provider, write(), ask=ask_for_graph_with_pages, event=event, run_id=window)
         again = forecast_with_graph(ask_for_graph_with_pages, reach(live=False, run_id=window), event, World())
         assert again == live and live["prediction"]["value"] == "A" and live["prediction"]["probability"] == 0.7
-    stored = (tmp_path / "data/runs/P/requests.jsonl").read_text()
+    stored = dump_json([*Recordings("P").rows.values()])
     assert not any(word in stored for word in ("OPEC", "dearer", "Oslo", "price of oil")) and "2016-10-11" in stored
 
 

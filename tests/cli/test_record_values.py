@@ -14,8 +14,8 @@ from helpers.cli import record
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.futurex import past
 from helpers.models.llm import open_door
-from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
-from helpers.store import ROOT, parse_json, read_runs
+from helpers.models.recordings import PACKED, Recordings, has_news, pack_recordings
+from helpers.store import ROOT, dump_json, parse_json, read_runs
 
 ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
@@ -53,14 +53,14 @@ def read_stored(folder):
 def test_no_word_of_a_question_or_its_reply_is_stored(recorder, tmp_path, monkeypatch):
     monkeypatch.setattr(record, "pack_recordings", lambda *given: None)
     record.main(["--arm", "mock-P"])
-    assert (tmp_path / "data/runs/mock-P" / JOURNAL).exists()
+    assert has_news("mock-P")
     monkeypatch.setattr(record, "pack_recordings", pack_recordings)
-    journal = read_stored(tmp_path / "data/runs/mock-P")
+    store = dump_json([*Recordings("mock-P").rows.values()])
     record.main(["--arm", "mock-P"])
-    assert len(recorder.asked) == 4, "what the journal has is not asked again"
+    assert len(recorder.asked) == 4, "what the store has is not asked again"
     assert (tmp_path / "data/runs/mock-P" / PACKED).exists()
     words = set(re.findall(r"\w{4,}", " ".join([*recorder.events["prompt"], "gather, sails best Final answer"])))
-    for stored in (journal, read_stored(tmp_path / "data/runs")):
+    for stored in (store, read_stored(tmp_path / "data/runs/mock-P")):
         assert {word for word in words if re.search(rf"\b{word}\b", stored)} <= {"Final", "answer"}
         assert stored.count("boxed{") == 4 and "messages" not in stored
     facts = record.list_recorded("mock-P"), Recordings("mock-P").rows
@@ -76,7 +76,7 @@ def test_replay_gives_the_same_predictions(recorder, tmp_path):
     whole = {}
     for event in events.assign(window="A").to_dict("records"):  # a window of our own keeps whole replies
         whole[event["event_id"]] = forecast(ask_directly, client, event, None)["prediction"]
-    assert "gather" in read_stored(tmp_path / "data/runs/full")
+    assert "gather" in dump_json([*Recordings("full").rows.values()])
     record.main(["--arm", "mock-P"])
     n_asked = len(recorder.asked)
     run_ids = replay_arms(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})

@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import closing
 from functools import partial
 
 import pandas as pd
@@ -19,7 +20,7 @@ from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
 from helpers.scoring.answers import acquire_answers
-from helpers.store import STORE, parse_json, read_runs, read_table, write_table
+from helpers.store import STORE, open_store, parse_json, read_runs, read_table, write_table
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
@@ -301,7 +302,8 @@ def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, 
     mine(limit=6)
     assert "mine: 4 of 6 questions are done with; 2 are left" in capsys.readouterr().out
     assert len(provider.asked) == 10
-    (tmp_path / STORE).unlink()
+    with closing(open_store(tmp_path / STORE)) as store:
+        store.execute("DELETE FROM replies")
     mine(limit=7)
     assert "6 of 7 questions have a recorded reply to begin with" in capsys.readouterr().out
     assert len(provider.asked) == 11

@@ -25,7 +25,7 @@ from helpers.faults import Problems
 from helpers.formats.folder import read_folder
 from helpers.models import failures, llm
 from helpers.models.failures import LlmError
-from helpers.models.recordings import PACKED, read_rows
+from helpers.models.recordings import PACKED, read_base
 from helpers.servers import run_server
 from helpers.store import ROOT, open_store, read_runs, read_table
 
@@ -293,10 +293,10 @@ def damage_ledger(folder, n=100):
 def damage_recording(folder, n=100):
     """Read the recordings of a run whose packed file is damaged."""
     body = (ROOT / "data/runs/qwen_react-A" / PACKED).read_bytes()
-    path = Path(folder) / "run" / PACKED
-    path.parent.mkdir()
+    path = Path(folder) / "data/runs/run" / PACKED
+    path.parent.mkdir(parents=True)
     words = r"^run/requests\.jsonl\.gz.*; restore the file$"
-    return try_damaged(path, body, lambda: read_rows(path.parent), words, n)
+    return try_damaged(path, body, lambda: list(read_base(folder, "run")), words, n)
 
 
 def damage_table(folder, n=60):

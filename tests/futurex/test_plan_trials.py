@@ -25,7 +25,7 @@ from helpers.futurex.planning.trials import (
     run_trials,
     write_plan_for,
 )
-from helpers.models.recordings import read_rows
+from helpers.models.recordings import Recordings
 from helpers.stats.agreement import READINGS
 from helpers.store import ROOT, parse_json, read_table
 from helpers.web.sources import load_sources
@@ -134,7 +134,7 @@ def test_a_planner_and_a_judge_of_ones_own_run_and_replay(study, provider, tmp_p
     replayed = study(live=False, n_again=1)
     assert all(new.equals(old) for new, old in zip(replayed, (trials, plans, judgements), strict=True))
     assert len(provider.asked) == n_asked == 4 * 3 + 12 + 12
-    assert {row["request"]["model"] for row in read_rows(tmp_path / "data/runs/mock").values()} == {
+    assert {row["request"]["model"] for row in Recordings("mock").rows.values()} == {
         "openai/agent-1",
         "openai/planner-1",
         "openai/judge-1",

@@ -25,7 +25,7 @@ from helpers.limits import call_within
 from helpers.models.costs import bound_cost, get_prices, reserve, settle
 from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
-from helpers.models.recordings import JOURNAL, PACKED, Recordings, pack_recordings
+from helpers.models.recordings import pack_recordings
 from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.servers import run_server
 from helpers.store import ACCIDENTS, dump_json
@@ -111,30 +111,6 @@ def test_the_time_of_the_model_is_told_from_that_of_the_kit(reach, provider):
     again = ask(reach(), MODEL, say("recover"))
     assert again["n_requests"] == 3 and again["model_s"] >= 0.2
     assert again["duration_s"] - again["model_s"] > 0.1, "neither waits between attempts nor those in vain"
-
-
-def test_a_disk_that_is_full_ends_in_one_sentence_and_loses_nothing(reach, provider, tmp_path, monkeypatch):
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path]).returncode:
-        pytest.skip("needs the right to mount a small file system")
-    try:
-        door, said = reach(), []
-        for i in range(60):
-            try:
-                ask(door, MODEL, say(f"{i} " + "x" * 2000))
-            except OSError as error:
-                said.append(str(error))
-        kept = 60 - len(said)
-        assert 5 < kept < 40
-        assert set(said) == {"data/runs takes no more recordings (No space left on device); make room and run again"}
-        assert sum(provider.counts.values()) == kept + 1, "what could not be kept is not asked"
-        subprocess.run(["mount", "-o", "remount,size=4m", tmp_path], check=True)
-        again = reach()
-        assert len(again.recordings.rows) == kept
-        for i in range(60):
-            ask(again, MODEL, say(f"{i} " + "x" * 2000))
-        assert len(reach().recordings.rows) == 60
-    finally:
-        subprocess.run(["umount", "-l", tmp_path], check=True)
 
 
 def test_a_provider_that_recovers_is_asked_until_it_does(reach, provider):
@@ -261,55 +237,6 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": MODEL}
     with pytest.raises(ValueError, match="^agents.toml, a: .* can hold a key"):
         check_agent("agents.toml, a", entry | {"options": options})
-
-
-def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(reach, tmp_path):
-    door = reach()
-    rows = [ask(door, MODEL, say(f"q{i}")) for i in range(5)]
-    written = []
-    for run_id, order in (("one", rows), ("two", rows[::-1])):
-        recordings = Recordings(run_id)
-        for row in order:
-            recordings.add(row)
-        recordings.close()
-        pack_recordings(run_id, {"agent": "mock"})
-        pack_recordings(run_id, {"agent": "mock"})
-        folder = tmp_path / "data/runs" / run_id
-        assert sorted(path.name for path in folder.iterdir()) == [PACKED, "run.json"]
-        written.append((folder / PACKED).read_bytes())
-    assert written[0] == written[1]
-    facts = json.loads((tmp_path / "data/runs/one/run.json").read_text())
-    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == ("mock", 5, 5, 40)
-
-
-def test_recordings_go_on_after_packing_and_after_a_kill_in_the_middle_of_a_line(reach, tmp_path):
-    ask(reach(), MODEL, say("packed"))
-    pack_recordings("mock")
-    ask(reach(), MODEL, say("whole"))
-    journal = tmp_path / "data/runs/mock" / JOURNAL
-    with open(journal, "ab") as file:
-        file.write(b'{"key": "cut sho')
-    ask(reach(), MODEL, say("after"))
-    closed = reach(live=False)
-    assert len(closed.recordings.rows) == 3
-    assert [ask(closed, MODEL, say(word))["content"] for word in ("packed", "whole", "after")] == [CONTENT] * 3
-    assert pack_recordings("mock")["n_recordings"] == 3
-
-
-def test_what_a_killed_process_had_recorded_is_there(provider, tmp_path):
-    code = f"""
-import os, signal
-from helpers.models.llm import ask, open_door
-door = open_door("killed", live=True, connection={{"api_base": {provider.address!r}}})
-for i in range(3):
-    ask(door, {MODEL!r}, [{{"role": "user", "content": f"q{{i}}"}}])
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path)}
-    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == -9, ended.stderr
-    lines = [json.loads(line) for line in (tmp_path / "data/runs/killed" / JOURNAL).read_text().splitlines()]
-    assert ["asked" in line for line in lines] == [True, False] * 3, "a line before each request, one with its reply"
 
 
 def test_replay_needs_no_litellm(reach, tmp_path):

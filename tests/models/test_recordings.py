@@ -1,21 +1,35 @@
-"""What a kill leaves of requests that were under way: a line that stands before each, and what the next run reads."""
+"""Recordings in the store: what a kill leaves of requests under way, and how a run is packed and read again."""
 
+import gzip
 import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 
 import pytest
 
 from helpers.models import llm
 from helpers.models.costs import describe_cut
+from helpers.models.files import MODELS, name_model
 from helpers.models.llm import LlmError, ask, open_door
-from helpers.models.recordings import JOURNAL, Recordings, pack_recordings, read_rows
+from helpers.models.recordings import PACKED, Recordings, has_news, pack_recordings
+from helpers.store import STORE
 
-MODEL, PRICES = "openai/mock-1", (1e-5, 1e-4)
+MODEL, PRICES, FIRST = "openai/mock-1", (1e-5, 1e-4), "2026-06-01T00:00:00+00:00"
+
+
+@pytest.fixture(autouse=True)
+def out(tmp_path, monkeypatch):
+    """The folder where everything is written."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture
-def reach(provider, tmp_path, monkeypatch):
+def reach(provider):
     """A function that opens a live door to the mock provider."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     return lambda **settings: open_door(
         "mock", live=True, connection={"api_base": provider.address}, deadline_s=60, n_requests=1, **settings
     )
@@ -25,89 +39,69 @@ def say(text):
     return [{"role": "user", "content": text}]
 
 
-def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_counted_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def make(key, **columns):
+    return {"key": key, "status": "ok", "request": {"model": MODEL}, "recorded_at": FIRST} | columns
+
+
+def read_requests(folder):
+    with closing(sqlite3.connect(folder / STORE)) as store:
+        return store.execute("SELECT key, bound_usd, recording IS NOT NULL FROM requests ORDER BY id").fetchall()
+
+
+def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_counted_for_ever():
     first = Recordings("mock")
     for key in "abc":
         first.start(key, 0.5)
-    first.add({"key": "a", "status": "ok"})
-    with open(tmp_path / first.folder / JOURNAL, "ab") as journal:
-        journal.write(b'{"key": "b", "sta')  # the kill came in the midst of a line
+    first.add(make("a"))
     second = Recordings("mock")
     assert (second.under_way, second.cut_usd, list(second.rows)) == ({"b": 0.5, "c": 0.5}, 1.0, ["a"])
     second.start("b", 0.25)
-    second.add({"key": "b", "status": "ok"})
+    second.add(make("b"))
     third = Recordings("mock")
     assert (third.under_way, third.cut_usd, sorted(third.rows)) == ({"c": 0.5}, 1.0, ["a", "b"])
-    assert sorted(read_rows(tmp_path / first.folder)) == ["a", "b"]
+    for _ in range(2):
+        assert pack_recordings("mock")["cost_unanswered_usd"] == 1.0, "what may have been paid is told beside the cost"
+        assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (1.0, {"c": 0.5}, False)
 
 
 def test_what_another_folder_has_recorded_is_not_under_way(tmp_path, monkeypatch):
-    for name in ("checkout", "out"):
-        (tmp_path / name).mkdir()
     monkeypatch.setattr("helpers.models.recordings.ROOT", tmp_path / "checkout")
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "checkout"))
     here = Recordings("mock")
     for key in "abc":
         here.start(key, 0.5)
-    here.add({"key": "b", "status": "ok"})
+    here.add(make("b"))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     there = Recordings("mock")
-    there.add({"key": "a", "status": "error"})
+    there.add(make("a", status="error"))
     there.start("b", 0.5)
     there.start("c", 0.25)
     again = Recordings("mock")
     assert (again.under_way, again.cut_usd) == ({"c": 0.25}, 1.75)
 
 
-def test_packing_keeps_what_may_have_been_paid(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    first = Recordings("mock")
-    first.start("a", 0.5)
-    for at in range(2):
-        first.start("b", 0.25)
-        first.add({"key": "b", "status": "ok", "request": {}, "recorded_at": f"2026-06-0{at + 1}"})
-        pack_recordings("mock")
-        assert Recordings("mock").cut_usd == 0.5
-        first = Recordings("mock")
-    journal = tmp_path / "data/runs/mock" / JOURNAL
-    assert json.loads(journal.read_text()) == {"cut_usd": 0.5}
-
-
-def test_only_what_goes_out_is_noted_once_it_is_known_that_a_model_tells(reach, provider, tmp_path, monkeypatch):
-    door, path = reach(prices=PRICES), tmp_path / "data/runs/mock" / JOURNAL
-
-    def count():
-        return path.read_text().count('"asked"')
-
-    ask(door, MODEL, say("one"))
-    plain, seen = llm.complete_bare, []
-    monkeypatch.setattr(llm, "complete_bare", lambda *given, **named: (seen.append(count()), plain(*given, **named))[1])
-    ask(door, MODEL, say("two"))
-    assert (seen, count()) == ([1], 2), "while litellm prepares a request it is none yet"
-    door.connection["api_base"] = "http://127.0.0.1:9/v1"
-    with pytest.raises(LlmError, match="the connection failed"):
-        ask(door, MODEL, say("three"))
-    assert count() == 2 and len(door.recordings.rows) == 3, "nor where there is no server"
-    door.connection["api_base"], door.n_requests, door.wait_s = provider.address, 3, 0.01
-    ask(door, MODEL, say("recover"))
-    assert count() == 3, "what is sent again is one request"
-
-
-def test_no_request_goes_out_before_its_line_stands_in_the_journal(reach, provider, tmp_path):
+def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider, out, monkeypatch):
     seen = []
-
-    def look(asked):
-        lines = (tmp_path / "data/runs/mock" / JOURNAL).read_text().splitlines()
-        seen.append([set(json.loads(line)) for line in lines])
-        return {"content": "B"}
-
-    provider.answer = look
+    provider.answer = lambda asked: seen.append(read_requests(out)[-1][1:]) or {"content": "B"}
     door = reach(prices=PRICES)
     for text in ("one", "two"):
         ask(door, MODEL, say(text), max_tokens=20)
-    assert [len(lines) for lines in seen] == [1, 3] and all(lines[-1] == {"asked", "cost_bound_usd"} for lines in seen)
+    assert [is_recorded for _, is_recorded in seen] == [0, 0] and all(bound_usd > 0.002 for bound_usd, _ in seen)
     assert describe_cut(reach(prices=PRICES)) == ""
+    door.connection["api_base"] = "http://127.0.0.1:9/v1"
+    with pytest.raises(LlmError, match="the connection failed"):
+        ask(door, MODEL, say("three"))
+    assert read_requests(out)[2][1] is None, "what met no server is no request"
+    door.connection["api_base"], door.n_requests, door.wait_s = provider.address, 3, 0.01
+    provider.answer, plain, before = None, llm.complete_bare, []
+
+    def prepare(*given, **named):
+        before.append(len(read_requests(out)))
+        return plain(*given, **named)
+
+    monkeypatch.setattr(llm, "complete_bare", prepare)
+    ask(door, MODEL, say("recover"))
+    assert (before[0], len(read_requests(out))) == (3, 4), "while it is prepared it is none; sent again it is one"
 
 
 def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
@@ -117,3 +111,77 @@ def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
     with pytest.raises(LlmError, match=r"0.9 of 0.9001 USD are spent, of which 0.9 at most"):
         ask(door, MODEL, say("one"), max_tokens=20)
     assert not provider.asked
+
+
+def test_what_a_killed_process_had_recorded_is_there(provider, out):
+    code = f"""
+import os, signal
+from helpers.models.llm import ask, open_door
+door = open_door("killed", live=True, connection={{"api_base": {provider.address!r}}})
+for i in range(3):
+    ask(door, {MODEL!r}, [{{"role": "user", "content": f"q{{i}}"}}])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], env=dict(os.environ), capture_output=True, text=True)
+    assert ended.returncode == -9, ended.stderr
+    assert [is_recorded for _, _, is_recorded in read_requests(out)] == [1, 1, 1]
+    assert len(Recordings("killed").rows) == 3
+
+
+def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider, out):
+    door, said = reach(), []
+    ask(door, MODEL, say("first"))
+    n_pages = door.recordings.connection.execute("PRAGMA page_count").fetchone()[0]
+    door.recordings.connection.execute(f"PRAGMA max_page_count = {n_pages + 20}")
+    for i in range(40):
+        try:
+            ask(door, MODEL, say(f"{i} " + "x" * 4000))
+        except OSError as error:
+            said.append(str(error))
+    assert set(said) == {"data/runs takes no more recordings (database or disk is full); make room and run again"}
+    n_kept = len(Recordings("mock").rows)
+    assert 5 < n_kept < 40 and len(provider.asked) <= n_kept + 1, "what could not be kept is not asked"
+    door.recordings.close()
+    again = reach()
+    for i in range(40):
+        ask(again, MODEL, say(f"{i} " + "x" * 4000))
+    assert len(Recordings("mock").rows) == 41
+
+
+def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(out):
+    rows, written = [make(key, n_output_tokens=8) for key in "abcde"], []
+    for run_id, order in (("one", rows), ("two", rows[::-1])):
+        recordings = Recordings(run_id)
+        for row in order:
+            recordings.add(row)
+        recordings.close()
+        for _ in range(2):
+            facts = pack_recordings(run_id, {"agent": "mock"})
+        assert sorted(path.name for path in (out / "data/runs" / run_id).iterdir()) == [PACKED, "run.json"]
+        assert json.loads((out / "data/runs" / run_id / "run.json").read_text()) == facts
+        written.append((out / "data/runs" / run_id / PACKED).read_bytes())
+    assert written[0] == written[1] and read_requests(out) == []
+    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == ("mock", 5, 5, 40)
+    Recordings("two").add(make("c", content="new"))
+    assert Recordings("two").rows["c"]["content"] == "new" and len(Recordings("two").rows) == 5
+
+
+def test_a_damaged_line_of_a_packed_run_is_told(out):
+    folder = out / "data/runs/mock"
+    folder.mkdir(parents=True)
+    joined = b'{"key": "a", "status": "ok"}{"key": "b", "status": "ok"}'
+    (folder / PACKED).write_bytes(gzip.compress(b'{"key": "z", "status": "ok"}\n' + joined))
+    with pytest.raises(ValueError, match=r"mock/requests.jsonl.gz: line 2 is no recording; restore the file"):
+        Recordings("mock")
+
+
+def test_what_was_asked_is_told_by_the_recordings_and_not_by_who_packs_them(out):
+    Recordings("mock").add(make("a"))
+    asked = {"model": "local/qwen", "model_sha256": MODELS["qwen"]["sha256"], "server": "xllamacpp==1"}
+    told = pack_recordings("mock", asked)
+    assert (told["model"], told["model_sha256"], told["server"]) == (MODEL, None, None)
+    local = make("b", request={"model": name_model("qwen")}, recorded_at="2026-05-01T00:00:00+00:00")
+    Recordings("mock").add(local)
+    told = pack_recordings("mock", asked)
+    assert asked.items() <= told.items() and told["models"] == {MODEL: 1, name_model("qwen"): 1}
+    assert asked.items() <= pack_recordings("mock", {"model": MODEL, "server": None}).items()

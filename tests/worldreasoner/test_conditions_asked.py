@@ -83,15 +83,6 @@ def test_the_family_is_what_was_planned_and_does_not_grow_with_what_is_recorded(
     assert np.isnan(few["p"]) and few["n_clusters"] == 4 and few["p_holm"] == few["p_flip"] > 0.1
 
 
-def test_a_models_confidence_stands_beside_what_was_right(scores):
-    said = conditions.ask_horizons(EVENTS, {"learns": {"forecast": learn}})
-    found = conditions.measure_confidence(said, scores).set_index("horizon")
-    assert np.allclose(found["confidence"], 0.8) and set(found["whose"]) == {conditions.OF_TOKENS}
-    assert np.allclose(found.loc[["Early", "Near"], "gap"], [0.55, -0.2]) and (found["n_clusters"] == 12).all()
-    written = conditions.measure_confidence(said.assign(distribution=None), scores)
-    assert set(written["whose"]) == {conditions.STATED} and conditions.measure_confidence(said.head(0), scores).empty
-
-
 def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
     lead = conditions.measure_lead(scores, "stays").set_index("horizon")
     assert np.allclose(lead["reference"], 0.25)

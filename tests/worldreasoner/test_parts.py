@@ -1,11 +1,10 @@
 """What questions are made of, and rolling accuracy: parts that add up, edges of the bands, windows in order."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.worldreasoner.quality import SPANS, bound_days, count_parts, describe_events
-from helpers.worldreasoner.scores import compare_sides, roll_accuracy, share_openings, swing_orders
+from helpers.worldreasoner.scores import roll_accuracy
 
 
 def make_questions():
@@ -49,27 +48,3 @@ def test_rolling_windows_follow_the_opening_and_not_the_rows():
     assert roll_accuracy(pd.concat([answers, answers.assign(model="few").head(1)]), 2)["model"].unique().tolist() == [
         "m"
     ]
-
-
-def test_an_opening_is_one_point_and_a_swing_hangs_on_the_order_within_a_day():
-    days = pd.to_datetime(["2026-01-02"] * 3 + ["2026-01-01"] * 2)
-    answers = pd.DataFrame({"model": "m", "opens_at": days, "is_right": [1, 0, 1, 0, 0]})
-    found = share_openings(answers)
-    assert found["opens_at"].dt.day.tolist() == [1, 2] and found["n"].tolist() == [2, 3]
-    assert found["share"].tolist() == [0.0, pytest.approx(2 / 3)] and "low" not in found, "few questions, no interval"
-    swings = swing_orders(answers, 40, np.random.default_rng(0), 2)
-    assert set(swings) == {0.5, 1.0}, "0 0 then 1 0 1 or 1 1 0 or 0 1 1; the days stay in their order"
-    apart = answers.assign(opens_at=days[0] + pd.to_timedelta(range(5), "D"))
-    assert set(swing_orders(apart, 9, np.random.default_rng(0), 2)) == {0.5}
-
-
-def test_the_sides_of_a_day_have_an_interval_only_where_both_have_ten_clusters():
-    days = pd.to_datetime(["2026-01-01", "2026-01-03"] * 20)
-    answers = pd.DataFrame({"opens_at": days, "is_right": [1.0, 0.0] * 19 + [0.0, 1.0]})
-    answers["cluster"] = [at // 2 % 12 for at in range(40)]
-    found = compare_sides(answers, pd.Timestamp("2026-01-02"))
-    assert found["gap"] == pytest.approx(0.9) and (found["n_before"], found["n_after"]) == (20, 20)
-    assert 0.5 < found["low"] < 0.9 < found["high"] and found["p"] < 0.01
-    few = compare_sides(answers.assign(cluster=answers["cluster"] % 9), pd.Timestamp("2026-01-02"))
-    assert few["gap"] == found["gap"] and np.isnan([few["low"], few["high"], few["p"]]).all()
-    assert few["n_clusters_before"] == few["n_clusters_after"] == 9

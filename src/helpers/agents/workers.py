@@ -22,9 +22,8 @@ from queue import Empty, SimpleQueue
 import pebble
 
 from helpers.models.failures import fail
-from helpers.models.recordings import clean_value
 from helpers.models.secrets import redact
-from helpers.store import dump_json, hash_text
+from helpers.store import clean_value, dump_json, hash_text
 from helpers.tables import REPLY_STATUSES, list_columns
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")

@@ -1,12 +1,10 @@
 """Logs of inspect_ai (.eval: a zip of JSON files) as this kit's tables: runs, replies, traces, predictions, scores.
 
 A log is one run; a sample of it is one reply to one event. Both compressions are read: Deflate, as the authors' public
-logs use, and Zstandard, as newer inspect_ai writes: Python's own zipfile reads it from 3.14 on, below that a backport.
-A file is a stranger's: what is in it is bounded before it is read, nothing is unpacked, what is wrong is said in one
-sentence.
+logs use, and Zstandard, as newer inspect_ai writes (Python's own zipfile reads it from 3.14 on, below that a backport).
+A file is a stranger's: what is unpacked and what is made of it is bounded as it goes, what is wrong is one sentence.
 """
 
-import json
 import re
 import zlib
 from typing import NamedTuple
@@ -14,6 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.faults import check_name
+from helpers.formats.lines import parse_text
 from helpers.store import dump_json, hash_text
 from helpers.tables import check_table, list_columns
 
@@ -27,36 +26,21 @@ except ImportError:
     except ImportError:  # neither: such logs are refused
         ZstdError = zlib.error
 
-MAX_FILE, MAX_ENTRY, MAX_TOTAL = 200 << 20, 64 << 20, 512 << 20
-"""Most bytes of a log, of one file in it unpacked, of all that is read of it."""
-MAX_ENTRIES = 25_000
-"""Most files in a log."""
+MAX_ENTRY, MAX_TOTAL = 16 << 20, 256 << 20
+"""Most bytes of a log's file, unpacked; of all that is read of it, and most characters of the traces made of it."""
 
-STORED, DEFLATED, ZSTANDARD = 0, 8, 93
+DEFLATED, ZSTANDARD = 8, 93
 """How a zip names the compressions that inspect_ai writes."""
 
 SAMPLE = re.compile(r"samples/[^/]+_epoch_\d+\.json")
 ATTACHED = re.compile(r"attachment://([0-9a-f]{8,64})")
-LIMITS = {
-    "message": "message_limit",
-    "time": "timeout",
-    "working": "timeout",
-    "token": "over_budget",
-    "cost": "over_budget",
-}
-"""What ended a sample -> a reply's status."""
+LIMITS = {"message": "message_limit", "time": "timeout", "working": "timeout"}
+"""What ended a sample -> a reply's status; any other limit is over_budget."""
 
-READ_FAULTS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    ZstdError,
-    OSError,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-    ValueError,
-    KeyError,
-)
+USED = ("n_input_tokens", "n_output_tokens")
+
+FAULTS = (zipfile.BadZipFile, zlib.error, ZstdError, OSError, EOFError, RuntimeError, ValueError)
+FAULTS += (LookupError, TypeError, AttributeError)
 
 
 class Log(NamedTuple):
@@ -74,147 +58,110 @@ def read_logs(paths):
     """Return the tables of some logs, one under the other; raises ValueError for none, and where two are one run."""
     if not paths:
         raise ValueError("no log is given")
-    logs = [read_log(path) for path in paths]
-    joined = [pd.concat(parts, ignore_index=True) for parts in zip(*logs, strict=True)]
-    names = Log._fields
-    joined[names.index("answers")] = joined[names.index("answers")].drop_duplicates(ignore_index=True)
-    return Log(*(check_table(name, table) for name, table in zip(names, joined, strict=True)))
+    joined = [pd.concat(parts, ignore_index=True) for parts in zip(*map(read_log, paths), strict=True)]
+    joined[-1] = joined[-1].drop_duplicates(ignore_index=True)
+    return Log(*(check_table(name, table) for name, table in zip(Log._fields, joined, strict=True)))
 
 
 def read_log(path):
     """Return the tables of a log. Raises ValueError, in one sentence with the file's name, for any that is none."""
-    header, samples = open_log(path)
     try:
-        facts = describe_run(header)
-        parts = [read_sample(sample, facts) for sample in samples]
-        made = {name: [row for part in parts for row in part[name]] for name in Log._fields[1:]}
-        made["runs"] = [facts["run"] | {"n_tokens": sum(row["n_tokens"] or 0 for row in made["replies"]) or None}]
+        header, samples = open_log(path)
+        run, about, n_left = describe_run(header), header["eval"], MAX_TOTAL
+        made = {name: [] for name in Log._fields[1:]} | {"runs": [run]}
+        for sample in samples:
+            rows = read_sample(sample, run, about, n_left)
+            n_left -= measure(rows["traces"])
+            for name, part in rows.items():
+                made[name] += part
+        run["n_tokens"] = sum(row.pop("n_tokens") or 0 for row in made["replies"]) or None
         tables = {name: pd.DataFrame(rows, columns=None if rows else list_columns(name)) for name, rows in made.items()}
-        tables["replies"] = tables["replies"].drop(columns="n_tokens", errors="ignore")
         return Log(*(check_table(name, tables[name]) for name in Log._fields))
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise ValueError(f"{path.name} is no log of inspect_ai that can be read: {describe_fault(error)}") from None
-
-
-def describe_fault(error):
-    """Return what went wrong, short.
-
-    >>> describe_fault(KeyError("eval")), describe_fault(ValueError("no\\nend"))
-    ("it has no 'eval'", 'no')
-    """
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-    return f"it has no {text}" if isinstance(error, KeyError) else text
+    except FAULTS as error:
+        text = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        said = error.strerror if isinstance(error, OSError) and error.strerror else text
+        said = f"it has no {said}" if isinstance(error, KeyError) else said
+        raise ValueError(f"{path.name} cannot be read as a log of inspect_ai: {said}") from None
 
 
 def open_log(path):
-    """Return a log's header and samples as JSON. Raises ValueError for what is no log, or too large to be read."""
-    try:
-        if path.stat().st_size > MAX_FILE:
-            raise ValueError(f"it is larger than {MAX_FILE >> 20} MB")
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            check_entries(entries)
-            left = MAX_TOTAL
-            found = {}
-            for entry in entries:
-                if entry.filename == "header.json" or SAMPLE.fullmatch(entry.filename):
-                    found[entry.filename], n = read_entry(archive, entry, min(left, MAX_ENTRY))
-                    left -= n
-    except READ_FAULTS as error:
-        raise ValueError(f"{path.name} cannot be read as a log of inspect_ai: {describe_fault(error)}") from None
-    if "header.json" not in found:
-        raise ValueError(f"{path.name} has no header.json: the run that wrote it did not end, or it is no log")
-    header = found.pop("header.json")
-    return header, [found[name] for name in sorted(found)]
+    """Return a log's header and an iterator of its samples, each opened when it comes, all as objects of JSON.
 
-
-def check_entries(entries):
-    """Raise ValueError for a zip that no log is: too many files, names twice, secrets, an unknown compression."""
-    names = [entry.filename for entry in entries]
-    if len(names) > MAX_ENTRIES or len(set(names)) < len(names):
-        raise ValueError(f"it holds more than {MAX_ENTRIES:,} files, or a name twice")
-    if any(entry.flag_bits & 1 for entry in entries):
-        raise ValueError("it is locked with a password")
-    if sum(entry.file_size for entry in entries) > MAX_TOTAL:
-        raise ValueError(f"unpacked it is larger than {MAX_TOTAL >> 20} MB")
-    methods = {entry.compress_type for entry in entries}
+    Raises ValueError for a zip without a header, of an unknown compression, or too large.
+    """
+    archive = zipfile.ZipFile(path)
+    methods = {entry.compress_type for entry in archive.infolist()}
     if ZSTANDARD in methods and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        raise ValueError(
-            "it is compressed with Zstandard, which Python reads from 3.14 on: pip install backports.zstd, or use that"
-        )
-    if strange := sorted(methods - {STORED, DEFLATED, ZSTANDARD}):  # their unpacking cannot be bounded as it goes
-        raise ValueError(f"it is compressed by method {strange[0]}, and only Deflate and Zstandard are read")
+        raise ValueError("it is compressed with Zstandard, which needs Python 3.14 or pip install backports.zstd")
+    if methods - {zipfile.ZIP_STORED, DEFLATED, ZSTANDARD}:  # the unpacking of others cannot be bounded as it goes
+        raise ValueError("only the compressions Deflate and Zstandard are read")
+    names, sizes = sorted(archive.namelist()), []
+    if "header.json" not in names:
+        raise ValueError("it has no header.json: the run that wrote it did not end, or it is no log")
 
+    def read(name):
+        limit = min(MAX_ENTRY, MAX_TOTAL - sum(sizes))
+        with archive.open(name) as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ValueError(f"unpacked, {name} is larger than {limit >> 20} MB, or all is than {MAX_TOTAL >> 20} MB")
+        sizes.append(len(data))
+        value = parse_text(data.decode("utf-8-sig"), name)
+        if not isinstance(value, dict):
+            raise ValueError(f"{name} holds no JSON object")
+        return value
 
-def read_entry(archive, entry, limit):
-    """Return a file of a zip as JSON, and its bytes, whatever its entry says of its size."""
-    with archive.open(entry) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"unpacked, {entry.filename} is larger than {limit >> 20} MB")
-    try:
-        value = json.loads(data)
-    except RecursionError:
-        raise ValueError(f"{entry.filename} is nested too deep") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{entry.filename} holds no JSON object")
-    return value, len(data)
+    return read("header.json"), map(read, filter(SAMPLE.fullmatch, dict.fromkeys(names)))
 
 
 def describe_run(header):
-    """Return a run's row, its id and task, from a log's header."""
+    """Return a run's row from a log's header. Raises ValueError where its task or model is no text."""
     about = header["eval"]
-    model, limit = about["model"], (about.get("config") or {}).get("message_limit")
-    run_id = check_name("run", about["task_id"])
-    code = about.get("revision") or {}
-    run = {"run_id": run_id, "agent_id": model, "model": model, "model_family": model.rpartition("/")[2]}
-    run |= {"framework": "inspect_ai", "condition": about["task"], "message_limit": limit}
-    run |= {
-        "code_version": code.get("commit"),
-        "packages": dump_json([f"{name}=={version}" for name, version in (about.get("packages") or {}).items()]),
-    }
-    run["status"] = "complete" if header.get("status") == "success" else "partial"
-    box = about.get("sandbox") or {}
-    return {"run": run, "run_id": run_id, "task": str(about["task"]).rpartition("/")[2], "sandbox": box.get("type")}
-
-
-def read_sample(sample, facts):
-    """Return a sample's rows: replies, traces, predictions, scores and answers (lists)."""
-    key = {"run_id": facts["run_id"], "event_id": f"{facts['task']}-{sample['id']}", "sample": sample["epoch"] - 1}
-    status, reason = find_end(sample)
-    reply = read_text(
-        sample, ((sample.get("output") or {}).get("choices") or [{}])[0].get("message", {}).get("content")
-    )
-    used = add_usage((sample.get("model_usage") or {}).values())
-    row = key | {"status": status, "reason": reason, "reply": reply or None, "duration_s": sample.get("working_time")}
-    steps = list_steps(sample, status, reason, reply)
-    scores = [
-        key | {"metric": name, "agent_id": facts["run"]["agent_id"]} | describe_score(score["value"])
-        for name, score in (sample.get("scores") or {}).items()
-    ]
-    value = read_answer(sample, status, reason) | {"agent_id": facts["run"]["agent_id"]}
-    value |= {"reply_sha256": hash_text(reply) if reply else None}
+    for name in ("task", "model"):
+        if not isinstance(about[name], str):
+            raise ValueError(f"its {name} is {str(about[name])[:40]!r}, no text")
     return {
-        "replies": [row | used],
-        "traces": [key | {"step": at, "sandbox_backend": facts["sandbox"]} | step for at, step in enumerate(steps)],
-        "predictions": [key | value],
-        "scores": scores,
-        "answers": [{"event_id": key["event_id"], "value": dump_json(sample["target"])}],
+        "run_id": check_name("run", about["task_id"]),
+        "agent_id": about["model"],
+        "model": about["model"],
+        "model_family": about["model"].rpartition("/")[2],
+        "framework": "inspect_ai",
+        "condition": about["task"],
+        "message_limit": (about.get("config") or {}).get("message_limit"),
+        "code_version": (about.get("revision") or {}).get("commit"),
+        "packages": dump_json([f"{name}=={version}" for name, version in (about.get("packages") or {}).items()]),
+        "status": "complete" if header.get("status") == "success" else "partial",
     }
 
 
-def read_answer(sample, status, reason):
-    """Return status, reason and value of a sample's prediction: the answer that its first scorer read of the reply.
+def read_sample(sample, run, about, n_left):
+    """Return a sample's rows by table: replies, traces, predictions, scores and answers (lists).
 
-    >>> read_answer({"scores": {"match": {"value": "I", "answer": ""}}}, "ok", None)
-    {'status': 'unparsable', 'reason': 'no scorer read an answer', 'value': None}
+    The prediction is the answer that the first scorer read of the reply. Raises ValueError where the traces have more
+    than `n_left` characters.
     """
-    given = next((score.get("answer") for score in (sample.get("scores") or {}).values()), None)
-    if status == "ok" and given in (None, ""):
-        status, reason = "unparsable", "no scorer read an answer"
-    return {"status": status, "reason": reason, "value": dump_json(given) if status == "ok" else None}
+    event_id = f"{about['task'].rpartition('/')[2]}-{sample['id']}"
+    key = {"run_id": run["run_id"], "event_id": event_id, "sample": sample["epoch"] - 1}
+    status, reason = find_end(sample)
+    choices = (sample.get("output") or {}).get("choices") or [{}]
+    reply, scores = read_text(sample, choices[0].get("message", {}).get("content")), sample.get("scores") or {}
+    used = [read_usage(usage) for usage in (sample.get("model_usage") or {}).values()]
+    total = {name: sum(one[name] or 0 for one in used) if used else None for name in (*USED, "n_cached_tokens")}
+    row = key | {"status": status, "reason": reason, "reply": reply or None, "duration_s": sample.get("working_time")}
+    steps = list_steps(sample, n_left)
+    steps.append({"step_type": "answer", "content": reply} if status == "ok" else {"step_type": "end", "error": reason})
+    box, agent = {"sandbox_backend": (about.get("sandbox") or {}).get("type")}, {"agent_id": run["agent_id"]}
+    answer = next((score.get("answer") for score in scores.values()), None)
+    said = {"status": status, "reason": reason, "value": dump_json(answer) if status == "ok" else None}
+    if status == "ok" and answer in (None, ""):
+        said = {"status": "unparsable", "reason": "no scorer read an answer", "value": None}
+    return {
+        "replies": [row | total | {"n_tokens": sum(total[name] for name in USED) if used else None}],
+        "traces": [key | {"step": at} | box | step for at, step in enumerate(steps)],
+        "predictions": [key | said | agent | {"reply_sha256": hash_text(reply) if reply else None}],
+        "scores": [key | {"metric": name} | agent | read_score(score["value"]) for name, score in scores.items()],
+        "answers": [{"event_id": event_id, "value": dump_json(sample["target"])}],
+    }
 
 
 def find_end(sample):
@@ -231,30 +178,15 @@ def find_end(sample):
 
 
 def read_score(value):
-    """Return a scorer's value as a score from 0 to 1, None for one that is on another scale, or several.
+    """Return what a row of scores says of a scorer's value: C, P, I or N (right, partly, wrong, none) or 0 to 1.
 
-    C, P, I and N are its letters for right, partly, wrong and no answer.
-
-    >>> [read_score(value) for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
+    >>> [read_score(value)["score"] for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
     [1.0, 0.0, 0.5, 1.0, None, None, None]
     """
     value = {"C": 1, "P": 0.5, "I": 0, "N": 0}.get(value) if isinstance(value, str) else value
-    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
-
-
-def describe_score(value):
-    """Return what a row of scores says of a scorer's value: score, is_scored, and the reason where there is none."""
-    score = read_score(value)
-    why = None if score is not None else "the scorer's value is none from 0 to 1"
-    return {"score": score, "is_scored": score is not None, "reason": why}
-
-
-def add_usage(usages):
-    """Return what a sample's models used: tokens in (the cached ones among them), out, cached, all."""
-    known = list(map(read_usage, usages))
-    names = ("n_input_tokens", "n_output_tokens", "n_cached_tokens")
-    total = {name: sum(usage.get(name) or 0 for usage in known) if known else None for name in names}
-    return total | {"n_tokens": total["n_input_tokens"] + total["n_output_tokens"] if known else None}
+    if isinstance(value, int | float) and 0 <= value <= 1:
+        return {"score": float(value), "is_scored": True, "reason": None}
+    return {"score": None, "is_scored": False, "reason": "the scorer's value is none from 0 to 1"}
 
 
 def read_usage(usage):
@@ -274,52 +206,57 @@ def read_usage(usage):
 
 
 def read_text(sample, content):
-    """Return the words of a message: of parts those written and thought, of attachments what they stand for."""
+    """Return the words of a message: of parts those written and thought, of attachments what they stand for.
+
+    Raises ValueError for one that its attachments make too large.
+    """
     parts = content if isinstance(content, list) else [{"text": content or ""}]
     text = "\n".join(part.get("text") or part.get("reasoning") or "" for part in parts).strip()
     attached = sample.get("attachments") or {}
+    if sum(len(str(attached.get(name, ""))) for name in ATTACHED.findall(text)) > MAX_ENTRY:
+        raise ValueError(f"a message with its attachments is larger than {MAX_ENTRY >> 20} MB")
     return ATTACHED.sub(lambda found: str(attached.get(found[1], found[0])), text)
 
 
-def list_steps(sample, status, reason, reply):
-    """Return a sample's steps: the prompt, the model's turns, tool calls with results, the count, the end."""
-    messages = sample["messages"]
-    calls = {}  # of those under one id the latest before a result is its call
+def measure(steps):
+    """Return how many characters the texts of some steps have."""
+    return sum(len(cell) for step in steps for cell in step.values() if isinstance(cell, str))
+
+
+def list_steps(sample, n_left):
+    """Return a sample's steps: the prompt, the model's turns, tool calls with results, and the count of messages.
+
+    Raises ValueError where they have more than `n_left` characters.
+    """
+    messages, calls, steps = sample["messages"], {}, []
     turns = [message for message in messages if message["role"] == "assistant"]
-    usages = [
-        (event.get("output") or {}).get("usage") for event in sample.get("events") or [] if event["event"] == "model"
-    ]
+    events = [event for event in sample.get("events") or [] if event["event"] == "model"]
+    usages = [(event.get("output") or {}).get("usage") for event in events]
     usage = dict(zip(map(id, turns), usages, strict=True)) if len(usages) == len(turns) else {}
-    steps = []
-    for message in messages:
+    for message in messages:  # of the calls under one id the latest before a result is its call
         calls |= {call["id"]: call for call in message.get("tool_calls") or []}
         steps.append(write_step(sample, message, calls, usage.get(id(message)) or {}))
-    told = {"limit": (sample.get("limit") or {}).get("limit"), "count": "messages", "status": status}
-    steps.append(
-        {"step_type": "count", "content": dump_json(told | {"n_messages": len(messages), "n_turns": len(turns)})}
-    )
-    ended = {"step_type": "answer", "content": reply} if status == "ok" else {"step_type": "end", "error": reason}
-    return [*steps, ended]
+        n_left -= measure(steps[-1:])
+        if n_left < 0:
+            raise ValueError(f"its messages with their attachments are larger than {MAX_TOTAL >> 20} MB")
+    told = {"limit": (sample.get("limit") or {}).get("limit"), "count": "messages", "status": find_end(sample)[0]}
+    told |= {"n_messages": len(messages), "n_turns": len(turns)}
+    return [*steps, {"step_type": "count", "content": dump_json(told)}]
 
 
 def write_step(sample, message, calls, usage):
     """Return a message as a step of our traces."""
     text = read_text(sample, message.get("content"))
     if message["role"] == "assistant":
-        asked = "; ".join(
-            f"{call['function']}({dump_json(call['arguments'])})" for call in message.get("tool_calls") or []
-        )
+        asked = [f"{call['function']}({dump_json(call['arguments'])})" for call in message.get("tool_calls") or []]
         used = read_usage(usage)
         del used["n_cached_tokens"]  # a step has no column for it
-        return {"step_type": "model", "content": text or asked} | used
+        return {"step_type": "model", "content": text or "; ".join(asked)} | used
     if message["role"] == "tool":
         call = calls.get(message.get("tool_call_id")) or {}
-        fault = (message.get("error") or {}).get("type")
-        step = {
-            "step_type": "tool",
+        asked = {
             "tool": message.get("function") or call.get("function"),
-            "content": text,
-            "error": fault,
+            "error": (message.get("error") or {}).get("type"),
         }
-        return step | {"arguments": dump_json(call.get("arguments") or {})}
+        return {"step_type": "tool", "content": text, "arguments": dump_json(call.get("arguments") or {})} | asked
     return {"step_type": "prompt", "actor": message["role"], "content": text}

@@ -8,7 +8,6 @@ data/runs/<run_id>/; with `live=True` it asks for what is not.
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -23,7 +22,6 @@ from helpers.models.grammars import demand_json
 from helpers.models.llm import ask, check_model, open_door
 from helpers.models.local import describe_model, get_local_name, open_model
 from helpers.models.recordings import has_news, pack_recordings
-from helpers.store import locate_input
 
 COMMAND = "make study NOTEBOOK={run_id}"
 """What makes a study's missing recordings, its run named like its notebook."""
@@ -83,7 +81,7 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
         finally:
             door.recordings.close()
             if live and has_news(run_id):
-                pack_recordings(run_id, describe_study(run_id, model, door) | {"about": about}, door.secrets)
+                pack_recordings(run_id, describe_model(model) | {"about": about}, door.secrets)
 
 
 def find_problem(entry):
@@ -97,22 +95,6 @@ def find_problem(entry):
     base, variable = entry.get("api_base"), entry.get("api_key_env")
     missing = check_model(entry["model"], base, bool(base or os.environ.get(variable or "")))
     return missing and missing[1]
-
-
-def describe_study(run_id, model, door):
-    """Return what run.json keeps of a study's model: of the first one that was asked, where others' replies are kept.
-
-    Then `models` counts the replies by the model's name in the requests.
-    """
-    counts = Counter(row["request"].get("model") for row in door.recordings.rows.values())
-    if len(counts) < 2:
-        return describe_model(model)
-    facts = {"models": dict(sorted(counts.items()))}
-    try:
-        earlier = json.loads(locate_input(f"data/runs/{run_id}/run.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return describe_model(model) | facts
-    return {name: earlier[name] for name in describe_model(model) if name in earlier} | facts
 
 
 def build_consult(door, model, is_local) -> Callable[..., Verdict]:

@@ -21,10 +21,11 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 from helpers.limits import call_within, count_left, end_after
 from helpers.models.costs import bound_cost, charge, price_response, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
-from helpers.models.recordings import Recordings, clean_value, hash_request
+from helpers.models.recordings import Recordings, hash_request
 from helpers.models.secrets import list_secrets, redact
 from helpers.models.transport import NO_KEY, complete_bare, load_litellm, noting
 from helpers.papers import get_constant
+from helpers.store import clean_value
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""

@@ -10,12 +10,11 @@ from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_ar
 from helpers.events.shelf import Shelf
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
-from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, correct_holm, judge_family, sign_flip_test
 from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
 from helpers.tables import list_columns
 from helpers.worldreasoner.scores import (
-    CATEGORICAL,
     METRICS,
     mix_correct,
     score_table,
@@ -228,30 +227,6 @@ def list_shared(predictions):
     """
     n_runs = predictions.groupby("event_id")["run_id"].nunique()
     return sorted(n_runs.index[n_runs == predictions["run_id"].nunique()])
-
-
-STATED, OF_TOKENS = "stated in the reply", "of its tokens"
-"""What a recorded model's probability is: a number that it writes, or the chance of an option's letter."""
-
-
-def measure_confidence(predictions, scores):
-    """Return how sure of its answer each agent was at each horizon, and how often it was right, where it had options.
-
-    A row an agent and horizon: agent_id, horizon, whose (STATED, or OF_TOKENS where it gave a distribution),
-    confidence (the mean probability of what it chose), share (right), gap (confidence minus share), low, high of the
-    gap (95% by cluster; blank below ten), n, n_clusters. `scores` are of `score_horizons`.
-    """
-    told = predictions[["run_id", "event_id", "probability", "distribution"]].dropna(subset="probability")
-    known = scores[scores["type"].isin(CATEGORICAL)].merge(told, on=["run_id", "event_id"])
-    known["gap"] = known["probability"].astype(float) - known["accuracy"].astype(float)
-    keys, rows = ["agent_id", "horizon"], []
-    for key, part in known.groupby(keys):
-        about = {"whose": OF_TOKENS if part["distribution"].notna().any() else STATED}
-        about |= {"confidence": part["probability"].mean(), "share": part["accuracy"].astype(float).mean()}
-        found = summarize_clustered(part.set_index("event_id")[["gap"]], take_clusters(part)).iloc[0]
-        rows.append(dict(zip(keys, key, strict=True)) | about | found.rename({"mean": "gap"}).to_dict())
-    table = pd.DataFrame(rows, columns=[*keys, *"whose confidence share gap low high n n_clusters".split()])
-    return table.astype({"n": int, "n_clusters": int})
 
 
 def measure_lead(scores, reference, metric="brier"):

@@ -337,51 +337,6 @@ def roll_accuracy(answers, n=N_ROLLING):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def share_openings(answers):
-    """Return each model's share right by the day its questions opened, each question in one point: Figure 4, apart.
-
-    `answers` as of `roll_accuracy`. Columns model, opens_at, share, n: of few questions each, so without intervals.
-    """
-    counted = answers.groupby(["model", "opens_at"], sort=False)["is_right"].agg(share="mean", n="size")
-    return counted.sort_index(level="opens_at", kind="stable").reset_index()
-
-
-def compare_sides(answers, day):
-    """Return how far one model's share right before a day lies above that from it on, by cluster: gap, low, high, p ...
-
-    `answers` has opens_at, is_right and cluster. Low, high, p and seen (`paired.compute_mde`) are blank where either
-    side has fewer than ten clusters (`means.summarize_clustered`).
-    """
-    table = answers.reset_index(drop=True)
-    is_before = table["opens_at"] < day
-    sides = [(1, table.index[is_before]), (-1, table.index[~is_before])]
-    found = summarize_clustered(table[["is_right"]], table["cluster"], sides).iloc[0]
-    counts = {"n_before": int(is_before.sum()), "n_after": int((~is_before).sum())}
-    counts |= {
-        f"n_clusters_{name}": table.loc[rows, "cluster"].nunique()
-        for name, (_, rows) in zip(("before", "after"), sides, strict=True)
-    }
-    return {"gap": found["mean"]} | found[["low", "high", "p"]].to_dict() | counts
-
-
-def swing_orders(answers, n_orders, rng, n=N_ROLLING):
-    """Return how far rolling accuracy swings, a value a drawn order of the questions that opened on the same day.
-
-    Of one model. What hangs on the order of a table's rows is no finding.
-
-    >>> answers = pd.DataFrame({"opens_at": pd.Timestamp("2026-01-01"), "is_right": [1, 0, 1]})
-    >>> sorted(set(swing_orders(answers, 20, np.random.default_rng(0), 2).tolist()))  # 1 0 1; 1 1 0 or 0 1 1
-    [0.0, 0.5]
-    """
-    days, hits = answers["opens_at"].to_numpy(), answers["is_right"].astype(float).to_numpy()
-    swings = np.zeros(n_orders)
-    for at in range(n_orders):
-        order = np.lexsort((rng.random(len(days)), days))
-        rolling = np.lib.stride_tricks.sliding_window_view(hits[order], n).mean(axis=1)
-        swings[at] = rolling.max() - rolling.min()
-    return swings
-
-
 def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
     """Return how far rolling accuracy swings, highest minus lowest, where each of `n_asked` is right with one chance.
 

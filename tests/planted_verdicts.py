@@ -25,7 +25,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.futurex import delay, domains, gains, levels, reasons
-from helpers.futurex.experts.consensus import summarize_agents
+from helpers.futurex.experts import summarize_agents
 from helpers.futurex.fake_sites.estimates import judge_study
 from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence

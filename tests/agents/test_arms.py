@@ -7,7 +7,7 @@ import pytest
 from helpers.agents import arms
 from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run, replay_arms, select_events
 from helpers.agents.registry import connect_agent
-from helpers.events.shelf import Shelf
+from helpers.events.series_pages import open_series
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
 from helpers.store import parse_json, read_table
@@ -174,11 +174,14 @@ def test_an_arm_of_window_l_is_replayed_at_its_moment_from_the_shelf(provider, r
     door = open_door("mock-L-near", live=True, connection={"api_base": provider.address}, environment={})
     agent, chosen = connect_agent(ENTRY, door), select_events(own, whole)
     for event in chosen.to_dict("records"):
-        agent["forecast"](event, Shelf())
+        agent["forecast"](event, open_series())
     door.recordings.close()
     pack_recordings("mock-L-near", {"seconds": dict.fromkeys(chosen["event_id"], 1.0)})
     path, n_asked = tmp_path / "ledger.sqlite", len(provider.asked)
-    assert len(replay_arms(["mock-L-near"], Shelf, path, events={"L": whole})) == 1 and len(provider.asked) == n_asked
+    assert (
+        len(replay_arms(["mock-L-near"], open_series, path, events={"L": whole})) == 1
+        and len(provider.asked) == n_asked
+    )
     said = bench_llm.read_runs(path, "predictions").merge(chosen, on="event_id", suffixes=("", "_asked"))
     assert (said["as_of"] == said["as_of_asked"]).all() and n_asked == 12
     days = said[said["kind"] == "date"]

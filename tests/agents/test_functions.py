@@ -14,7 +14,7 @@ from helpers.agents.functions import View, ask_function, load_function, make_age
 from helpers.agents.identity import hash_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import choose_mode, run_agents
-from helpers.events.shelf import Shelf
+from helpers.events.series_pages import open_series
 from helpers.store import dump_json, parse_json, read_runs, read_table
 from helpers.web.pages import GatewayError
 from helpers.web.replay import open_world
@@ -321,7 +321,7 @@ def list_long(ask):
 @pytest.mark.parametrize("ask", ["value", "change", "threshold", "band", "leader"])
 def test_the_guides_function_answers_long_questions_of_every_kind(ask):
     for event in list_long(ask)[::20]:
-        made = ask_function(half_way, event, Shelf())
+        made = ask_function(half_way, event, open_series())
         assert made["prediction"].get("status") is None and made["prediction"]["value"] is not None
         assert len(made["prediction"]["source_ids"]) == 1
 
@@ -334,9 +334,9 @@ def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
         known = world.read_history()[terms["entity"]]
         return pd.concat([known, pd.Series({terms["date"]: known.max() + 1})])
 
-    assert ask_function(follow, event, Shelf())["prediction"]["value"] == f"{terms['date'][:7]}-01"
+    assert ask_function(follow, event, open_series())["prediction"]["value"] == f"{terms['date'][:7]}-01"
     for given in (half_way, lambda event, world: pd.Series({pd.Timestamp(terms["date"]): float("nan")})):
-        made = ask_function(given, event, Shelf())["prediction"]
+        made = ask_function(given, event, open_series())["prediction"]
         assert made["value"] is None and "a Series by date" in made["reason"]
 
 
@@ -355,7 +355,7 @@ def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
         return str(world.read_history().index[-1] < event["as_of"])
 
     SITE = f"{event['source_id'].replace('_', '-')}.replay"
-    made = ask_function(look, event, Shelf())
+    made = ask_function(look, event, open_series())
     assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]
 
 

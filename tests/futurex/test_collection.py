@@ -1,6 +1,5 @@
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from helpers.futurex import collection
 from helpers.web.sources import load_sources
@@ -54,13 +53,6 @@ def test_sites_cover_the_window_and_the_papers_types():
         collection.list_sites(load_sources(), "Z")
 
 
-def test_a_site_type_without_an_event_counts_zero():
-    sites = collection.list_sites(load_sources(), "A")
-    table = collection.count_sites(sites, make_events(site_type=["news", "news"])).set_index("site_type")
-    assert table.loc["news", ["n_events", "share"]].tolist() == [2, 1.0]
-    assert table.loc["government", "n_events"] == 0
-
-
 def test_kinds_split_only_open_ended_events_by_volatility():
     events = make_events(kind=["single", "number", "number"], volatility_class=["high", "high", "low"])
     table = collection.count_kinds(events).set_index("kind")
@@ -69,21 +61,10 @@ def test_kinds_split_only_open_ended_events_by_volatility():
     assert table.loc["ranking", "n_events"] == 0
 
 
-def test_an_absent_level_counts_zero():
-    assert collection.count_levels(make_events(level=[1, 4, 4]))["n_events"].tolist() == [1, 0, 0, 2]
-
-
-def test_domains_come_largest_first():
-    events = make_events(domain=["Space", "Sports", "Sports"], subdomain=["Moon", "Cup", "League"])
-    assert collection.count_domains(events)["domain"].tolist() == ["Sports", "Sports", "Space"]
-
-
 def test_examples_do_not_come_from_one_template_twice():
     events = make_events(level=[3, 4, 4], prompt=["a?", "b?", "longer?"], template_id=["t", "t", "u"])
     assert collection.choose_examples(events, "level")["prompt"].tolist() == ["a?", "longer?"]
     assert collection.choose_examples(events.iloc[:2], "level")["prompt"].tolist() == ["a?", "b?"]
-    with pytest.raises(ValueError, match="no event to choose"):
-        collection.choose_examples(events.iloc[:0], "level")
 
 
 SCREENED = pd.DataFrame(
@@ -117,20 +98,3 @@ def test_tiers_hold_the_papers_row_and_ours_and_a_level_without_events_stays():
         "none",
     ]
     assert table.loc[2, "tier"] == "Wide Search" and table.loc[[2, 3], "n_events"].isna().all()
-
-
-def test_the_pipeline_is_drawn_as_bars_and_as_a_funnel_that_narrows():
-    axes = Figure().subplots(1, 3)
-    pipeline = collection.count_pipeline({"a": 1, "b": 2}, SITES, SCREENED)
-    per_day = pd.DataFrame({"start_date": ["2016-10-10"], "n_events": [1]})
-    collection.draw_pipeline(pipeline, per_day, axes)
-    assert [bar.get_width() for bar in axes[0].patches] == [2, 2, 4]
-    assert [bar.get_width() for bar in axes[1].patches] == [3, 3, 2, 1]
-
-
-def test_a_step_without_a_count_of_the_papers_is_crossed_out():
-    axes = Figure().subplots(1, 2)
-    both = [collection.count_curation(SCREENED).assign(who="ours"), collection.count_published_curation()]
-    collection.draw_curation(pd.concat(both).fillna({"who": "theirs"}), axes)
-    crosses = [line.get_xydata()[:, 0].round(1).tolist() for line in axes[0].lines if line.get_marker() == "x"]
-    assert crosses == [[1.2]]

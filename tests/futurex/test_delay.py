@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 
 from helpers import store
@@ -208,24 +207,3 @@ def test_some_start_days_are_a_set_of_their_own():
     assert set(few[7][1]["event_id"]) == set(few[7][0]["event_id"])
     table = delay.describe_days(few).set_index(["delay", "day"])
     assert table.loc[(7, "2016-10-12"), ["n_events", "n_sources", "wait"]].tolist() == [15, 15, 0]
-
-
-def test_what_splits_span_is_drawn_whole_and_pairs_of_days_have_a_point():
-    _, noise = make_studied()
-    stable = pd.DataFrame(
-        {"tau_days": -0.5, "tau_halves": -0.5, "tau_halves_low": -1.0, "tau_halves_high": 1.0}, [0, 1]
-    )
-    agents = pd.DataFrame({"agent_id": ["a_b", "a_b"], "mean": 0.4, "low": 0.3, "high": 0.5, "sd_days": 0.1})
-    axes = delay.draw_stability(agents, noise, stable, Figure().subplots(1, 3))
-    segments = [end for lines in axes[2].collections for segment in lines.get_segments() for end in segment[:, 1]]
-    low, high = axes[2].get_ylim()
-    assert len(segments) == 4 and low < min(segments) == -1 and max(segments) == 1 < high
-    assert axes[0].get_legend_handles_labels()[1] == ["a b"]
-
-
-def test_what_waiting_brings_is_drawn_by_delay():
-    available, _ = make_studied()
-    judged = pd.DataFrame({"delay": [1, 7], "share": [0.1, 0.9]})
-    axes = delay.draw_availability(available, judged, Figure().subplots(1, 3))
-    assert [bar.get_height() for bar in axes[0].patches] == [50, 70]
-    assert axes[1].lines[0].get_ydata().tolist() == [2, 8] and axes[2].lines[0].get_ydata().tolist() == [0.1, 0.9]

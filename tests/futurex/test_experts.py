@@ -6,16 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.experts.consensus import COLUMNS, judge_forecasts, load_forecasts, summarize_agents
-from helpers.futurex.experts.election import (
+from helpers.futurex.experts import (
+    COLUMNS,
     N_SHOWN,
     apply_rules,
     ask_states,
     build_forecasts,
+    judge_forecasts,
     list_known,
     load_election,
+    load_forecasts,
     read_means,
     share_undecided,
+    summarize_agents,
 )
 from helpers.models.judges import Verdict
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.experts.games import compare_games, rate_games, tidy_games
+from helpers.futurex.experts import compare_games, rate_games, tidy_games
 
 
 def make_games(*rows):

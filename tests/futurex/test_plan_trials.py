@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from builders import scan
 
-from helpers.futurex.planning.plans import RUBRICS
-from helpers.futurex.planning.trials import (
+from helpers.futurex.plan_trials import (
     ARMS,
     MAX_PLAN,
     PLANNERS,
@@ -25,6 +24,7 @@ from helpers.futurex.planning.trials import (
     run_trials,
     write_plan_for,
 )
+from helpers.futurex.plans import RUBRICS
 from helpers.models.recordings import Recordings
 from helpers.stats.agreement import READINGS
 from helpers.store import ROOT, parse_json, read_table
@@ -38,11 +38,6 @@ def plans():
         {arm: write_plan_for(arm, event, sources[event["source_id"]]) for arm in ARMS} | {"event": event}
         for event in events.to_dict("records")
     ]
-
-
-def test_given_plans_are_about_as_long_as_each_other(plans):
-    words = pd.DataFrame([{arm: len(row[arm].split()) for arm in ("good", "vague", "answer")} for row in plans])
-    assert words.mean().max() / words.mean().min() < 1.2, words.mean()
 
 
 def test_only_the_good_plan_names_the_page_and_only_the_answering_one_a_letter(plans):
@@ -152,11 +147,6 @@ def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_rev
         assert shown[at] == shown[at + 2] == shown[at + 6] and shown[at + 3] == shown[at][::-1]
     assert len({tuple(shown[at]) for at in (0, 9, 18, 21)}) > 1, "not one order for all plans"
     assert all(text.count(plan) == 1 for text, plan in zip(calls[:9], [plans["plan"][0]] * 9, strict=True))
-
-
-def test_without_judging_plans_and_answers_are_still_there(study):
-    trials, plans, judgements = study(n_judged=0)
-    assert len(trials) == len(plans) == 4 and judgements.empty and "score" in judgements
 
 
 def test_an_event_that_lacks_a_trial_is_left_out_and_none_at_all_is_said(study, provider):

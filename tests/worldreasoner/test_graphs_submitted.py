@@ -8,8 +8,7 @@ import pytest
 
 from helpers.agents.arms import load_arms
 from helpers.agents.registry import load_entries
-from helpers.events.horizons import load_series
-from helpers.events.shelf import write_page
+from helpers.events.series_pages import open_series
 from helpers.store import dump_json, read_table
 from helpers.worldreasoner import conditions, submissions
 from helpers.worldreasoner.conditions import list_absent, list_arms, name_arm
@@ -217,7 +216,7 @@ def test_recall_is_split_at_the_moment_of_asking(monkeypatch):
 def test_recorded_arms_are_scored_with_their_graphs_and_their_pages(monkeypatch):
     events, answers = read_table("events", "L"), read_table("answers", "L")
     event = events[events["source_id"] == "ecb_weeks"].iloc[0]
-    own, other = (write_page(load_series()[name], event["as_of"])[0].page_id for name in ("ecb_weeks", "cpi_months"))
+    own, other = (open_series().observe(name, event["as_of"])[1] for name in ("ecb_weeks", "cpi_months"))
     day = event["resolves_at"][:10]
     rows = []
     for agent in ("qwen_search_graph", "qwen_search_prompt", "last_value"):

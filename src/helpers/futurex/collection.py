@@ -1,7 +1,4 @@
-"""What was collected: tables on sources, candidates, domains, kinds and levels of a window.
-
-The drawn tables of FutureX's Figures 2 to 6 and the shown ones of its Tables 2 and 4, made from a window's own events.
-"""
+"""What was collected: the tables behind FutureX's Figures 2, 3 and 5 and Tables 2 to 4, of a window's own events."""
 
 import math
 
@@ -9,7 +6,6 @@ import pandas as pd
 
 from helpers import papers
 from helpers.events.collect import covers_window
-from helpers.plots import COLOURS, draw_funnel, draw_grouped, draw_intervals, draw_stacked, lighten
 from helpers.stats.means import measure_share
 from helpers.store import parse_json
 
@@ -24,47 +20,25 @@ ALL_KINDS = ("single", "multi", *OPEN_KINDS)
 
 
 def list_sites(sources, window):
-    """Return the registry's sources that cover a window: source_id, site_type, form, domain, frequency, templates.
+    """Return the registry's sources that cover a window: source_id, site_type, n_daily and n_weekly templates.
 
     Raises ValueError when none does.
     """
-    rows = [
-        {
-            "source_id": source.id,
-            "site_type": source.site_type,
-            "form": source.form,
-            "domain": source.domain,
-            "update_frequency": source.update_frequency,
-            "n_daily": sum(template["period"] == "daily" for template in source.templates),
-            "n_weekly": sum(template["period"] == "weekly" for template in source.templates),
-        }
-        for source in sources.values()
-        if covers_window(source, window)
-    ]
+    rows = []
+    for source in sources.values():
+        if covers_window(source, window):
+            periods = [template["period"] for template in source.templates]
+            rows.append((source.id, source.site_type, periods.count("daily"), periods.count("weekly")))
     if not rows:
         raise ValueError(f"no source covers window {window}; name it under `windows` in a file of data/sources")
-    return pd.DataFrame(rows)
-
-
-def count_sites(sites, events):
-    """Return a row a site type: n_sources, n_daily and n_weekly templates, n_events and their share (FutureX 3.2.1)."""
-    table = sites.groupby("site_type").agg(
-        n_sources=("source_id", "size"), n_daily=("n_daily", "sum"), n_weekly=("n_weekly", "sum")
-    )
-    table["n_events"] = events["site_type"].value_counts()
-    table = table.fillna({"n_events": 0}).astype(int)
-    return table.assign(share=table["n_events"] / len(events)).reset_index()
+    return pd.DataFrame(rows, columns=["source_id", "site_type", "n_daily", "n_weekly"])
 
 
 def count_curation(screenings):
     """Return how many candidates are left after each step, by branch: branch, step, n_dropped, n_left, left_share.
 
-    The first step of a branch is "collected"; the last leaves the events (FutureX 3.2.2, Figure 3). Raises ValueError
-    for a filter that belongs to no step.
-
-    >>> rows = pd.DataFrame({"event_id": ["A-1-x", "A-1-y"], "filter": ["binary", "none"], "is_dropped": [True, False]})
-    >>> count_curation(rows)["n_left"].tolist()
-    [2, 2, 2, 1]
+    A branch begins with "collected" and ends with the events (FutureX 3.2.2, Figure 3). Raises ValueError for a filter
+    that belongs to no step.
     """
     unknown = set(screenings.loc[screenings["is_dropped"], "filter"]) - {name for _, names in STEPS for name in names}
     if unknown:
@@ -83,12 +57,7 @@ def count_curation(screenings):
 
 
 def count_published_curation():
-    """Return the paper's own counts of one week in the form of `count_curation`, steps without a count left out
-    (Figure 3).
-
-    >>> count_published_curation()["n_left"].tolist()
-    [487, 193, 36, 498, 498]
-    """
+    """Return the paper's counts of one week in the form of `count_curation`, without the steps it does not count."""
     counts = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
     _, unsuitable, binary = (step for step, _ in STEPS)
     rows = [
@@ -105,11 +74,7 @@ def count_published_curation():
 
 
 def count_pipeline(sources, sites, screenings):
-    """Return the pipeline with its counts: stage, step, n (FutureX 3.2, Figure 2).
-
-    The database: the registry's sources whose rows are at hand, those of the window, their templates. The curation, a
-    funnel: candidates and what each step leaves of them, both branches together.
-    """
+    """Return the counts of Figure 2: stage (database, curation), step, n; the curation's branches together."""
     left = count_curation(screenings).groupby("step", sort=False)["n_left"].sum()
     rows = [
         ("database", "sources with rows at hand", len(sources)),
@@ -126,8 +91,7 @@ def count_pipeline(sources, sites, screenings):
 def compare_counts(events, sites, screenings):
     """Return what the paper prints of its events beside ours: place, what, FutureX, ours, difference, likely reason.
 
-    Counts of a week are of seven of our days; where the paper counts a week and we count more days, its week is scaled.
-    Sites that the paper collected have no number here: ours were chosen one by one.
+    Counts of a week are of seven of our days; a week of the paper's is scaled where we count more days.
     """
     n_days, is_market = events["as_of"].nunique(), events["event_id"].str.contains("-market-")
     weeks, left = n_days / 7, count_curation(screenings).set_index(["branch", "step"])["n_left"]
@@ -166,50 +130,6 @@ def compare_counts(events, sites, screenings):
     return table
 
 
-def draw_pipeline(pipeline, per_day, axes):
-    """Draw Figure 2 on three Axes: the database as bars, the daily curation as a funnel, events by start day.
-
-    Sources and templates are counted in different things, so they are no funnel. `per_day` has start_date and n_events;
-    the paper's range of events a day is grey.
-    """
-    parts = [pipeline[pipeline["stage"] == stage] for stage in ("database", "curation")]
-    draw_intervals(parts[0], axes[0], label="step", value="n", colour=lighten(COLOURS[0], 0.35), digits=0)
-    axes[0].set(title="Event database", xlabel="number", xlim=(0, 1.4 * parts[0]["n"].max()))
-    draw_funnel(parts[1], axes[1], step="step", n="n", colour=COLOURS[1])
-    axes[1].set_title("Daily curation: questions")
-    low = papers.get_constant("futurex", "daily_events_low")
-    high = papers.get_constant("futurex", "daily_events_high")
-    axes[2].bar(per_day["start_date"].str[8:], per_day["n_events"], color=lighten(COLOURS[2], 0.3))
-    axes[2].axhspan(low, high, color="0.5", alpha=0.2, lw=0)
-    month = per_day["start_date"].iloc[0][:7]
-    axes[2].set(title=f"Events a day (grey: FutureX, {low} to {high})", xlabel=f"day of {month}", ylabel="events")
-    axes[2].set_xticks(range(0, len(per_day), 2))
-    axes[2].grid(visible=False, axis="x")
-    return axes
-
-
-def draw_curation(curation, axes):
-    """Draw Figure 3 on two Axes, market questions and those from templates: which share each step leaves, by `who`."""
-    titles = {"market": "Prediction market questions", "template": "Questions from templates"}
-    table = curation.assign(text=curation["n_left"].map("{:,}".format))
-    table["step"] = table["step"].str.replace(" or ", "\nor ").str.replace(", ", ",\n")
-    for ax, (branch, part) in zip(axes, table.groupby("branch"), strict=True):
-        draw_grouped(part, ax, group="step", series="who", value="left_share", text="text")
-        ax.set(title=titles[branch], xlabel="after dropping these (number left above the bars)")
-        ax.set(ylim=(0, 1.25), yticks=[0, 0.25, 0.5, 0.75, 1])
-    axes[0].set_ylabel("share of candidates left")
-    axes[1].legend(loc="upper right", ncols=3, fontsize=8, columnspacing=1)
-    return axes
-
-
-def count_domains(events):
-    """Return the number of events by domain and sub-domain, largest domain first (FutureX Figure 4)."""
-    table = events.groupby(["domain", "subdomain"]).size().rename("n_events").reset_index()
-    table["n_domain"] = table.groupby("domain")["n_events"].transform("sum")
-    order = ["n_domain", "domain", "n_events", "subdomain"]
-    return table.sort_values(order, ascending=[False, True, False, True], ignore_index=True)
-
-
 def count_kinds(events):
     """Return the number of events by kind, open-ended ones split by volatility (FutureX Figure 5).
 
@@ -223,31 +143,8 @@ def count_kinds(events):
     return table.assign(share=table["n_events"] / len(events)).rename_axis(columns=None).reset_index()
 
 
-def draw_kinds(kinds, ax):
-    """Draw Figure 5: the number of events by kind, open-ended ones split by volatility."""
-    colours = [COLOURS[7], lighten(COLOURS[0]), COLOURS[0]]
-    names = ["options to choose from", "open-ended, low volatility", "open-ended, high volatility"]
-    words = {"single": "single choice", "multi": "multiple choice"}
-    words |= {kind: f"open-ended:\n{kind}" for kind in OPEN_KINDS}
-    drawn = kinds.assign(kind=kinds["kind"].map(words))
-    draw_stacked(drawn, ax, label="kind", parts=["options", "low", "high"], colours=colours, names=names)
-    ax.set(ylabel="events", title="Kinds of event, split by volatility")
-    ax.legend(loc="upper center", frameon=True, facecolor="white", edgecolor="none", framealpha=1)
-    return ax
-
-
-def count_levels(events):
-    """Return the number of events by level with the paper's tier name (FutureX Figure 6, Table 3)."""
-    names = papers.get_constant("futurex", "level_names")
-    counts = events["level"].value_counts().reindex(range(1, len(names) + 1), fill_value=0)
-    return pd.DataFrame({"level": counts.index, "tier": names, "n_events": counts.to_numpy()}).assign(
-        share=counts.to_numpy() / len(events)
-    )
-
-
 def describe_tiers(events):
-    """Return Table 3: the paper's row of each level (event type, how much planning, reasoning and searching it says
-    that the level takes) beside what our events of the level are: kinds, options, median volatility, n_events."""
+    """Return the paper's row of each level (Table 3) beside our events': kinds, options, median_volatility, n_e"""
     rows = []
     for level, part in events.groupby("level"):
         n_options = part["options"].map(lambda cell: len(parse_json(cell) or {}))
@@ -261,14 +158,8 @@ def describe_tiers(events):
 def choose_examples(events, by):
     """Return one event a group (domain or level), the one with the shortest wording: group, prompt on one line.
 
-    No template serves two groups as long as there is another. Raises ValueError when there are no events.
-
-    >>> rows = {"event_id": ["a", "b"], "level": [1, 1], "template_id": ["x", "y"], "prompt": ["Longer?", "Up?"]}
-    >>> choose_examples(pd.DataFrame(rows), "level")["prompt"].tolist()
-    ['Up?']
+    No template serves two groups as long as there is another.
     """
-    if events.empty:
-        raise ValueError("there is no event to choose an example from; collect events first")
     table = events.assign(prompt=events["prompt"].str.replace("\n", " / "))
     table["length"] = table["prompt"].str.len()
     chosen, taken = [], set()
@@ -292,19 +183,12 @@ def measure_horizon(events):
 
 
 def measure_events(events, answers):
-    """Return our values for the claims about FutureX's events and answers, as `audit.ledger.fill_ours` takes them.
-
-    Shares carry a 95% Wilson interval. Raises ValueError for an empty set of events.
-    """
-    if events.empty:
-        raise ValueError("no events to measure; build them with `make figures`")
+    """Return our values for the claims about FutureX's events and answers: id, value, low, high (Wilson), note."""
     n_days = events["as_of"].astype(str).str[:10].nunique()
     found = events["event_id"].isin(answers.loc[answers["value"].notna(), "event_id"])
     share = measure_share(found)
     percents = [100 * share[name] for name in ("share", "low", "high")]
     open_ended = int(events["kind"].isin(OPEN_KINDS).sum())
-    levels = events["level"].value_counts(normalize=True).sort_index()
-    kinds = events["kind"].value_counts(normalize=True).sort_index()
     asked, start_days = f"{n_days} start days", f"mean over {n_days} start days"
     rows = [
         ("fx_events_total", len(events), None, None, asked),
@@ -314,11 +198,9 @@ def measure_events(events, answers):
         ("fx_site_types", events["site_type"].nunique(), None, None, "types with an event"),
         ("fx_domains_figure4", events["domain"].nunique(), None, None, "domains with an event"),
         ("fx_open_ended_week", open_ended * 7 / n_days, None, None, f"{open_ended} ranking and number events, {asked}"),
-        ("fx_kinds_figure5", _list_shares(kinds), None, None, f"n = {len(events)}"),
-        ("fx_levels_figure6", _list_shares(levels), None, None, f"n = {len(events)}"),
     ]
+    for name, column in (("fx_kinds_figure5", "kind"), ("fx_levels_figure6", "level")):
+        shares = events[column].value_counts(normalize=True).sort_index()
+        words = ", ".join(f"{key} {100 * value:.1f}%" for key, value in shares.items())
+        rows.append((name, words, None, None, f"n = {len(events)}"))
     return pd.DataFrame(rows, columns=["id", "value", "low", "high", "note"])
-
-
-def _list_shares(shares):
-    return ", ".join(f"{name} {100 * share:.1f}%" for name, share in shares.items())

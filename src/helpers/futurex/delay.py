@@ -1,8 +1,7 @@
 """The evaluation delay: how long to wait for outcomes before a day's predictions are judged (FutureX 3.4.1).
 
-A delay of D days is a question set of its own: each template's value is asked for at most D days ahead, and a day's
-questions can be judged when D days are over. The sets are posed, answered by the baselines and resolved on the same
-start days of the replay world.
+A delay of D days is a question set of its own on the same start days: each template's value is asked for at most D days
+ahead, and a day's questions can be judged when D days are over.
 """
 
 import io
@@ -14,7 +13,6 @@ import pandas as pd
 from helpers.agents.registry import predict_events
 from helpers.events.collect import collect_events
 from helpers.events.pose import HORIZON_DAYS
-from helpers.plots import COLOURS, draw_reaches
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.agreement import compare_orders
@@ -49,7 +47,7 @@ def judge_events(events, crawler, names):
 
 
 def keep_set(tables, place):
-    """Write one delay's question set of all days, (events, answers, scores), to data/sets/<place>."""
+    """Write a delay's question set of all days, (events, answers, scores), to data/sets/<place>."""
     for name, table in zip(SET, tables, strict=True):
         write_table(name, table, place, "sets")
 
@@ -57,9 +55,8 @@ def keep_set(tables, place):
 def take_set(crawler, window, days, delay, *, seed, names=QUICK_AGENTS):
     """Return the kept (events, answers, scores) of a delay's set, once those of some `days` are found made anew.
 
-    The questions of these days, in order and the set's first ones, are posed anew, those of the first day answered and
-    scored too. Which yes/no questions stay and what `OF_ALL` holds hangs on all days: a kept question must be as it is
-    posed but for these, and only a yes/no question may be posed and not kept. Raises ValueError where it is not so.
+    These days' questions are posed anew, those of the first one answered and scored too. What hangs on all days may
+    differ: which yes/no questions stay, and `OF_ALL`. Raises ValueError for any other difference.
     """
     place = f"{window}/delay_{delay}"
     kept = [read_table(name, place, "sets") for name in SET]
@@ -81,17 +78,13 @@ def take_set(crawler, window, days, delay, *, seed, names=QUICK_AGENTS):
 
 
 def write_cells(name, table):
-    """Return a table as it is written and read: equal tables are equal text, whatever their cells were before."""
+    """Return a table as it is written and read: equal tables are equal text."""
     text = check_table(name, table).to_csv(index=False, lineterminator="\n")
     return pd.read_csv(io.StringIO(text)).to_csv(index=False)
 
 
 def count_available(events, answers):
-    """Return what a question set holds and how long it takes: a dictionary.
-
-    n_days, n_events, per_day, n_templates, n_sources, n_domains, n_answered; wait_mean and wait_max, the days from a
-    start day to the crawl that found the answer, over the answered events.
-    """
+    """Return what a question set holds, and the days from a start day to the crawl that found an answer (wait_*)."""
     found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
     waits = measure_waits(found)
     n_days = events["as_of"].nunique()
@@ -109,20 +102,14 @@ def count_available(events, answers):
 
 
 def measure_waits(found):
-    """Return days from `as_of` to `acquired_at`.
-
-    >>> row = {"as_of": "2016-10-10T00:00:00+08:00", "acquired_at": "2016-10-11T12:00:00+08:00"}
-    >>> measure_waits(pd.DataFrame([row])).tolist()
-    [1.5]
-    """
+    """Return days from `as_of` to `acquired_at`."""
     gap = pd.to_datetime(found["acquired_at"], utc=True) - pd.to_datetime(found["as_of"], utc=True)
     return gap.dt.total_seconds() / 86400
 
 
 def share_judged(events, answers, delays=DELAYS):
-    """Return, for one question set, which share of a day's questions can be judged so many days after it.
-
-    Columns: delay, n_judged, share, n_domains.
+    """Return which share of a day's questions can be judged so many days after it: delay, n_judged, n_domains,
+    share.
     """
     table = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of", "domain"]], on="event_id")
     waits = measure_waits(table)
@@ -139,10 +126,10 @@ def split_days(scores, events):
 
 
 def measure_agents(scores, events):
-    """Return by agent: mean over all events with interval by source (and by event), its daily scatter, and the noise.
+    """Return by agent: mean over all events with intervals by source and by event, its daily scatter, and the noise.
 
-    `sd_days` is the standard deviation (ddof=1) of the daily means as seen; `se_day` is what chance alone gives: the
-    standard error of one day's mean (root mean square over days), from its events' scatter.
+    `sd_days` is the standard deviation (ddof=1) of the daily means; `se_day` what chance alone gives: the standard
+    error of one day's mean (root mean square over days), from its events' scatter.
     """
     matrices = list(split_days(scores, events).values())
     pooled, means = pd.concat(matrices), np.stack([matrix.mean().to_numpy() for matrix in matrices])
@@ -155,12 +142,10 @@ def measure_agents(scores, events):
 
 
 def measure_stability(scores, events, rng, n_splits=1000):
-    """Return how stable the agents' order is: a dictionary with two mean Kendall taus.
+    """Return how stable the agents' order is, as two mean Kendall taus; blank with fewer than two days or agents.
 
-    tau_days: between every two start days. It has no interval: each day is in many of its pairs, and draws of a day's
-    events add noise, which lowers tau (turned round the estimate they still missed it at three days). tau_halves:
-    between random halves of all events (each day split in two); `tau_halves_low` and `_high` hold 95% of the splits,
-    which is no interval for other events. Blank with fewer than two days or agents.
+    tau_days: between every two start days, without an interval, as each day is in many pairs. tau_halves: between
+    random halves of all events (each day split in two); `tau_halves_low` and `_high` hold 95% of the splits.
     """
     matrices = list(split_days(scores, events).values())
     means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
@@ -189,8 +174,7 @@ def split_means(days, rng, n_splits):
 def match_questions(scores_by_delay, events_by_delay):
     """Return the scores on questions that every delay's set asks and every agent answered: the same template and day.
 
-    How far ahead a question looks differs then (and, for some templates, which entity was drawn). Columns: event_id,
-    agent_id, delay, score. Raises ValueError when there is no common question.
+    Columns: event_id, agent_id, delay, score. Raises ValueError when there is no common question.
     """
     tables = {}
     for delay, scores in scores_by_delay.items():
@@ -206,8 +190,8 @@ def match_questions(scores_by_delay, events_by_delay):
 def compare_matched(matched, clusters=None, base=HORIZON_DAYS):
     """Return by delay and agent the mean on matched questions, and its difference to the delay `base`, paired.
 
-    Columns: delay, agent_id ("mean" is the mean over agents, question by question), mean, difference, low, high (by
-    source: `clusters` maps events to theirs), n, n_clusters, low_by_event, high_by_event.
+    Columns: delay, agent_id ("mean": over agents), mean, difference, low, high, n, n_clusters (by `clusters`),
+    low_by_event, high_by_event.
     """
     mean = matched.groupby(["event_id", "delay"], as_index=False)["score"].mean().assign(agent_id="mean")
     rows = []
@@ -223,10 +207,10 @@ def compare_matched(matched, clusters=None, base=HORIZON_DAYS):
 
 
 def describe_days(runs):
-    """Return what each start day's set is like, by delay: day, delay, n_events, n_sources, wait, error.
+    """Return each start day's set by delay: day, delay, n_events, n_sources, wait (mean days), error (of the mean
+    score).
 
-    `runs` maps a delay to (events, answers, scores). `wait` is the mean of days until the answer, `error` the standard
-    error of the day's mean score (root mean square over the agents).
+    `runs` maps a delay to (events, answers, scores); `error` is the root mean square over the agents.
     """
     tables = []
     for delay, (events, answers, scores) in runs.items():
@@ -251,12 +235,10 @@ STATEMENTS = {
 
 
 def judge_delays(runs, chosen=HORIZON_DAYS):
-    """Return FutureX's statements on the delay (3.4.1) on the shortest delay against the chosen one, each with a test.
+    """Return FutureX's statements on the delay (3.4.1), the shortest against the chosen one, each with a test.
 
-    Columns: statement, measure, short, long, difference (positive is what the paper says), p, n, verdict. Events,
-    sources and noise are compared by start day, by the exact sign-flip test over the days; that a week is harder than
-    the next day on matched questions, `last_value` above guessing, by source. Verdicts: agrees, disagrees, cannot tell,
-    after Holm over the table; that a long delay is less timely is so by construction and no test.
+    Columns: statement, measure, short, long, difference (positive is what the paper says), p, n, verdict (after Holm).
+    Events, sources and noise: exact sign-flip test over start days; difficulty: matched questions, by source.
     """
     short, days = min(runs), describe_days({delay: runs[delay] for delay in (min(runs), chosen)})
     wide, rows = days.pivot(index="day", columns="delay"), []
@@ -289,47 +271,3 @@ def choose_days(runs, days):
         parts = (table[table["event_id"].isin(events["event_id"])].reset_index(drop=True) for table in tables)
         kept[delay] = (events, *parts)
     return kept
-
-
-def draw_availability(available, judged, axes, chosen=HORIZON_DAYS):
-    """Draw on three Axes, by delay: events a day, days until the answer (mean, longest), share of a week's judged."""
-    places = np.arange(len(available))
-    axes[0].bar(places, available["per_day"], color="0.6")
-    axes[0].set(title="Events a day", xlabel="delay in days")
-    axes[1].bar(places, available["wait_mean"], color="0.6")
-    axes[1].plot(places, available["wait_max"], "k_", ms=16, label="longest")
-    axes[1].set(title="Days until the answer, mean", xlabel="delay in days")
-    axes[1].legend(loc="upper left")
-    axes[2].plot(judged["delay"], judged["share"], "o-", color="0.35")
-    axes[2].set(title=f"Share judged, posed for {chosen} days", ylim=(0, 1.05), xticks=judged["delay"])
-    axes[2].set_xlabel("days since it was posed")
-    for ax in axes[:2]:
-        ax.set_xticks(places, [str(delay) for delay in available.index])
-    return axes
-
-
-def draw_stability(agents, noise, stable, axes):
-    """Draw on three Axes, by delay: each agent's mean, the scatter of its daily mean, Kendall's tau of the order.
-
-    What the splits span is drawn whole: tau's axis runs from -1 to 1.
-    """
-    places = np.arange(len(noise))
-    line = {"value": "mean", "low": "low", "high": "high", "fmt": "o-", "ms": 4, "lw": 1}
-    for n, ((agent, part), colour) in enumerate(zip(agents.groupby("agent_id"), COLOURS, strict=False)):
-        draw_reaches(part, axes[0], places + 0.08 * (n - 2), color=colour, label=agent.replace("_", " "), **line)
-        axes[1].plot(places, part["sd_days"], "o", ms=4, color=colour)
-    axes[0].set(title="Mean score by agent", ylim=(0, None))
-    axes[1].plot(places, noise["se_day"], "k-", label="expected by chance")
-    axes[1].set(title="SD of an agent's daily mean", ylim=(0, None))
-    axes[1].legend(loc="lower right")
-    axes[2].plot(places - 0.07, stable["tau_days"].iloc[: len(places)], "ko", label="between days")
-    look = {"value": "tau_halves", "low": "tau_halves_low", "high": "tau_halves_high", "fmt": "s", "capsize": 3}
-    look |= {"label": "between halves (95% of splits)", "color": "0.5"}
-    draw_reaches(stable.iloc[: len(places)], axes[2], places + 0.07, **look)
-    axes[2].axhline(0, color="0.4", lw=1)
-    axes[2].set(title="Kendall's tau of the agents' order", ylim=(-1.05, 1.05))
-    axes[2].legend(loc="lower left")
-    for ax in axes:
-        ax.set_xlabel("delay in days")
-        ax.set_xticks(places, [str(delay) for delay in noise.index])
-    return axes

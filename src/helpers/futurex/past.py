@@ -10,7 +10,7 @@ from pathlib import Path
 from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.calendar import PUBLIC_WINDOWS
-from helpers.events.shelf import Shelf, open_shelf
+from helpers.events.series_pages import open_series
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
@@ -79,16 +79,14 @@ def list_articles(window):
 
 @contextlib.contextmanager
 def open_window(window, articles=(), **options):
-    """Start the world of a window; yields a function that returns a world to search (`crawl.open_world`).
+    """Start the world of a window; yields a function that returns a world to search (`replay.open_world`).
 
-    Window L's is a shelf of its series, and of articles where there are some (`events.shelf`): it needs no server.
+    Window L's has its series' pages, and articles where there are some (`events.series_pages`).
     """
-    if window == "L" and articles:
-        articles = [str(Path(path).resolve()) for path in articles]
-        open_shelf(articles)  # here, so that what is wrong with them is told before anything is asked
-        yield partial(open_shelf, articles)
-    elif window == "L":
-        yield Shelf
+    if window == "L":
+        articles = tuple(str(Path(path).resolve()) for path in articles)
+        open_series(articles)  # here, so that what is wrong with them is told before anything is asked
+        yield partial(open_series, articles)
     else:
         with open_world(articles=articles, **options) as opener:
             yield opener

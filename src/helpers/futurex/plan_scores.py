@@ -1,9 +1,8 @@
-"""Plans against outcomes on the paper's own systems: printed plan scores and the same systems' public scores.
+"""Does the plan make the agent? Printed plan scores and the same systems' public scores (FutureX 4.5.2, Table 5).
 
-The paper scores six plans, one for each model that runs its open agent, and finds a strong relation between planning
-and performance (FutureX 4.5.2, Table 5). Its board has these six agents' scores, and those of the same six models
-without an agent: what such a model scores cannot come from its plan, so it is the negative control. Who has the paper's
-text can also ask how a judge scores the six plans that it prints (Appendix B).
+The paper scores six plans, one a model that runs its open agent. The board has these six agents' scores, and those of
+the same models without an agent, the negative control. Who has the paper's text can ask how a judge scores the six
+plans that it prints (Appendix B).
 """
 
 import re
@@ -28,10 +27,10 @@ FIRST, LAST = "Examples of SmolAgent’s planning", "\nC Prompts"
 
 
 def pair_plans(board):
-    """Return the six models with their plan scores (CRITERIA) and their scores on the pooled board.
+    """Return the six models with their plan scores (CRITERIA) and, by system of FRAMEWORKS, their pooled scores
+    (OUTCOMES).
 
-    `board` is `futurex.boards.flatten_board`'s table. Columns: model, CRITERIA, and for each system of FRAMEWORKS its
-    OUTCOMES, as (system, outcome). Raises LookupError for a system that is not on the board.
+    `board` is `boards.flatten_board`'s table; columns are (system, outcome). Raises LookupError for an absent system.
     """
     plans = papers.load_published("futurex", "table5_planning_scores").drop(columns="section").set_index("model")
     plans["mean"] = plans.mean(axis=1)
@@ -52,9 +51,8 @@ def pair_plans(board):
 
 
 def correlate_plans(pairs):
-    """Return by system, outcome and criterion: rho, exact p, p_holm over the system's family, least rho to be seen, n.
-
-    A family is what one system (agent, model alone, gain) shows: four criteria by overall and four levels.
+    """Return by system, outcome and criterion: rho, exact p, least rho to be seen, n, p_holm over the system's
+    family.
     """
     rows = []
     for system in (*FRAMEWORKS, "gain"):
@@ -72,8 +70,8 @@ def correlate_plans(pairs):
 def compare_systems(pairs):
     """Return whether plan scores order the agents better than the models alone: (difference, low, high, p).
 
-    The difference of the two correlations, and what would come of it if a system's rank and its model's could stand for
-    each other: the 95% range of the differences over all swaps (2 to the number of models), and the two-sided p.
+    The difference of the two correlations, with the 95% range of the differences over all swaps of a system's rank and
+    its model's, and the two-sided p.
     """
     plan = pairs["plan", "mean"].to_numpy()
     sides = [pairs[system, "overall"].rank().to_numpy() for system in FRAMEWORKS]
@@ -88,7 +86,7 @@ def compare_systems(pairs):
 def draw_boards(pairs, rng, n_draws):
     """Return the 95% range of the correlation when every level of every agent is drawn anew within its event counts.
 
-    The deviation is the largest that event counts allow (`futurex.bound_deviation`), so the range is an upper bound.
+    By the largest deviation that event counts allow (`bound_deviation`), so an upper bound.
     """
     agent = pairs["agent"]
     weights, names = np.array(papers.get_constant("futurex", "level_weights")), list(SCORES)
@@ -105,8 +103,7 @@ def draw_boards(pairs, rng, n_draws):
 def read_plans(text):
     """Return the six plans of Appendix B in a copy of the paper: model, question, plan (steps numbered), n_words.
 
-    Page numbers and line breaks within a sentence are taken out. Raises ValueError where the appendix is not found, or
-    a model of Table 5 has no plan in it.
+    Raises ValueError where the appendix is not found, or a model of Table 5 has no plan in it.
     """
     start, end = text.rfind(FIRST), text.rfind(LAST)
     if not 0 <= start < end:
@@ -143,8 +140,7 @@ def _put_in_form(lines):
 def correlate_judge(scores, words):
     """Return how a judge's scores of the printed plans agree with the published: criterion, by, rho, p, least_rho, n.
 
-    `scores` has a row a model and a column a criterion; `words` are the plans' lengths by model, set against the same
-    published scores: what length alone would reach.
+    `scores` has a row a model and a column a criterion; `words` are the plans' lengths: what length alone would reach.
     """
     published = papers.load_published("futurex", "table5_planning_scores").set_index("model").drop(columns="section")
     published, scores = (table.assign(mean=table.mean(axis=1)) for table in (published, scores))
@@ -155,62 +151,3 @@ def correlate_judge(scores, words):
         for by, other in (("judge", scores[criterion]), ("length", words))
     ]
     return pd.DataFrame(rows, columns=["criterion", "by", "rho", "p", "least_rho", "n"])
-
-
-# --- the figure ------------------------------------------------------------------------------------------------------
-
-LOOKS = {
-    "agent": ("#cc3311", "o"),
-    "model alone": ("#0173b2", "s"),
-    "gain": ("0.55", "^"),
-    "judge": ("#de8f05", "D"),
-    "length": ("0.35", "X"),
-}
-"""Colour and mark of each series."""
-
-
-def draw_planning(pairs, found, axes):
-    """Draw plan scores against outcomes, and their correlations by criterion; returns the numbers of both panels.
-
-    Columns panel, label, series, plan, score, rho, p; blank where a panel has none.
-    """
-    rows = []
-    for system in FRAMEWORKS:
-        colour, marker = LOOKS[system]
-        x, y = pairs["plan", "mean"], pairs[system, "overall"]
-        axes[0].scatter(x, y, color=colour, marker=marker, label=system, zorder=3)
-        part = pd.DataFrame({"panel": "scores", "label": pairs.index, "series": system})
-        rows += part.assign(plan=x.to_numpy(), score=y.to_numpy()).to_dict("records")
-    for model in pairs.index:
-        top = pairs.loc[model, [(system, "overall") for system in FRAMEWORKS]].max()
-        place = (pairs.loc[model, ("plan", "mean")], top)
-        axes[0].annotate(model, place, (4, 4), textcoords="offset points", fontsize=7)
-    axes[0].set(xlabel="plan score, mean of three (0 to 10)", ylabel="overall score on the board (points)")
-    axes[0].set(title=f"Six systems, plan and outcome (n = {len(pairs)})", xlim=(3, 11.6))
-    axes[0].legend(loc="upper left", fontsize=8)
-    shown = found[found["outcome"] == "overall"]
-    draw_correlations(shown, axes[1], "system")
-    axes[1].set_title("Plan score and overall score, by criterion")
-    rows += [
-        {"panel": "correlations", "label": row.criterion, "series": row.system, "rho": row.rho, "p": row.p}
-        for row in shown.itertuples()
-    ]
-    return pd.DataFrame(rows)
-
-
-def draw_correlations(table, ax, series):
-    """Draw correlations by criterion, a mark a `series`, with their p; what the number of pairs can show is grey."""
-    names = list(table[series].unique())
-    for at, name in enumerate(names):
-        colour, marker = LOOKS[name]
-        part = table[table[series] == name].set_index("criterion").loc[list(CRITERIA)]
-        places = np.arange(len(part))[::-1] + 0.22 * ((len(names) - 1) / 2 - at)
-        ax.scatter(part["rho"], places, color=colour, marker=marker, label=name, zorder=3)
-        for p, y in zip(part["p"], places, strict=True):
-            ax.annotate(f"p {p:.3f}", (1.06, y), va="center", fontsize=7, color=colour)
-    ax.axvspan(table["least_rho"].min(), 1, color="0.92", zorder=0)
-    ax.axvline(0, color="0.4", linewidth=0.8)
-    ax.set_yticks(range(len(CRITERIA)), [name.replace("_", "\n") for name in CRITERIA[::-1]], fontsize=8)
-    ax.set(xlim=(-1, 1.4), xlabel=f"Spearman's rho; grey: what n = {table['n'].iloc[0]} can show")
-    ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower left", fontsize=8)

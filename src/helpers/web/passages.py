@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 from lxml import etree
 
-from helpers.web.markup import MAX_DIGITS, parse_html, parse_json, read_number, read_text
+from helpers.web.markup import MAX_DIGITS, check_size, parse_html, parse_json, read_number, read_text
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
@@ -21,6 +21,8 @@ MAX_PASSAGES = 3
 """Passages kept of one subject (an entity of a table, a column), the newest."""
 MAX_PIECES = 60
 """Passages of a page's main text."""
+MAX_LINES = 2000
+"""Lines of a plain text, the last with all that follows."""
 WIDE = 6
 """A table of numbers with so many columns or more has a subject a column."""
 
@@ -35,7 +37,7 @@ class Passage(NamedTuple):
 def read_page(text, content_type):
     """Return (title, passages) of a page; passages are in the order of the page, a subject's newest rows first.
 
-    A page that is neither html nor JSON, or broken, has no passages.
+    A page that is neither html nor JSON nor plain text, or broken, has no passages.
 
     >>> page = "<h1>Rates</h1><table><tr><th>Date</th><th>Coin</th><th>Price</th></tr>"
     >>> page += "<tr><td>1 May</td><td>X</td><td>3</td></tr><tr><td>2 May</td><td>X</td><td>4</td></tr></table>"
@@ -43,9 +45,18 @@ def read_page(text, content_type):
     ('Rates', [Passage(text='X (Price): 2 May: 4; 1 May: 3', age=0)])
     """
     try:
+        if content_type.startswith("text/plain"):
+            return read_lines(text)
         return read_json(text) if "json" in content_type else read_html(text)
     except (LookupError, ValueError, etree.ParserError, TypeError, AttributeError, RecursionError):
         return "", []
+
+
+def read_lines(text):
+    """Return (title, passages) of plain text: its first line, and each of the others."""
+    check_size(text)
+    title, *lines = text.split("\n", MAX_LINES)
+    return title, [Passage(line, 0) for line in lines]
 
 
 def read_json(text):

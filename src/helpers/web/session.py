@@ -77,7 +77,7 @@ class Web:
 
     `adapter` answers for all hosts that end in `hosts`; nothing else is reachable. Searched are the pages of `sources`
     and, at `feeds`, the articles that front pages list (`news`). With `keeps_pages` pages are kept in files as well
-    (`kept`). A page is fetched once for each source and moment, and parsed once a content.
+    (`pages`). A page is fetched once for each source and moment, and parsed once a content.
 
     >>> Web(Adapter()).observe("nowhere", "2016-10-10T00:00:00+08:00")
     Traceback (most recent call last):
@@ -91,6 +91,7 @@ class Web:
         sources=None,
         feeds=(),
         *,
+        by_passage=False,
         hosts=".replay",
         deadline_s=20.0,
         max_bytes=MAX_BYTES,
@@ -103,7 +104,8 @@ class Web:
         self.session.trust_env = False  # no proxy and no password of this machine
         self.session.adapters.clear()
         self.session.mount("http://", adapter)
-        self.index = SearchIndex(self.fetch, sorted(source.address for source in self.sources.values()), sorted(feeds))
+        addresses = sorted(source.address for source in self.sources.values())
+        self.index = SearchIndex(self.fetch, addresses, sorted(feeds), by_passage=by_passage)
 
     def fetch(self, url, as_of):
         """Return the page at `url` as it stood just before `as_of` (a moment with offset).

@@ -7,7 +7,7 @@ luck with (their series).
 import pandas as pd
 
 from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
-from helpers.events.shelf import Shelf
+from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.stats.means import find_clusters
@@ -108,7 +108,7 @@ def list_absent():
     return [" at ".join(name_arm(arm)) for name, arm in list_arms().items() if not list_recorded(name)]
 
 
-def replay_horizons(events, *tables, window="L", opener=Shelf, about_world=None):
+def replay_horizons(events, *tables, window="L", opener=open_series, about_world=None):
     """Return what a window's recorded arms of one trial said, replayed: tables of the ledger, by default predictions.
 
     Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of the window, `opener` gives

@@ -11,7 +11,7 @@ from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
 from helpers.events.horizons import load_series
 from helpers.events.moments import number_days
-from helpers.events.shelf import write_page
+from helpers.events.series_pages import open_series
 from helpers.stats.means import find_clusters
 from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.conditions import compare_metrics, list_conditions, replay_horizons
@@ -303,7 +303,7 @@ def precise_sources(events, predictions, replies, traces):
     source = events.set_index("event_id")["source_id"]
     references = {event_id: set() for event_id in source.index}
     for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
-        references[event_id] |= {hit.page_id for hit in write_page(load_series()[source[event_id]], as_of)}
+        references[event_id].add(open_series().fetch(load_series()[source[event_id]].address, as_of).page_id)
     evidence = list_evidence(traces, replies)
     if evidence.empty:
         return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.samples import NUMBERS, combine_values, count_votes
-from helpers.events.shelf import Shelf
+from helpers.events.series_pages import open_series
 from helpers.plots import draw_points, name_rows
 from helpers.stats.calibration import list_chances, measure_trials, pool_chances, spread_rest
 from helpers.stats.means import find_clusters, summarize_clustered
@@ -40,7 +40,7 @@ def replay_trials(events, arm_id, cold_id):
     "trial 1" and on, or "temperature 0". An empty table without a recording.
     """
     ledger, arms = locate_output(STORE), load_arms()
-    runs = replay_arms([arm_id, cold_id], Shelf, ledger, events={"L": events})
+    runs = replay_arms([arm_id, cold_id], open_series, ledger, events={"L": events})
     if arm_id not in runs:
         return pd.DataFrame(columns=list_columns("predictions"))
     trials = read_runs(ledger, "predictions", [runs[arm_id]])

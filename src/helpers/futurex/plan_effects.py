@@ -1,8 +1,7 @@
 """What plans and the work after them explain of the score: regressions (FutureX 4.5.2, Figure 13).
 
-Errors are clustered by what events share their luck with (their source); whatever the rows cannot tell apart is left
-out and said to be unidentified. How large an effect so many events could show is simulated from the predictors as they
-are observed: criteria of one judge go together, and independent ones would promise too much.
+Errors are clustered by what events share their luck with; what the rows cannot tell apart is not identified.
+The power of so many events is simulated from the predictors as observed, whose criteria go together.
 """
 
 import itertools
@@ -13,8 +12,7 @@ import statsmodels.api as sm
 from scipy import linalg, stats
 
 from helpers import papers
-from helpers.futurex.planning.plans import RUBRICS
-from helpers.plots import draw_intervals
+from helpers.futurex.plans import RUBRICS
 from helpers.stats.means import MIN_CLUSTERS
 from helpers.stats.paired import compute_mde
 from helpers.stats.regression import build_dummies
@@ -39,7 +37,7 @@ COLUMNS = "factor is_identified effect se p low high stars".split()
 def build_rows(trials, plans, judged, matrix, clusters):
     """Return a row a plan for the regression: `FACTORS`, planner, event_id, cluster, score (a missing forecast as 0).
 
-    `judged`: a judge's table plan x criterion; `matrix`: scores, event x planner; `clusters` maps an event to its own.
+    `judged`: a table plan x criterion; `matrix`: scores, event x planner; `clusters` maps events to theirs.
     """
     work = trials.rename(columns={"arm": "planner"} | WORK)[["event_id", "planner", *WORK.values()]]
     rows = plans[["plan_id", "planner", "event_id"]].merge(work, on=["event_id", "planner"], validate="one_to_one")
@@ -53,13 +51,11 @@ def build_rows(trials, plans, judged, matrix, clusters):
 def fit_plans(rows, dummies=(), factors=FACTORS):
     """Regress scores on z-scored factors, with dummies of planner and event_id on request (FutureX 4.5.2, Figure 13).
 
-    Returns the factors' table and the fit's facts. Table: factor, is_identified, effect (score a standard deviation),
-    se clustered by `cluster` (CR1), p, low, high (t, G - 1 degrees of freedom; blank below `MIN_CLUSTERS`), stars.
-    Blank where a factor is not identified: it is constant, others or the dummies add up to it, or no degree of freedom
-    is left. Event dummies are taken out by the events' means; nested in the clusters, they do not count in the errors'
-    factor, and an event with one row says nothing beside them. Facts: n, n_events, n_clusters, n_coefs (dummies
-    included), r2, r2_chance (expected when nothing matters: (coefficients - 1) / (n - 1)), r2_adjusted. Rows with a
-    blank are left out.
+    Returns a table (factor, is_identified, effect, se clustered by `cluster` (CR1), p, low, high (t, G - 1 degrees of
+    freedom; blank below `MIN_CLUSTERS`), stars) and the fit's facts: n, n_events, n_clusters, n_coefs, r2, r2_chance
+    (expected when nothing matters), r2_adjusted. A factor is not identified where others or the dummies add up to it,
+    or no degree of freedom is left. Event dummies are taken out by the events' means and, nested in clusters, do not
+    count in the errors' factor.
     """
     rows = rows.dropna(subset=[*factors, "score"])
     within = "event_id" in dummies
@@ -74,7 +70,8 @@ def fit_plans(rows, dummies=(), factors=FACTORS):
         x, y = (part - part.groupby(event).transform("mean") for part in (x, y))
     else:
         x = x.assign(const=1.0)
-    x, identified = keep_identified(x)
+    kept, certain = find_identified(x.to_numpy(float))
+    x, identified = x.iloc[:, kept], set(x.columns[certain])
     n, n_events, n_clusters = len(rows), event.nunique(), rows["cluster"].nunique()
     n_coefs = x.shape[1] + within * n_events
     facts = {"n": n, "n_events": n_events, "n_clusters": n_clusters, "n_coefs": n_coefs}
@@ -88,7 +85,7 @@ def fit_plans(rows, dummies=(), factors=FACTORS):
     part[["low", "high"]] = fit.conf_int()
     if n_clusters < MIN_CLUSTERS:
         part[["se", "p", "low", "high"]] = np.nan
-    part["stars"] = part["p"].map(mark_stars)
+    part["stars"] = ["*" * sum(p < level for level in STAR_LEVELS) for p in part["p"]]
     r2, chance = 1 - fit.ssr / ((rows["score"] - rows["score"].mean()) ** 2).sum(), (n_coefs - 1) / (n - 1)
     facts |= {"r2": r2, "r2_chance": chance, "r2_adjusted": 1 - (1 - r2) / (1 - chance)}
     return table.join(part[part.index.isin(identified)], on="factor")[COLUMNS], facts
@@ -103,17 +100,6 @@ def scale(table):
         return np.nan_to_num(centred / np.where(deviation == 0, np.nan, deviation), nan=0.0)
 
 
-def keep_identified(x):
-    """Return the columns of `x` that span it, and the names of those that no other columns add up to.
-
-    >>> kept, identified = keep_identified(pd.DataFrame({"a": [1, 2, 4], "b": [2, 4, 8], "c": [1, 0, 0], "d": 0}))
-    >>> list(kept), sorted(identified)
-    (['c', 'a'], ['c'])
-    """
-    kept, identified = find_identified(x.to_numpy(float))
-    return x.iloc[:, kept], set(x.columns[identified])
-
-
 def find_identified(x):
     """Return the places of the columns of an array that span it, and of those that no other columns add up to."""
     if not x.size:
@@ -126,15 +112,6 @@ def find_identified(x):
         if np.linalg.matrix_rank(x[:, [*kept, place]]) > len(kept):
             kept.append(place)
     return kept, identified
-
-
-def mark_stars(p):
-    """Return the stars of a p-value; none for a blank.
-
-    >>> mark_stars(0.03), mark_stars(0.001), mark_stars(0.2)
-    ('*', '***', '')
-    """
-    return "*" * sum(p < level for level in STAR_LEVELS)
 
 
 def measure_inflation(rows, factors=FACTORS):
@@ -155,10 +132,9 @@ def measure_inflation(rows, factors=FACTORS):
 def simulate_plans(rng, rows, base, sd, factors=FACTORS):
     """Yield, for ever, studies in which no factor matters, with predictors as observed: (predictors, places, scores).
 
-    Every event of `base` (event_id, cluster, score: what an earlier run had there) gets the predictors of an event
-    drawn from `rows`, those of its planners together; its scores are that earlier one and noise of standard deviation
-    `sd` a plan. So luck is shared by event and source as it truly is, and so are the predictors' correlations. A study
-    has a row a plan: an array with a column a factor, and the place in `base` of each row's event.
+    Every event of `base` (event_id, cluster, score of an earlier run) gets the predictors of an event drawn from
+    `rows`, and as scores its earlier one plus noise of standard deviation `sd` a plan. `places` says a row's event in
+    `base`.
     """
     known = rows.dropna(subset=list(factors)).sort_values("event_id", kind="stable")
     values, sizes = known[list(factors)].to_numpy(float), known.groupby("event_id").size().to_numpy()
@@ -170,10 +146,10 @@ def simulate_plans(rng, rows, base, sd, factors=FACTORS):
 
 
 def estimate_errors(values, score, groups):
-    """Return each factor's effect and its error by cluster in a simulated study, by `fit_plans`'s rules but quicker.
+    """Return each factor's effect and clustered error in a simulated study (factors x 2), by `fit_plans`'s rules but
+    quicker.
 
-    `values` has a column a factor, `groups` are the rows' clusters by number from 0. Returns factors x 2, blank where
-    there is none. Thousands of studies are fitted, and statsmodels takes longer to make its tables than to fit.
+    `values` has a column a factor, `groups` are the rows' clusters by number from 0; blank where there is none.
     """
     x = np.ones((values.shape[1] + 1, len(score))).T
     x[:, :-1] = scale(values)
@@ -196,10 +172,9 @@ def estimate_errors(values, score, groups):
 def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTORS):
     """Return, by number of events and factor, how often its `effect` (score a standard deviation) would be seen.
 
-    Studies of the first n events of `base` are simulated (`simulate_plans`). An effect added to a score moves its own
-    coefficient by as much and no error, so one fit serves all factors. Columns n, n_clusters, factor, power, alarms
-    (share with p < 0.05 where there is no effect), seen (the smallest effect found four times in five, by the mean
-    error). Factors that are not identified, and sizes with too few clusters for a test, have blanks.
+    Studies of the first n events of `base` are simulated; an added effect moves its own coefficient by as much and no
+    error, so one fit serves all factors. Columns n, n_clusters, factor, power, alarms (p < 0.05 without an effect),
+    seen (the smallest effect found four times in five); blank where not identified or with too few clusters.
     """
     parts = []
     for n in sizes:
@@ -215,36 +190,3 @@ def measure_power(rows, base, sizes, effect, sd, rng, n_sims=300, factors=FACTOR
         part = part.mean().reset_index()
         parts.append(part.assign(n=n, n_clusters=n_clusters, seen=compute_mde(part["se"], n_clusters)))
     return pd.concat(parts, ignore_index=True)["n n_clusters factor power alarms seen".split()]
-
-
-def draw_plan_effects(effects, ax, colour):
-    """Draw a judge's effects as bars with intervals, over the grey band in which the paper's coefficients lie.
-
-    `effects` is `fit_plans`'s table with a column label; what is not identified is named under the axis.
-    """
-    lost, held = effects[~effects["is_identified"]], effects[effects["is_identified"]]
-    if len(held):
-        draw_intervals(held, ax, label="label", value="effect", low="low", high="high", colour=colour, digits=3)
-    else:
-        ax.set_yticks([])
-        ax.annotate("too few plans or sources to tell", (0.5, 0.5), xycoords="axes fraction", ha="center")
-    ax.axvspan(-0.1, 0.1, color="0.9", zorder=0)
-    ax.margins(x=0.2)
-    absent = (",\n".join(lost["label"].str.strip()) or "none") if len(held) else "all, with so few plans"
-    ax.set_xlabel(f"score by one standard deviation, 95% by source\ngrey: the paper's; not identified: {absent}")
-    return ax
-
-
-def draw_power(power, ax):
-    """Draw how often an effect of each factor would be seen against the number of events; dashed: 5% false alarms."""
-    known = power.dropna(subset="power")
-    for factor, part in known.groupby("factor", sort=False):
-        ax.plot(part["n"], part["power"], marker="o", label=factor.removeprefix("n_").replace("_", " "))
-    ax.axhline(0.05, color="0.3", lw=1, ls="--")
-    ax.set(xscale="log", ylim=(0, 1), xlabel="events (logarithmic)", ylabel="share of simulated studies")
-    ax.set_title("Power to see an effect")
-    ax.set_xticks(sizes := sorted(power["n"].unique()), sizes)
-    ax.minorticks_off()
-    if len(known):
-        ax.legend(loc="lower right", fontsize=8)
-    return ax

@@ -4,7 +4,8 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.events import horizons, shelf
+from helpers.events import horizons
+from helpers.events.series_pages import open_series
 from helpers.web.pages import GatewayError
 from helpers.web.replay import open_world
 
@@ -12,7 +13,7 @@ MOMENT = "2024-01-08T00:00:00+08:00"
 
 
 def test_a_search_finds_the_series_that_is_asked_about():
-    world = shelf.Shelf()
+    world = open_series()
     hit = world.search("Will the last ECB euro reference rate of PLN in the week to 5 May 2024 be higher?", MOMENT)[0]
     assert hit.text.startswith("PLN: Units per euro: ") and hit.url == "http://ecb-weeks.replay/"
     assert world.search("dengue notified in Tainan City", MOMENT)[0].text.startswith("Tainan City: Cases")
@@ -24,28 +25,29 @@ def test_a_search_finds_the_series_that_is_asked_about():
 )
 def test_no_page_shows_what_was_not_public(moment):
     for source in horizons.load_series().values():
-        for hit in shelf.write_page(source, moment):
-            assert pd.Timestamp(hit.published_at) < pd.Timestamp(moment)
-            dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", hit.text)]
+        page = open_series().fetch(source.address, moment)
+        assert pd.Timestamp(page.published_at) < pd.Timestamp(moment)
+        for line in page.text.split("\n")[1:]:
+            dates = [pd.Timestamp(date) for date in re.findall(r"\d{1,2} [A-Z][a-z]+ \d{4}", line)]
             assert dates and dates == sorted(dates, reverse=True)
             published = horizons.compute_published_at(source.publication, pd.Series([str(dates[0].date())]))[0]
             assert published < pd.Timestamp(moment)
 
 
 def test_values_are_those_of_the_series():
-    text = shelf.Shelf().open("http://flux-weeks.replay/", MOMENT).text
+    text = open_series().open("http://flux-weeks.replay/", MOMENT).text
     series = horizons.cut_series("flux_weeks", "f107", MOMENT)["Sun"]
     last = pd.Timestamp(series.index[-1])
     assert f"{last.day} {last:%B %Y} {series.iloc[-1]:.1f}" in text
 
 
 def test_an_address_where_nothing_is_cannot_be_opened():
-    with pytest.raises(GatewayError, match="no source has this address"):
-        shelf.Shelf().open("http://nowhere.replay/", MOMENT)
+    with pytest.raises(GatewayError, match="no page by"):
+        open_series().open("http://nowhere.replay/", MOMENT)
 
 
 def test_what_a_function_reads_was_public_before_the_moment():
-    world = shelf.Shelf()
+    world = open_series()
     for name, source in horizons.load_series().items():
         table, page_id = world.observe(name, MOMENT)
         assert list(table) == ["occurred_at", "entity", "variable", "value"] and page_id.startswith("l")
@@ -60,7 +62,7 @@ def test_what_a_function_reads_was_public_before_the_moment():
 
 def test_the_past_of_a_gain_is_over_the_questions_own_reference():
     variables = {"variable": "rate", "by": "gain", "reference": {"CHF": 0.5, "INR": 100.0}}
-    history, _ = shelf.Shelf().recall("ecb_weeks", MOMENT, variables)
+    history, _ = open_series().recall("ecb_weeks", MOMENT, variables)
     series = horizons.cut_series("ecb_weeks", "rate", MOMENT)
     assert list(history) == ["CHF", "INR"] and history.index[-1] == series.index[-1]
     assert history["CHF"].iloc[-1] == pytest.approx((series["CHF"].iloc[-1] / 0.5 - 1) * 100)
@@ -80,7 +82,7 @@ def press(tmp_path):
 
 
 def test_articles_stand_beside_the_series_by_the_same_clock(press):
-    world, plain = shelf.open_shelf([press]), shelf.Shelf()
+    world, plain = open_series((press,)), open_series()
     hits = world.search("zebrafish sunspot", MOMENT, n=9)
     found = [hit.url for hit in hits if hit.page_id.startswith("n")]
     assert found == ["http://my-press.replay/before", "http://my-press.replay/week"], (
@@ -100,7 +102,7 @@ def test_articles_stand_beside_the_series_by_the_same_clock(press):
 
 
 def test_an_article_is_the_page_that_the_replay_web_gives(press):
-    world = shelf.open_shelf([press])
+    world = open_series((press,))
     with open_world(articles=[press]) as opener:
         crawler = opener()
         for url in ("http://my-press.replay/", "http://my-press.replay/before"):
@@ -110,4 +112,4 @@ def test_an_article_is_the_page_that_the_replay_web_gives(press):
 
 def test_a_folder_called_like_a_source_is_refused(press):
     with pytest.raises(ValueError, match="would stand at a site there is"):
-        shelf.open_shelf([press.rename(press.parent / "flux_weeks")])
+        open_series((press.rename(press.parent / "flux_weeks"),))

@@ -1,7 +1,6 @@
-"""Plans as judges and readers get them, and judges that score them: a model, and counts by rule (FutureX 4.5.2).
+"""Plans as judges and readers get them, judges that score them, a reader's labels of them (FutureX 4.5.2).
 
-A model is asked for one criterion a call. Whether a judge may be used is for labels by a reader who wrote neither the
-prompts nor the rules to say (`stats.agreement.judge_fit`).
+The judges are a model and counts by rule; the reader did not see the plans' writers (`stats.agreement`).
 """
 
 import re
@@ -10,11 +9,14 @@ import pandas as pd
 
 from helpers import papers
 from helpers.calendar import MONTHS
+from helpers.faults import read_sheet
 from helpers.models.grammars import make_schema
 from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
-from helpers.stats.agreement import READINGS
-from helpers.store import hash_text
+from helpers.stats.agreement import READINGS, compare_scores, judge_fit
+from helpers.stats.means import keep_on_scale, summarize_clustered
+from helpers.stats.paired import compare_pairs, correct_holm
+from helpers.store import hash_text, locate_input
 
 RUBRICS = {
     "comprehensiveness": "it names the particular facts, dates and risks that decide the outcome; general words: "
@@ -39,8 +41,8 @@ FAMILIES = ["qwen", "qwen2.5", "qwen2.5-coder", "smollm", "smollm2", "smollm2-13
 def list_plans(trials, events, names=()):
     """Return the plans of trials for judges, event by event: plan_id, planner (the arm), event_id, question, plan.
 
-    A `plan_id` tells nothing of its writer, and the plans of one event stand in its order: drawn, and for all the same.
-    `names` are planners' names: where they or `FAMILIES` stand in a text it says model-i (FutureX 4.5.2).
+    A `plan_id` tells nothing of its writer, and the plans of one event stand in its order. Where `names` of planners or
+    `FAMILIES` stand in a text it says model-i (FutureX 4.5.2).
     """
     plans = trials.dropna(subset="plan").merge(events[["event_id", "prompt"]], on="event_id", validate="many_to_one")
     groups = [FAMILIES, *([name, name.split("/")[-1]] for name in names)]
@@ -55,11 +57,7 @@ def list_plans(trials, events, names=()):
 
 
 def order_criteria(plan_id):
-    """Return the criteria in the order in which a judge is shown them for a plan: drawn by its name.
-
-    >>> sorted(order_criteria("a")) == sorted(RUBRICS), order_criteria("a") != order_criteria("b")
-    (True, True)
-    """
+    """Return the criteria in the order in which a judge is shown them for a plan: drawn by its name."""
     return sorted(RUBRICS, key=lambda criterion: hash_text(f"{plan_id} {criterion}", 8))
 
 
@@ -82,10 +80,9 @@ def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
 def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
     """Return a judge's judgements of plans (`list_plans`), a row a plan, reading and criterion, one call each.
 
-    Columns target_type, target_id, judge, reading, rubric, status, score, reason. Readings are `agreement.READINGS`:
-    the order of the criteria is drawn by the plan, then reversed; "once more" draws the reply by temperature. A plan's
-    calls follow each other, so that a local model reads its text once. `consult` is of `models.judges`. A verdict that
-    is missing has a blank score.
+    Columns target_type, target_id, judge, reading, rubric, status, score (blank: missing), reason. Readings are
+    `agreement.READINGS`: criteria as drawn by the plan, reversed, and once more by temperature. A plan's calls follow
+    each other, so that a local model reads its text once.
     """
     rows = []
     for plan in plans.to_dict("records"):
@@ -160,9 +157,6 @@ def quote_plan(question, plan, criterion):
     """Return at most `N_QUOTED` words of the step of a plan that has most of what the rules count for a criterion.
 
     A step is a line with a number or a dash; a plan without any is quoted by its lines.
-
-    >>> quote_plan("How high?", "1. Think of storms.\\n2. Ask ELWIS for 3 March 2016.", "source_reliability")
-    '2. Ask ELWIS for 3 March 2016.'
     """
     lines = [line.strip() for line in plan.splitlines() if len(line.split()) > 3] or [plan]
     lines = [line for line in lines if re.match(r"\d+\.|[-*] ", line)] or lines
@@ -173,10 +167,10 @@ def quote_plan(question, plan, criterion):
 
 
 def judge_by_rules(question, plan):
-    """Return the rule judge's scores of a plan, 0 to 10, by criterion; no model, only counts (`count_features`).
+    """Return the rule judge's scores of a plan by criterion, clipped to 0..10: only counts (`count_features`).
 
-    comprehensiveness = steps + risks + dates; source_reliability = 3 (sources - unvetted ones);
-    plan_actionability = 2 * concrete steps + 1, 0 for a plan that gives its answer; each clipped to 0..10.
+    comprehensiveness = steps + risks + dates; source_reliability = 3 (sources - unvetted ones); plan_actionability = 2
+    * concrete steps + 1, 0 for a plan that gives its answer.
     """
     n = count_features(question, plan)
     scores = {
@@ -195,3 +189,93 @@ def apply_rules(plans):
     target = {"target_type": "plan", "target_id": plans["plan_id"], "judge": "rules", "reading": READINGS[0]}
     table = pd.DataFrame(target | {"status": "ok", "reason": None}, plans.index)
     return table.join(scores).melt(list(table), var_name="rubric", value_name="score")
+
+
+SHEET, LABELS = "data/planning/plans.csv", "data/planning/labels.csv"
+NEEDS = ("plan_id", "criterion", "score", "label_by")
+READERS = ("person", "program", "language model")
+
+
+def read_labels(plans):
+    """Return a reader's labels of these very plans, a table plan x criterion, and who read; empty where there are none.
+
+    A label counts where the plan stands in the sheet that was read as it stands in `plans`. Raises Problems, naming row
+    and column, for what is no score, criterion or reader, and for a pair that stands twice.
+    """
+    none = pd.DataFrame(columns=list(RUBRICS), index=pd.Index([], name="plan_id"), dtype=float)
+    try:
+        path, read = locate_input(LABELS), pd.read_csv(locate_input(SHEET), keep_default_na=False)
+    except FileNotFoundError:
+        return none, "nobody"
+    low, high = PLAN_SCORES
+    words = {"criterion": tuple(RUBRICS), "score": tuple(map(str, range(low, high + 1))), "label_by": READERS}
+    table = read_sheet(path, NEEDS, filled=NEEDS, key=["plan_id", "criterion"], words=words)
+    same = read.merge(plans, on=["plan_id", "plan"])["plan_id"]
+    table = table[table["plan_id"].isin(same)]
+    if table.empty:
+        return none, "nobody"
+    wide = table.astype({"score": float}).pivot(index="plan_id", columns="criterion", values="score")
+    return wide.reindex(columns=list(RUBRICS)), ", ".join(sorted(table["label_by"].unique()))
+
+
+def spread_scores(judgements, judge, reading=READINGS[0]):
+    """Return a judge's scores as a table plan x criterion (blank: not judged), with their mean where all are there."""
+    part = judgements[(judgements["judge"] == judge) & (judgements["reading"] == reading)]
+    wide = part.pivot(index="target_id", columns="rubric", values="score").reindex(columns=list(RUBRICS))
+    return wide.assign(mean=wide.mean(axis=1, skipna=False)).rename_axis(index="plan_id", columns=None)
+
+
+def average_plans(plans, scores, clusters, planners):
+    """Return the means of planners' plans by criterion, and of their mean: planner, rubric, score, low, high, n,
+    n_clusters.
+
+    `plans`: plan_id, planner, event_id; `scores`: a judge's table (`spread_scores`).
+    """
+    scored = plans.join(scores, on="plan_id").set_index("event_id")
+    parts = {}
+    for name in planners:
+        means = summarize_clustered(scored.loc[scored["planner"] == name, scores.columns], clusters)
+        parts[name] = keep_on_scale(means, *PLAN_SCORES)
+    table = pd.concat(parts, names=["planner", "rubric"]).reset_index().rename(columns={"mean": "score"})
+    return table["planner rubric score low high n n_clusters".split()]
+
+
+def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("rules",), is_fresh=False):
+    """Return how each judge's readings agree with a reader's labels, a row a judge, reading and criterion.
+
+    n, n_rarer (plans without the commonest label), kappa (quadratic weights) and spearman with 95% intervals from
+    drawing plans (or whole events, `clusters`), and the verdict on judge and criterion (`agreement.judge_fit`).
+    """
+    rows = []
+    for judge in judgements["judge"].unique():
+        readings = READINGS[:1] if judge in rules else READINGS
+        read = {name: spread_scores(judgements, judge, name)[list(RUBRICS)] for name in readings}
+        found = {
+            name: compare_scores(table, labels, rng, ("kappa", "spearman"), n_boot, clusters)
+            for name, table in read.items()
+        }
+        table = pd.concat(found, names=["reading"]).reset_index("reading").assign(judge=judge)
+        shared = {name: labels.loc[labels.index.isin(part.dropna(how="all").index)] for name, part in read.items()}
+        counts = [shared[row.reading][row.rubric].value_counts() for row in table.itertuples()]
+        table["n_rarer"] = [int(count.sum() - count.max()) if len(count) else 0 for count in counts]
+        for _, part in table.groupby("rubric", sort=False):
+            verdict = judge_fit(part.to_dict("records"), is_fresh=is_fresh, is_rule=judge in rules)
+            rows.append(part.assign(verdict=verdict))
+    columns = "judge rubric reading n n_rarer kappa kappa_low kappa_high spearman spearman_low spearman_high verdict"
+    return pd.concat(rows, ignore_index=True)[columns.split()]
+
+
+def compare_planted(judgements, plans, clusters, better="sourced", other="own", criterion="source_reliability"):
+    """Return, by judge, by how much plans told to be better in a criterion are scored above the others, paired by
+    event.
+
+    Intervals by `clusters`, p by Holm over the judges (`compare_pairs`); empty without any pair.
+    """
+    rows = []
+    for judge in judgements["judge"].unique():
+        scores = plans.join(spread_scores(judgements, judge)[criterion], on="plan_id")
+        wide = scores.pivot(index="event_id", columns="planner", values=criterion).reindex(columns=[better, other])
+        if len(wide.dropna()) > 1:
+            rows.append(compare_pairs(wide.dropna(), clusters).assign(judge=judge))
+    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["judge", "p"])
+    return table.assign(p_holm=correct_holm(table["p"]))

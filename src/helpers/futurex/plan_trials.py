@@ -1,8 +1,7 @@
 """What a plan causes: the same events put to the same short agent under plans that are chosen for it (FutureX 4.5.2).
 
-The paper regresses scores on what a judge thinks of plans that strong and weak systems wrote for themselves, so that a
-plan's score and its writer's strength cannot be told apart. Here the plan alone differs: none, the agent's own, one
-written by rule from the event's source, one that could stand over any question, and one that states an answer.
+Only the plan differs: none, the agent's own, one written by rule from the event's source, one that could stand over any
+question, and one that states an answer.
 """
 
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from helpers.agents.prompted import Transcript, constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, split_question
 from helpers.agents.registry import find_agent, find_obstacle, open_agent
 from helpers.agents.tools import search_web
-from helpers.futurex.planning.plans import judge_plans, list_plans
+from helpers.futurex.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult
 from helpers.models.recordings import Recordings
@@ -78,22 +77,13 @@ def open_bench(agent="qwen_zero_shot", *, run_id=RUN_ID, others=(), live=False, 
         yield clients
 
 
-def choose_writers(clients, agent, planners=PLANNERS):
-    """Return who writes an arm's plan, (client, prompt) by arm; a planner without an agent is `agent` itself."""
-    return {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
-
-
 def choose_events(events, n):
     """Return the first `n` events of levels 1 and 2 (None: all) in the order in which all recorded arms take them."""
     return select_events({"levels": LEVELS} | ({"n": n} if n else {}), events)
 
 
 def choose_answer(event):
-    """Return the answer that the answer-giving plan states, a letter: drawn by the event's name, not by its outcome.
-
-    >>> choose_answer({"event_id": "A-1", "options": '{"A": "Yes", "B": "No"}'}) in ("A", "B")
-    True
-    """
+    """Return the answer that the answer-giving plan states, a letter: drawn by the event's name, not by its outcome."""
     letters = sorted(parse_json(event["options"]))
     return letters[int(hash_text(event["event_id"], 8), 16) % len(letters)]
 
@@ -118,7 +108,7 @@ def write_plan_for(arm, event, source):
 def ask_by_plan(plan, writer, transcript, event, world):
     """Take a plan, ask for a query, search once and ask for the answer; returns the answer's recording.
 
-    The plan is a step of its own, `plan`. A `writer` (client, prompt) is first asked to write one.
+    The plan is a step of its own; a `writer` (client, prompt) is first asked to write one.
     """
     blanks = {"as_of": event["as_of"], "question": describe_question(event)}
     if writer:
@@ -154,10 +144,10 @@ def describe_question(event):
 def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
 
-    `writers`: who writes the plan of an arm that has none given (`choose_writers`), by default the agent its own. plan,
-    n_words (its), n_plan_tokens (a written plan's), is_cut (it met `MAX_PLAN`), query, n_query_tokens, n_calls (of
-    tools), is_shown (the search showed a page of the event's source), stated (the letter that the answer-giving plan
-    names, on every row of an event), seconds. A trial whose replies are not recorded has the status "missing".
+    `writers`: who writes the plan of an arm that has none given, (client, prompt) by arm; by default the agent its own.
+    plan, n_words, n_plan_tokens (a written plan's), is_cut (it met `MAX_PLAN`), query, n_query_tokens, n_calls (of
+    tools), is_shown (the search showed a page of the event's source), stated (the letter of the answer-giving plan),
+    seconds. A trial whose replies are not recorded has the status "missing".
     """
     writers, rows = writers or {"own": (client, "plan_write")}, []
     for event in events.to_dict("records"):
@@ -197,15 +187,15 @@ def read_trial(outcome, source):
 
 
 def run_planners(clients, agent, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):
-    """Put free planners to events and a judge to their plans, one event after the other; returns (trials, plans,
-    judgements) of the events that have all their trials: `run_trials`, `list_plans`, `judge_plans`.
+    """Put free planners to events and a judge to their plans, event by event; returns (trials, plans, judgements).
 
     `agent` works by every plan; `judge` is an agent's name, too. The plans of the first `n_judged` events (None: all)
-    are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event is
-    recorded.
+    are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event has all
+    its trials.
     """
     client, consult = clients[agent], build_consult(*clients[judge][:3])
-    writers, judge = choose_writers(clients, agent, planners), find_agent(judge)["model"]
+    writers = {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
+    judge = find_agent(judge)["model"]
     names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]
     trials, parts = [], []
     for at in range(len(events)):
@@ -220,9 +210,8 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
 
 
 def keep_complete(trials, run_id=RUN_ID):
-    """Return the trials of the events that have all their replies: an arm without them would be another set of events.
-
-    Raises LookupError when there is none, with the command that records some.
+    """Return the trials of the events that have all their replies. Raises LookupError, with the command, without
+    any.
     """
     missing = trials.loc[trials["status"] == "missing", "event_id"]
     kept = trials[~trials["event_id"].isin(missing)].reset_index(drop=True)
@@ -242,8 +231,9 @@ def score_trials(trials, events, answers):
 
 
 def flag_work(trials):
-    """Return trials with two columns more: told (the answer is the letter that the answer-giving plan names) and
-    differs (it is another than without a plan)."""
+    """Return trials with told (the answer is the letter the answer-giving plan names) and differs (than without a
+    plan).
+    """
     plain = trials[trials["arm"] == "none"].set_index("event_id")["value"].map(str)
     told = [value in (stated, [stated]) for value, stated in zip(trials["value"], trials["stated"], strict=True)]
     return trials.assign(told=told, differs=trials["value"].map(str) != trials["event_id"].map(plain))
@@ -252,8 +242,8 @@ def flag_work(trials):
 def measure_work(trials):
     """Return what trials did, a row a plan: n, words of the plan (median), and shares of trials.
 
-    cut: the plan met its limit of tokens; deciding page: the one search showed a page of the event's source; as stated
-    and differs: what `flag_work` tells.
+    cut: the plan met its limit of tokens; deciding page: the search showed a page of the event's source; as stated and
+    differs: `flag_work`.
     """
     groups = flag_work(trials).rename_axis(None).groupby("arm", sort=False)
     shares = groups[["is_cut", "is_shown", "told", "differs"]].mean()

@@ -1,0 +1,337 @@
+"""Agents against experts: a consensus of figures, pollsters for analysts, a published model of games (FutureX 5.1).
+
+A table of forecasts has a row an agent, item and metric (`COLUMNS`), from a user's csv or the election of 2016: the
+consensus is the 14-day poll mean of the replay web, the metrics are both candidates' shares and the lead. The results
+stand in data/experts, which the replay web does not serve. The games' `expert` is FiveThirtyEight's model, no person.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
+from helpers.formats.folder import read_number
+from helpers.models.grammars import make_schema
+from helpers.prompts import read_prompt
+from helpers.stats.agreement import compare_scores
+from helpers.stats.bootstrap import compare_paired, flatten_summary, summarize_means
+from helpers.stats.paired import correct_holm, judge_interval
+from helpers.store import ROOT
+from helpers.web.render import format_period
+from helpers.web.sources import compute_published_at
+
+COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
+NUMBERS = ("consensus", "actual", "forecast")
+
+
+def load_forecasts(path):
+    """Return the forecasts of a csv, sorted by metric, item and agent.
+
+    Columns: item, metric, agent (text), consensus (known before the outcome, not 0), actual (0 allowed), forecast
+    (blank: missing). Consensus and actual are repeated on each agent's row and must agree; lines that start with # are
+    comments. Raises Problems with file, row, column and reason for up to ten problems.
+    """
+    table = open_sheet(path, COLUMNS, comments=True)
+    problems = list(check_sheet(path.name, table, COLUMNS, filled=COLUMNS[:-1], key=["item", "metric", "agent"]))
+    if set(COLUMNS) <= set(table):
+        problems += read_numbers(path.name, table)
+    raise_all(problems)
+    raise_all(check_figures(path.name, table))
+    return table[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
+
+
+def read_numbers(file, table):
+    """Turn the texts of a table's number columns into numbers, in place; return a sentence on each that is none."""
+    problems = []
+    for name in NUMBERS:
+        numbers = dict.fromkeys(table.index, math.nan)
+        for row, text in table[name].items():
+            try:
+                numbers[row] = read_number(text)
+            except ValueError as error:
+                problems.append(describe_problem(file, row, name, str(error)))
+        table[name] = pd.Series(numbers, dtype=float)
+    return problems
+
+
+def check_figures(file, table):
+    """Yield what is wrong between figures: a consensus of 0, one that differs within an item."""
+    for row in table.index[table["consensus"] == 0]:
+        yield describe_problem(file, row, "consensus", "0, and ties are judged relative to it")
+    first = table.groupby(["item", "metric"]).transform("first")
+    rows = table.index.to_series().groupby([table["item"], table["metric"]]).transform("first")
+    for name in ("consensus", "actual"):
+        for row in table.index[table[name] != first[name]]:
+            known = f"{table[name][row]:g} here, {first[name][row]:g} in row {rows[row] + 2}"
+            yield describe_problem(file, row, name, known)
+
+
+def cap_errors(forecast, actual, cap):
+    """Return absolute errors as shares of the actual, at most `cap`; for an actual of 0 the cap, unless exactly
+    right.
+    """
+    return np.minimum(divide_errors(np.abs(forecast - actual), actual), cap)
+
+
+def divide_errors(differences, base):
+    """Return differences relative to the size of a base; relative to 0 they are infinite, a difference of 0 is 0."""
+    shares = np.full(len(base), math.inf)
+    np.divide(differences, np.abs(base), out=shares, where=np.asarray(base) != 0)
+    return np.where(np.isnan(differences), math.nan, np.where(np.asarray(differences) == 0, 0.0, shares))
+
+
+def judge_forecasts(table, ties, cap, by="consensus"):
+    """Return the table with result (win, tie, loss, missing), share_error and share_error_consensus (capped).
+
+    `ties` maps each metric to the relative difference up to which a forecast ties: of forecast and consensus
+    (`by="consensus"`), or of their absolute errors relative to the actual (`by="errors"`). A win is an error smaller
+    than the consensus's, and no tie. Raises ValueError for a metric without a tie rule, or another `by`.
+    """
+    if absent := sorted(set(table["metric"]) - set(ties)):
+        raise ValueError(f"no tie rule for metric {absent[0]!r}; there are rules for {', '.join(sorted(ties))}")
+    forecast, consensus, actual = (table[name].to_numpy(dtype=float) for name in ("forecast", "consensus", "actual"))
+    error, error_consensus = np.abs(forecast - actual), np.abs(consensus - actual)
+    if by == "consensus":
+        difference = divide_errors(np.abs(forecast - consensus), consensus)
+    elif by == "errors":
+        difference = divide_errors(np.abs(error - error_consensus), actual)
+    else:
+        raise ValueError(f"ties by {by!r}: they are judged by 'consensus' or by 'errors'")
+    is_tie = difference <= table["metric"].map(ties).to_numpy(dtype=float) * (1 + 1e-9)
+    choices = ["missing", "tie", "win"]
+    return table.assign(
+        result=np.select([np.isnan(forecast), is_tie, error < error_consensus], choices, "loss"),
+        share_error=np.where(np.isnan(forecast), math.nan, cap_errors(forecast, actual, cap)),
+        share_error_consensus=cap_errors(consensus, actual, cap),
+    )
+
+
+def summarize_agents(judged, rng, n_boot=2000):
+    """Return, by metric and agent, both win rates, MAPE beside the consensus's, and their difference, with intervals.
+
+    Columns: metric, agent, n, n_asked, coverage, n_ties, win_rate (ties in the denominator), win_rate_untied, mape,
+    mape_consensus, mape_gap (paired), with *_low and *_high from drawing items anew, verdict ("holds": below the
+    consensus), p (exact binomial, win rate of one half), p_holm. Items count as independent: where one event moves them
+    all, it is one case. An agent without any forecast on a metric raises ValueError.
+    """
+    rows = []
+    for (metric, agent), part in judged.groupby(["metric", "agent"], sort=False):
+        kept = part[part["result"] != "missing"]
+        if kept.empty:
+            raise ValueError(f"{agent} has no forecast of {metric}; leave it out")
+        won = (kept["result"] == "win").astype(float)
+        tied = kept["result"] == "tie"
+        values = pd.DataFrame({"win_rate": won, "win_rate_untied": won.mask(tied), "mape": kept["share_error"]})
+        values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
+        row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
+        row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
+        row["p"] = stats.binomtest(int(won.sum()), len(won)).pvalue
+        summary = summarize_means(values, rng, n_boot)
+        row |= flatten_summary(summary.assign(low=math.nan, high=math.nan) if len(kept) < 2 else summary)
+        verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
+        rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=correct_holm(table["p"]))
+
+
+def measure_recall(forecasts, rng, metric="lead", n_boot=2000):
+    """Return, by agent, n, abs_error (mean, in the metric's unit), r_actual and r_miss with r_miss_low and r_miss_high.
+
+    r_miss correlates what the agent adds to the consensus with what the consensus missed: memory of the outcome.
+    """
+    rows = []
+    for agent, part in forecasts[forecasts["metric"] == metric].dropna(subset="forecast").groupby("agent", sort=False):
+        added, missed = part["forecast"] - part["consensus"], part["actual"] - part["consensus"]
+        found = compare_scores(added.to_frame("r_miss"), missed, rng, ("correlation",), n_boot).iloc[0]
+        row = {"agent": agent, "n": len(part), "abs_error": (part["forecast"] - part["actual"]).abs().mean()}
+        row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": found["correlation"]}
+        rows.append(row | {f"r_miss_{end}": found[f"correlation_{end}"] for end in ("low", "high")})
+    return pd.DataFrame(rows)
+
+
+ELECTION_DATE = "2016-11-08"
+METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
+N_SHOWN = 6
+"""Polls of a state that the model is shown, the newest."""
+SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
+"""What the model replies with."""
+
+
+def load_election(folder=ROOT / "data/experts"):
+    """Return (polls, results) of 2016 by state, in per cent; the files' first lines say where they come from."""
+    files = ("us_state_polls_2016", "us_election_2016")
+    return tuple(pd.read_csv(folder / f"{name}.csv", comment="#") for name in files)
+
+
+def list_known(polls, publication, as_of):
+    """Return the polls that were published before a moment by the page's rule (`Source.publication`), newest last."""
+    published = compute_published_at(publication, polls["end_date"])
+    return polls[published < pd.Timestamp(as_of)].sort_values(["state", "end_date"], kind="stable", ignore_index=True)
+
+
+def read_means(crawler, source_id, as_of):
+    """Return (newest, oldest) poll means on a page of the replay web as of a moment: a frame each.
+
+    Index entity, columns clinton, trump, lead; attrs["date"] is the day they are for.
+    """
+    observations, _ = crawler.observe(source_id, as_of)
+    table = observations.pivot(index=["occurred_at", "entity"], columns="variable", values="value")
+    dates = max(table.index)[0], min(table.index)[0]
+    ends = tuple(table.loc[date, list(METRICS)] for date in dates)
+    for frame, date in zip(ends, dates, strict=True):
+        frame.attrs["date"] = date
+    return ends
+
+
+def extend_trend(polls, days=28):
+    """Return the straight line through the polls of the last `days`, at the day of the election.
+
+    >>> line = pd.DataFrame({"end_date": ["2016-10-19", "2016-10-29"], "clinton": [40.0, 41.0], "trump": [45.0, 45.0]})
+    >>> extend_trend(line).round(6).tolist()
+    [42.0, 45.0]
+    """
+    ages = (pd.to_datetime(polls["end_date"]) - pd.Timestamp(ELECTION_DATE)).dt.days
+    recent = polls[ages >= ages.iloc[-1] - days + 1]
+    lines = np.polyfit(ages[recent.index], recent[["clinton", "trump"]], deg=min(1, ages[recent.index].nunique() - 1))
+    return pd.Series(lines[-1], ["clinton", "trump"])
+
+
+def share_undecided(polls, consensus):
+    """Return the consensus with the undecided shared out in proportion to it.
+
+    Those for others are the mean of the state's last 7 polls that asked for them.
+    """
+    shares = consensus[["clinton", "trump"]]
+    return shares * (100 - polls["others"].dropna().tail(7).mean()) / shares.sum()
+
+
+def apply_rules(known, state_means, national_means):
+    """Return the forecasts of five fixed rules: item, agent, clinton, trump (per cent of all votes).
+
+    `state_means` and `national_means` are (newest, oldest) of `read_means`, `known` are `list_known`'s polls.
+    """
+    newest, oldest = state_means
+    swing = national_means[0].loc["All pollsters"] - national_means[1].loc["All pollsters"]
+    rows = []
+    for state, polls in known.groupby("state"):
+        replies = {
+            "last poll": polls.loc[polls["end_date"] == polls["end_date"].iloc[-1], ["clinton", "trump"]].mean(),
+            "mean of 7 polls": polls[["clinton", "trump"]].tail(7).mean(),
+            "trend of 28 days": extend_trend(polls),
+            "national swing": oldest.loc[state] + swing,
+            "undecided shared out": share_undecided(polls, newest.loc[state]),
+        }
+        rows += [
+            {"item": state, "agent": agent} | reply[["clinton", "trump"]].to_dict() for agent, reply in replies.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def ask_states(consult, states, agent, as_of=None, known=None):
+    """Return a judge's forecasts for states: item, agent, clinton, trump (missing where it gave none), status.
+
+    With `known` polls it is shown each state's newest ones and the day of `as_of`; without, it answers from memory.
+    """
+    rows = []
+    for state in states:
+        prompt = read_prompt("expert_memory").format(state=state)
+        if known is not None:
+            day = pd.Timestamp(as_of).tz_convert("America/New_York")
+            newest = known[known["state"] == state].iloc[: -N_SHOWN - 1 : -1]
+            lines = [f"{poll.end_date}, {poll.clinton:.1f}, {poll.trump:.1f}" for poll in newest.itertuples()]
+            blanks = {"today": format_period(str(day.date())), "state": state, "polls": "\n".join(lines)}
+            prompt = read_prompt("expert_polls").format(**blanks)
+        verdict = consult(prompt, SHARES)
+        rows.append({"item": state, "agent": agent, "status": verdict.status} | (verdict.value or {}))
+    return pd.DataFrame(rows, columns=["item", "agent", "clinton", "trump", "status"])
+
+
+def build_forecasts(consensus, results, shares):
+    """Return the table of forecasts (`COLUMNS`): a row a state, metric and agent, leads made of the two shares.
+
+    `consensus` has index state and the columns of `METRICS`; `shares` has item, agent, clinton, trump.
+    """
+    tables = {"forecast": shares, "actual": results.rename(columns={"state": "item"})}
+    for name, table in tables.items():
+        keys = [key for key in ("item", "agent") if key in table]
+        tables[name] = table.assign(lead=table["clinton"] - table["trump"]).melt(keys, list(METRICS), "metric", name)
+    means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
+    return (
+        tables["forecast"]
+        .merge(tables["actual"], on=["item", "metric"])
+        .merge(means, on=["item", "metric"])[list(COLUMNS)]
+    )
+
+
+PLAYERS = {"expert": "FiveThirtyEight's model", "elo": "own Elo", "home": "home rate", "half": "always one half"}
+START = 1500.0
+"""Rating of a team that has not played yet."""
+
+
+def tidy_games(games):
+    """Return a file of games with the kit's names, in order of time: date, season, home, away, expert, outcome.
+
+    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw. Raises ValueError
+    when a probability is none or the two of a game do not add up to 1.
+    """
+    names = {"team1": "home", "team2": "away", "prob1": "expert", "prob1_outcome": "outcome"}
+    wrong = ~games["prob1"].between(0, 1) | ((games["prob1"] + games["prob2"] - 1).abs() > 1e-6)
+    if wrong.any():
+        game = games[wrong].iloc[0]
+        raise ValueError(f"{game['date']} {game['team1']} v {game['team2']}: probabilities that do not add up to 1")
+    table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(subset="outcome")
+    return table.sort_values(["date", "home", "away"], ignore_index=True)
+
+
+def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
+    """Return the games with `elo`, `home_rate` and `half`: chances of a home win from games of earlier dates only.
+
+    elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
+    the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
+    """
+    ratings, seasons, parts, won, played = {}, {}, [], n_prior / 2, n_prior
+    for _, day in games.groupby("date", sort=True):
+        rate = won / played
+        advantage = 400 * math.log10(rate / (1 - rate))
+        for game in day.itertuples():
+            for team in (game.home, game.away):
+                if seasons.get(team) not in (None, game.season):
+                    ratings[team] = START + carry * (ratings[team] - START)
+                seasons[team] = game.season
+                ratings.setdefault(team, START)
+        gaps = day["home"].map(ratings) - day["away"].map(ratings) + advantage
+        rated = day.assign(elo=1 / (1 + 10 ** (-gaps / 400)), home_rate=rate, half=0.5)
+        for game in rated.itertuples():
+            move = k * (game.outcome - game.elo)
+            ratings[game.home] += move
+            ratings[game.away] -= move
+        won, played = won + day["outcome"].sum(), played + len(day)
+        parts.append(rated)
+    return pd.concat(parts, ignore_index=True)
+
+
+def compare_games(rated, rng, n_boot=2000):
+    """Return, by agent, n, brier (smaller is better) with its interval, and minus_expert, paired, with gap_low and
+    gap_high.
+    """
+    columns = {"expert": "expert", "elo": "elo", "home": "home_rate", "half": "half"}
+    briers = pd.DataFrame({name: (rated[column] - rated["outcome"]) ** 2 for name, column in columns.items()})
+    rows = []
+    for name, found in summarize_means(briers, rng, n_boot).iterrows():
+        row = {"agent": PLAYERS[name], "n": len(briers), "brier": found["mean"]} | found[["low", "high"]].to_dict()
+        if name != "expert":
+            pair = compare_paired(briers["expert"], briers[name], rng, n_boot)
+            row |= {"minus_expert": pair["difference"], "gap_low": pair["low"], "gap_high": pair["high"]}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def count_wins(rated, agent="elo"):
+    """Return how often an agent's probability is nearer to the outcome than the expert's, over games where they
+    differ.
+    """
+    differs = ~np.isclose(rated[agent], rated["expert"])
+    nearer = (rated[agent] - rated["outcome"]).abs() < (rated["expert"] - rated["outcome"]).abs()
+    return {"n": int(differs.sum()), "win_rate": float(nearer[differs].mean())}

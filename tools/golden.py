@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.replies.predictions import parse_prediction
+from helpers.replies.parse import parse_prediction
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tools/golden.json"

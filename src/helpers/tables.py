@@ -11,7 +11,16 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StringConstraints, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    WrapValidator,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from helpers.faults import find_faults
@@ -207,6 +216,16 @@ class Setting(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
+def form(*needs, **fields):
+    """Return the model of a table of settings: its fields with their types, `needs` those that must be there."""
+    return create_model("Form", __base__=Setting, **{n: (t, ... if n in needs else None) for n, t in fields.items()})
+
+
+def some(kind):
+    """Return the type of a list of one or more."""
+    return Annotated[list[kind], Field(min_length=1)]
+
+
 class Price(Setting):
     """What a model costs, in US dollars a million tokens."""
 
@@ -229,6 +248,10 @@ class Agent(Setting):
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None
+    max_lookups: Positive = None
+    max_steps: Positive = None
+    max_seconds: Positive = None
+    max_tokens: Positive = None
 
 
 class RecordedRun(Setting):

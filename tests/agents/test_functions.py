@@ -237,16 +237,15 @@ def test_below_the_checkout_a_module_of_its_root_is_found(mine, monkeypatch):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ('agent = "my_module"', "agent must be written \"module:function\", not 'my_module'"),
-        ('agent = "../x:f"', 'agent must be written "module:function"'),
-        ('agent = "m:f"\nmodel = "openai/x"', "model is no matter of an agent that is a function"),
-        ('agent = "m:f"\ncategory = "baseline"', "the baselines are the kit's own"),
-        ('method = "function"\ncategory = "scripted"\nframework = "x"', "method must be one of last_value"),
+        ('agent = "../x:f"', ', agent: .* is not "module:function"'),
+        ('agent = "m:f"\nmodel = "openai/x"', ": model is no matter of an agent that is a function"),
+        ('agent = "m:f"\ncategory = "baseline"', ": category baseline is no matter"),
+        ('method = "function"\ncategory = "scripted"\nframework = "x"', ": method must be one of last_value"),
     ],
 )
 def test_a_wrong_entry_of_a_function_is_told(tmp_path, lines, said):
     (tmp_path / "agents.toml").write_text(f"[mine]\n{lines}\n")
-    with pytest.raises(ValueError, match=f"agents.toml, mine: {said}"):
+    with pytest.raises(ValueError, match=f"agents.toml, mine{said}"):
         load_entries(tmp_path / "agents.toml", wanted=["mine"])
 
 

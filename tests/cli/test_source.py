@@ -59,7 +59,7 @@ def plant(tmp_path, monkeypatch):
         ('hour = "09:00"', 'hour = "25:00"', "line 7, publication.hour: '25:00' is not a time such as 09:00"),
         ('hour = "09:00"', 'hour = "9am"', "line 7, publication.hour: '9am' is not a time such as 09:00"),
         ("New_York", "New_Yrok", "'America/New_Yrok' is no time zone; did you mean America/New_York?"),
-        ("lag_days = 1", "lag_days = -1", "line 7, publication.lag_days: -1 is not a whole number, 0 or more"),
+        ("lag_days = 1", "lag_days = -1", "line 7, publication.lag_days: -1 is not a whole number of 0 or more"),
         ("lag_days = 1", 'lag_days = "1"', "line 7, publication.lag_days: '1' is not a whole number"),
         ("lag_days = 1, ", "", "line 7, publication: lag_days is missing"),
         ("lag_days = 1", "lag_dyas = 1", "lag_dyas is unknown; did you mean lag_days?"),

@@ -9,7 +9,7 @@ from builders import make_past_row
 from helpers.formats import futurex
 from helpers.futurex.past import FILE
 from helpers.public_files import locate_public
-from helpers.replies.predictions import parse_prediction
+from helpers.replies.parse import parse_prediction
 from helpers.store import parse_json
 
 ODD = {

@@ -141,9 +141,9 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path, row, said):
     assert str(caught.value).startswith(f"all.jsonl, line 2: {said}")
 
 
-def test_of_many_mistakes_ten_are_told(tmp_path):
+def test_of_many_mistakes_twenty_are_told(tmp_path):
     with pytest.raises(ValueError, match="and 5 more$"):
-        read_feed(write_folder(tmp_path, *["[]"] * 15))
+        read_feed(write_folder(tmp_path, *["[]"] * 25))
 
 
 def test_what_is_no_feed_is_told_before_anything_starts(tmp_path):

@@ -14,76 +14,42 @@ import pandas as pd
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
-from helpers.faults import check_name
+from helpers.faults import check_name, check_object
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name
 from helpers.store import ROOT, locate_input, parse_json
+from helpers.tables import RecordedRun
 
 SEED = 20161010
 """Draws the events of all arms."""
-
-KEYS = {
-    "agent",
-    "window",
-    "n",
-    "levels",
-    "kinds",
-    "first_date",
-    "last_date",
-    "days_after",
-    "query_of",
-    "horizon",
-    "about",
-    "trials",
-}
-"""What an arm may say; `days_after`: asked so many days after the resolution, with the web as it then stood;
-`query_of = "another"`: searched with another event's question, so that what is found cannot help (`swap_queries`);
-`horizon`: asked at another point of a question's life than the usual one (`HORIZONS`); `trials`: how often each
-event is asked, as `sample` 0 and on (a local model's agent then has a temperature above 0)."""
 
 VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
 
 
-HORIZONS = ("Early", "Mid", "Late", "Near")
-"""Points of a question's life at which it may be asked, where its metadata say when they are (WorldReasoner 5.3)."""
-
-
 def load_arms(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
     arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    wanted = [arm.get("agent") for arm in arms.values()]
-    entries = load_entries(wanted=wanted)
+    entries = load_entries(wanted=[arm.get("agent") for arm in arms.values()])
     agents = [agent_id for agent_id, entry in entries.items() if is_prompted(entry)]
     for arm_id, arm in arms.items():
         check_name(f"{Path(path).name}, arm", arm_id)
-        unknown, missing = set(arm) - KEYS, {"agent", "window"} - set(arm)
-        if unknown or missing:
-            raise ValueError(f"{Path(path).name}, {arm_id}: unknown keys {sorted(unknown)}, missing {sorted(missing)}")
-        if arm.get("query_of") not in (None, "another"):
-            raise ValueError(f'{Path(path).name}, {arm_id}: query_of is "another" or left out, not {arm["query_of"]!r}')
+        where = f"{Path(path).name}, {arm_id}"
+        check_object(where, arm, RecordedRun)
         if arm["agent"] not in agents:
-            known = ", ".join(agents)
-            raise ValueError(f"{Path(path).name}, {arm_id}: no agent {arm['agent']!r} asks a model; there are {known}")
-        if keeps_values(arm) and (method := entries[arm["agent"]]["method"]) not in VALUE_METHODS:
+            raise ValueError(f"{where}: no agent {arm['agent']!r} asks a model; there are {', '.join(agents)}")
+        entry, n_trials = entries[arm["agent"]], arm.get("trials", 1)
+        if keeps_values(arm) and entry["method"] not in VALUE_METHODS:
             raise ValueError(
-                f"{Path(path).name}, {arm_id}: of window {arm['window']} values alone are kept, and a run of several "
-                f"requests a question ({method}) cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}"
+                f"{where}: of window {arm['window']} values alone are kept, and a run of several requests a question "
+                f"({entry['method']}) cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}"
             )
-        check_trials(f"{Path(path).name}, {arm_id}", arm, entries[arm["agent"]])
+        if n_trials > 1 and get_local_name(entry) and not entry.get("options", {}).get("temperature"):
+            raise ValueError(
+                f"{where}: at temperature 0 a local model's {n_trials} trials are the same; write options = "
+                f"{{ temperature = 0.8 }} into [{arm['agent']}] of data/agents.toml"
+            )
     return arms
-
-
-def check_trials(where, arm, entry):
-    """Raise ValueError where an arm's number of trials is none, or all trials would be the same."""
-    n_trials = arm.get("trials", 1)
-    if type(n_trials) is not int or n_trials < 1:
-        raise ValueError(f"{where}: trials is how often each event is asked, 1 or more, not {n_trials!r}")
-    if n_trials > 1 and get_local_name(entry) and not entry.get("options", {}).get("temperature"):
-        raise ValueError(
-            f"{where}: at temperature 0 a local model's {n_trials} trials are the same; write options = "
-            f"{{ temperature = 0.8 }} into [{arm['agent']}] of data/agents.toml"
-        )
 
 
 def keeps_values(arm):

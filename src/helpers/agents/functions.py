@@ -3,7 +3,7 @@
 `event` is the event's row as a dict; `world`, a `View`, is the web as of the event's `as_of`: nothing later can be had
 through it, and each look is a step of the trace. What may be returned:
 
-- a text, read as a model's reply is (`replies.predictions`), so a letter, "A, C", or "... \\boxed{12.5}" will do;
+- a text, read as a model's reply is (`replies.parse`), so a letter, "A, C", or "... \\boxed{12.5}" will do;
 - a number (number, percent), or a list of letters (multi) or names (ranking, list);
 - a pandas Series of the value expected for each entity on the event's date, answered by the rule that resolves the
   event, whatever its kind; for the month of a highest value (window L) by date, from `from_date` to `date`;
@@ -32,7 +32,7 @@ from helpers.agents.identity import is_plain, list_functions
 from helpers.events.horizons import resolve_question
 from helpers.events.targets import resolve_event
 from helpers.replies import PARSER_VERSION
-from helpers.replies.predictions import parse_prediction
+from helpers.replies.parse import parse_prediction
 from helpers.store import ROOT, parse_json
 from helpers.web.pages import GatewayError
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.replies.letters import make_key
+from helpers.replies.options import make_key
 from helpers.store import dump_json, hash_text, parse_json
 
 MIN_KNOWN = 10

@@ -4,6 +4,7 @@ A forecast here is `(client, event, world) -> outcome` in the form `runs.run_age
 request ends as a missing prediction with its reason (FutureX 3.4.2, 4.1), never as a guess.
 """
 
+import math
 import time
 from functools import partial
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
 from helpers.models.local import SEED
 from helpers.replies import PARSER_VERSION
-from helpers.replies.distributions import GO_ON, find_letters, weigh_reply
-from helpers.replies.predictions import parse_prediction
+from helpers.replies.parse import parse_prediction
+from helpers.replies.probabilities import GO_ON, find_letters, weigh_reply
 from helpers.store import parse_json
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s", "model_s")
@@ -29,16 +30,22 @@ MAX_ANSWER = 200
 """Longest final answer of a local model, in tokens; its grammar ends it long before."""
 
 
+LIMITS = ("max_lookups", "max_steps", "max_seconds", "max_tokens")
+"""What an agent's entry may bound: look-ups and steps of its method, seconds a question, tokens a reply."""
+
+
 class Client(NamedTuple):
     """A model as an agent uses it: the door to it and its name there.
 
-    With `is_local` answers are held to a grammar and the prompt cache is switched request by request.
+    With `is_local` answers are held to a grammar and the prompt cache is switched request by request. `limits` are the
+    entry's own of `LIMITS`; a method has a default for those that it counts.
     """
 
     door: Door
     model: str
     is_local: bool = False
     options: dict = {}
+    limits: dict = {}
 
 
 class Transcript:
@@ -49,7 +56,8 @@ class Transcript:
 
     def __init__(self, client, sample=0):
         self.client, self.sample, self.steps, self.finish_reason = client, sample, [], None
-        self.deadline_at = time.monotonic() + client.door.deadline_s
+        seconds = min(client.door.deadline_s, client.limits.get("max_seconds", math.inf))
+        self.deadline_at = time.monotonic() + seconds
         self.usage = dict.fromkeys(USAGE)
 
     def add(self, step_type, **columns):
@@ -67,6 +75,8 @@ class Transcript:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
             options = draw_by_seed(self.client.options, self.sample) | {"extra_body": body} | options
         options = self.client.options | options
+        if limit := self.client.limits.get("max_tokens"):
+            options["max_tokens"] = min(limit, options.get("max_tokens", limit))
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
         if event and event.get("window") in PUBLIC_WINDOWS:
             given["reduce"] = partial(keep_values, event)

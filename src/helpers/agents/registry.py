@@ -1,10 +1,8 @@
 """The agent registry, data/agents.toml: an agent by its name, ready to be put to events (FutureX 3.2.3)."""
 
-import math
 import os
-import re
 import tomllib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
 import pandas as pd
@@ -12,20 +10,19 @@ import pandas as pd
 from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
-from helpers.agents.prompted import Client, ask_directly, forecast
+from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
-from helpers.agents.workers import to_cell
-from helpers.faults import check_name, suggest
+from helpers.faults import check_name, check_object, suggest
 from helpers.models.files import FOLDER, MODELS, name_model
 from helpers.models.judges import build_consult, open_study
-from helpers.models.llm import OURS, Door, check_model, check_options, is_final, list_options
+from helpers.models.llm import OURS, check_model, check_options, list_options
 from helpers.models.local import LOCAL, PACKAGE, SEED, get_local_name, has_server
 from helpers.models.polling import list_job_options
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
-from helpers.tables import CATEGORIES
+from helpers.tables import Agent
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
@@ -55,16 +52,11 @@ CATEGORY_OF = {
 FUNCTION = "function"
 """Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
 
-KEYS = {"about", "api_base", "api_key_env", "category", "framework", "knowledge_cutoff_date", "method", "model"}
-KEYS |= {"agent", "model_family", "options", "usd_per_million"}
-"""What an entry may say."""
-
 
 def load_entries(path=ROOT / "data/agents.toml", wanted=()):
     """Read the registry: {agent_id: entry}, checked. A broken entry is left out: it must not stop the other agents.
 
-    Raises ValueError naming the agent and what is missing, unknown or not to be said there, where a `wanted` entry is
-    broken, or the file is no TOML.
+    Raises ValueError naming the agent and what is wrong where a `wanted` entry is broken, or the file is no TOML.
     """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -74,75 +66,51 @@ def load_entries(path=ROOT / "data/agents.toml", wanted=()):
     for agent_id, entry in entries.items():
         try:
             check_name(f"{path.name}, agent", agent_id)
-            if isinstance(entry, dict) and "agent" in entry:
-                entry = fill_function(f"{path.name}, {agent_id}", entry)
-            elif isinstance(entry, dict) and "model" in entry:
-                entry = fill_model(entry)
-            check_agent(f"{path.name}, {agent_id}", entry)
-            kept[agent_id] = entry
+            kept[agent_id] = check_agent(f"{path.name}, {agent_id}", fill_entry(entry))
         except ValueError:
             if agent_id in wanted or not isinstance(entry, dict):
                 raise
     return kept
 
 
-def check_agent(where, entry):
-    """Raise ValueError when an entry's form is wrong, or its category, method or model is not known."""
-    check_form(where, entry)
-    methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
-    for name, known in (("category", CATEGORIES), ("method", methods)):
-        if entry.get(name) not in known:
-            raise ValueError(f"{where}: {name} must be one of {', '.join(known)}")
-    model = entry.get("model")
-    if entry["method"] in PROMPTED and not model:
-        raise ValueError(f"{where}: the method {entry['method']} needs a model")
-    if str(model).startswith(LOCAL) and model.removeprefix(LOCAL) not in MODELS:
-        names = ", ".join(LOCAL + name for name in MODELS)
-        raise ValueError(f"{where}: there is no model {model!r}; there are {names}")
+def fill_entry(entry):
+    """Return an entry with what it need not say: a model's method, category and framework, a function's.
 
-
-def fill_model(entry):
-    """Return the entry of an agent that asks a model with what it need not say: method, category and framework.
-
-    >>> fill_model({"model": "openai/mine"})
+    >>> fill_entry({"model": "openai/mine"})
     {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
-    """
-    method = entry.get("method", "zero_shot")
-    return {"method": method, "category": CATEGORY_OF.get(method, "think_search"), "framework": method} | entry
-
-
-def fill_function(where, entry):
-    """Return the entry of a function of the reader's own with what it need not say. Raises ValueError for a wrong one.
-
-    >>> fill_function("agents.toml, mine", {"agent": "my_module:forecast"})["category"]
+    >>> fill_entry({"agent": "my_module:forecast"})["category"]
     'scripted'
     """
-    if not re.fullmatch(r"\w+(\.\w+)*:\w+", str(entry["agent"]), re.ASCII):
-        raise ValueError(f'{where}: agent must be written "module:function", not {entry["agent"]!r}')
-    beside = sorted(set(entry) & {"method", "model", "options", "api_base", "api_key_env", "usd_per_million"})
-    if beside:
-        raise ValueError(f"{where}: {beside[0]} is no matter of an agent that is a function; leave it out")
-    if entry.get("category") == "baseline":
-        raise ValueError(f"{where}: the baselines are the kit's own; leave the category out")
-    return {"category": "scripted", "framework": "Python function"} | entry | {"method": FUNCTION}
-
-
-def check_form(where, entry):
-    """Raise ValueError when an entry is no table, has unknown keys, no framework, or options that are the door's."""
     if not isinstance(entry, dict):
-        raise ValueError(f"{where}: an agent is a table, [name] with its keys below")
-    unknown = sorted(set(entry) - KEYS)
-    if unknown:
-        raise ValueError(f"{where}: unknown key {unknown[0]!r}; there are {', '.join(sorted(KEYS))}")
-    if not isinstance(entry.get("framework"), str):
-        raise ValueError(f"{where}: framework must be given, as text")
-    if not isinstance(entry.get("options", {}), dict):
-        raise ValueError(f"{where}: options must be a table, such as {{ temperature = 0 }}")
+        return entry
+    if "agent" in entry:
+        return {"category": "scripted", "framework": "Python function", "method": FUNCTION} | entry
+    if "model" in entry:
+        method = entry.get("method", "zero_shot")
+        return {"method": method, "category": CATEGORY_OF.get(method, "think_search"), "framework": method} | entry
+    return entry
+
+
+def check_agent(where, entry):
+    """Return an entry that is whole. Raises ValueError with `where` and the field, method, model or option."""
+    check_object(where, entry, Agent)
+    methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
+    if entry["method"] not in methods:
+        raise ValueError(f"{where}: method must be one of {', '.join(methods)}")
+    beside = sorted(set(entry) & {"model", "options", "api_base", "api_key_env", "usd_per_million", *LIMITS})
+    if "agent" in entry and (beside or entry["category"] == "baseline"):
+        found = beside[0] if beside else "category baseline"
+        raise ValueError(f"{where}: {found} is no matter of an agent that is a function; leave it out")
+    if entry["method"] in PROMPTED and not entry.get("model"):
+        raise ValueError(f"{where}: the method {entry['method']} needs a model")
+    if get_local_name(entry) and get_local_name(entry) not in MODELS:
+        names = ", ".join(LOCAL + name for name in MODELS)
+        raise ValueError(f"{where}: there is no model {entry['model']!r}; there are {names}")
     try:
         check_options(entry.get("options", {}), OURS)
-        read_prices(entry)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
+    return entry
 
 
 def read_prices(entry):
@@ -152,12 +120,7 @@ def read_prices(entry):
     (5e-07, 2e-06)
     """
     given = entry.get("usd_per_million")
-    if given is None:
-        return None
-    named = isinstance(given, dict) and set(given) == {"input", "output"}
-    if not named or not all(isinstance(price, int | float) and 0 <= price < math.inf for price in given.values()):
-        raise ValueError("usd_per_million must hold both prices of a million tokens: { input = 0.15, output = 0.6 }")
-    return given["input"] / 1e6, given["output"] / 1e6
+    return given and (given["input"] / 1e6, given["output"] / 1e6)
 
 
 def is_prompted(entry):
@@ -168,8 +131,7 @@ def is_prompted(entry):
 def load_agents(path=ROOT / "data/agents.toml", wanted=()):
     """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns.
 
-    Of those that are functions of the reader's own only the `wanted`: the others' modules may be elsewhere. Raises
-    ValueError with what is wrong with one's module.
+    Of those that are functions of your own only the `wanted`. Raises ValueError with what is wrong with one's module.
     """
     agents = {}
     for agent_id, entry in load_entries(path, wanted).items():
@@ -191,10 +153,8 @@ def connect_agent(entry, door):
     `seed` is the model's: the local server's, or what the entry's options say; a provider's own choice is not known.
     """
     answer, prompts = PROMPTED[entry["method"]]
-    local = get_local_name(entry)
-    model = name_model(local) if local else entry["model"]
-    options = entry.get("options", {})
-    client = Client(door, model, bool(local), options)
+    local, options = get_local_name(entry), entry.get("options", {})
+    client = build_client(entry, door)
     return {
         "forecast": partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, answer, client),
         "category": entry["category"],
@@ -203,10 +163,17 @@ def connect_agent(entry, door):
         "model_family": entry.get("model_family"),
         "model_digest": MODELS[local]["sha256"] if local else None,
         "knowledge_cutoff_date": entry.get("knowledge_cutoff_date"),
-        "params": {"method": entry["method"], "options": options},
+        "params": {"method": entry["method"], "options": options} | client.limits,
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
+
+
+def build_client(entry, door):
+    """Return the Client of an entry's model at a door, with its options and limits."""
+    local = get_local_name(entry)
+    limits = {name: entry[name] for name in LIMITS if name in entry}
+    return Client(door, name_model(local) if local else entry["model"], bool(local), entry.get("options", {}), limits)
 
 
 def find_agent(agent_id):
@@ -215,7 +182,7 @@ def find_agent(agent_id):
     Raises ValueError where data/agents.toml has no such agent, its entry is broken, or it asks no model.
     """
     if "/" in agent_id:
-        return fill_model({"model": agent_id})
+        return fill_entry({"model": agent_id})
     entries = load_entries(wanted=[agent_id])
     if agent_id not in entries:
         raise ValueError(f"data/agents.toml has no agent {agent_id!r}{suggest(agent_id, entries)}")
@@ -250,8 +217,8 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
     given = {"prices": read_prices(entry), "live": live, "minutes": minutes, "about": about}
     given |= {name: entry.get(name) for name in ("api_base", "api_key_env")}
-    with open_study(run_id, entry["model"], **given) as study:
-        yield Client(*study, entry.get("options", {}))
+    with open_study(run_id, entry["model"], **given) as (door, *_):
+        yield build_client(entry, door)
 
 
 @contextmanager
@@ -259,59 +226,6 @@ def open_consult(agent_id, run_id, **settings):
     """Yield an agent's model as a judge, `consult(prompt, schema, repeat=0)` (`models.judges`); as `open_agent`."""
     with open_agent(agent_id, run_id, **settings) as client:
         yield build_consult(client.door, client.model, client.is_local)
-
-
-class Probe:
-    """Stands in for recordings: notes whether a question's first request is recorded, and ends the question."""
-
-    def __init__(self, recordings):
-        self.recordings, self.is_known = recordings, None
-
-    def find(self, key):
-        """Note whether a request has a reply, by its hash; raises LookupError in any case."""
-        row = self.recordings.find(key)
-        self.is_known = row is not None and is_final(row)
-        raise LookupError(key)
-
-
-def find_recorded(entry, recordings, events):
-    """Yield, for each event (a row of `events`, with its `sample`), whether its first request has a recorded reply.
-
-    None where the agent looks things up before its first request, which is then not known. Nothing is asked.
-    """
-    probe = Probe(recordings)
-    forecast = connect_agent(entry, Door(probe))["forecast"]
-    for event in events.to_dict("records"):
-        probe.is_known = None
-        with suppress(Exception):  # the probe ends the question, or the world that is not there; libraries wrap it
-            forecast({column: to_cell(value) for column, value in event.items()}, None)
-        yield probe.is_known
-
-
-def count_replies(recordings):
-    """Return how many replies are among a run's recordings, under whatever settings."""
-    return sum(is_final(row) for row in recordings.rows.values())
-
-
-def describe_recorded(entry, left, whole, recordings):
-    """Return a sentence on how far the replies that are recorded answer the questions left; None when there are none.
-
-    `whole` is the window's events, by which a run of other settings is told from one of other questions.
-    """
-    n_recorded, n_left = count_replies(recordings), len(left)
-    if not n_recorded:
-        return None
-    known, options = list(find_recorded(entry, recordings, left)), entry.get("options", {})
-    if n := known.count(True):
-        return f"{n} of {n_left} questions have a recorded reply to begin with; what is recorded is not asked again"
-    is_same = any(options.items() <= row["request"].get("options", {}).items() for row in recordings.rows.values())
-    if is_same and None in known:
-        same = "where model, options, prompts and pages are as they were"
-        return f"{n_recorded} replies are recorded already; {same}, what they answer is not asked, or paid, again"
-    if is_same and any(find_recorded(entry, recordings, whole)):
-        return f"the {n_recorded} replies recorded already are to other questions; all {n_left} are asked"
-    changed = "the agent's options (or its prompt, model or condition) have changed since"
-    return f"{changed}: 0 of {n_recorded} recorded replies apply, all {n_left} questions are asked, and paid, anew"
 
 
 def check_entry(entry, environment=os.environ):
@@ -330,11 +244,10 @@ def check_entry(entry, environment=os.environ):
 
 def describe_unknown(entry):
     """Return which option of an entry's is none that is known, with the nearest that is; None where all are."""
-    local, options = get_local_name(entry), entry.get("options")
+    options, local = entry.get("options"), get_local_name(entry)
     if not options:
         return None
-    model = name_model(local) if local else entry["model"]
-    is_job = entry["method"] == "deep_research"
+    is_job, model = entry["method"] == "deep_research", name_model(local) if local else entry["model"]
     known = list_job_options() if is_job else list_options(model, entry.get("api_base"))
     unknown = [name for name in options if name not in known]
     if not unknown:

@@ -17,9 +17,9 @@ from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_object
 
 N_CALLS = 3
-"""Calls of the manager a question, at most."""
+"""Calls of the manager a question, at most; an agent's `max_steps`."""
 N_LOOK_UPS = 2
-"""Searches and opened pages a call of the search agent, at most; then it reports."""
+"""Searches and opened pages a call of the search agent, at most; then it reports. An agent's `max_lookups`."""
 MAX_REPLY = 600
 """Longest reply of a local model before its answer, in tokens; its grammar ends it long before."""
 
@@ -64,7 +64,7 @@ def ask_with_research(transcript, event, world):
     prompt = fill_prompt(event) + read_prompt("research_survey")
     transcript.add("prompt", content=prompt)
     plan = make_plan(transcript, manager, prompt)
-    carry_out_plan(manager, plan, failures)
+    carry_out_plan(manager, plan, failures, transcript.client.limits.get("max_steps", N_CALLS))
     final = {"type": "text", "text": fill_final_line(event)}
     messages = write_messages([*manager.write_memory_to_messages(), {"role": "user", "content": [final]}])
     return transcript.ask(messages, actor="manager", is_continued=True, **constrain_answer(transcript.client, event))
@@ -107,8 +107,8 @@ def read_plan(content):
     return plan if Draft202012Validator(PLAN_SCHEMA).is_valid(plan) else None
 
 
-def carry_out_plan(manager, plan, failures):
-    """Let the manager call its search agent until it concludes or has made N_CALLS calls. Raises the first failure.
+def carry_out_plan(manager, plan, failures, n_calls=N_CALLS):
+    """Let the manager call its search agent until it concludes or has made `n_calls` calls. Raises the first failure.
 
     smolagents turns whatever goes wrong under it into words for the model; what is no fault of the model's was put
     into `failures` before, and ends the question here.
@@ -116,10 +116,10 @@ def carry_out_plan(manager, plan, failures):
     from smolagents import AgentGenerationError
 
     wanted = plan["facts_to_look_up"] if plan else "what your survey says"
-    start = read_prompt("research_start").format(n_calls=N_CALLS, wanted=wanted)
+    start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
     with suppress(AgentGenerationError):
         for made in manager.run(start, stream=True, reset=False):
-            if hasattr(made, "step_number") and (failures or made.step_number == N_CALLS):
+            if hasattr(made, "step_number") and (failures or made.step_number == n_calls):
                 break  # only where a turn ends: elsewhere smolagents' generator cannot be closed
     if failures:
         raise failures[0]
@@ -130,13 +130,16 @@ def carry_out_plan(manager, plan, failures):
 
 def build_manager(transcript, event, world, failures):
     """Return smolagents' agent that leads the research, with a search agent under it."""
-    blanks = {"as_of": event["as_of"], "n_look_ups": N_LOOK_UPS}
+    limits = transcript.client.limits
+    n_look_ups = limits.get("max_lookups", N_LOOK_UPS)
+    blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
     look_ups = [build_tool(partial(look_up, transcript, event, world, failures, name), name) for name in TOOLS]
     about = {"name": "search_agent", "description": SEARCH_AGENT}
     prompt = read_prompt("research_search").format(**blanks)
-    search_agent = build_agent(transcript, "search", prompt, failures, N_LOOK_UPS + 1, tools=look_ups, **about)
+    search_agent = build_agent(transcript, "search", prompt, failures, n_look_ups + 1, tools=look_ups, **about)
     prompt = read_prompt("research_manager").format(**blanks)
-    return build_agent(transcript, "manager", prompt, failures, N_CALLS, tools=[], managed_agents=[search_agent])
+    n_calls = limits.get("max_steps", N_CALLS)
+    return build_agent(transcript, "manager", prompt, failures, n_calls, tools=[], managed_agents=[search_agent])
 
 
 def build_agent(transcript, actor, prompt, failures, n_turns, **settings):

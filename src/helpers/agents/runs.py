@@ -16,6 +16,7 @@ counts, `cost_usd` and `finish_reason`.
 
 import importlib.metadata
 import pickle
+import re
 from contextlib import closing, nullcontext, suppress
 from functools import lru_cache
 from itertools import groupby
@@ -44,6 +45,12 @@ from helpers.tables import list_columns
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
+
+SEES_TODAY = "sees the web of today"
+"""Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
+
+OWN_SEARCH = re.compile(r"web_?search|google_?search|grounding|live_?search|search_parameters", re.IGNORECASE)
+"""How the options of such a provider read."""
 
 
 @lru_cache(maxsize=1)
@@ -93,6 +100,8 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
     cannot become a file's.
     """
     check_name("agent", agent_id)
+    if sees_today(agent):
+        agent = agent | {"condition": "; ".join(filter(None, [agent.get("condition"), SEES_TODAY]))}
     given = {key: to_cell(value) for key, value in agent.items() if key != "forecast"}
     unknown = sorted(set(given) - set(list_columns("runs")))
     if unknown:
@@ -108,6 +117,16 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
         "packages": dump_json(list_packages()),
         "status": "partial",
     }
+
+
+def sees_today(agent):
+    """Say whether an agent's search is its provider's own, of the web as it is today: by a job or an option.
+
+    >>> sees_today({"params": {"method": "zero_shot", "options": {"web_search_options": {}}}})
+    True
+    """
+    params = agent.get("params") or {}
+    return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(dump_json(params.get("options") or {})))
 
 
 def list_tasks(runs, events, done, samples=(0,)):

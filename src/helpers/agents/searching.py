@@ -11,7 +11,7 @@ from helpers.prompts import read_prompt
 from helpers.store import parse_object
 
 N_CALLS = 3
-"""Look-ups a question, at most."""
+"""Look-ups a question, at most, where the agent's entry says nothing else."""
 N_FOUND = 3
 """Passages put before a question that is asked once."""
 MAX_STEP = 200
@@ -39,11 +39,12 @@ def ask_step_by_step(transcript, event, world):
 
     Each turn is held to a schema: for a local model by a grammar, for others by the provider's structured output.
     """
-    prompt = fill_prompt(event) + read_prompt("look_up").format(n_calls=N_CALLS)
+    n_calls = count_look_ups(transcript.client)
+    prompt = fill_prompt(event) + read_prompt("look_up").format(n_calls=n_calls)
     transcript.add("prompt", content=prompt)
     messages = [{"role": "user", "content": prompt}]
     form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
-    for n_before in range(N_CALLS):
+    for n_before in range(n_calls):
         reply = transcript.ask(messages, is_continued=n_before > 0, **form)
         step = read_step(reply["content"])
         messages.append({"role": "assistant", "content": reply["content"] or ""})
@@ -53,6 +54,11 @@ def ask_step_by_step(transcript, event, world):
         seen = call_tool(transcript, world, event, step["action"], {name: step["input"]})
         messages.append({"role": "user", "content": seen})
     return ask_final_line(transcript, event, messages)
+
+
+def count_look_ups(client):
+    """Return how many look-ups an agent has a question, each a step: `max_lookups` or `max_steps`, else N_CALLS."""
+    return client.limits.get("max_lookups") or client.limits.get("max_steps") or N_CALLS
 
 
 def ask_final_line(transcript, event, messages):
@@ -81,10 +87,11 @@ def ask_with_tools(transcript, event, world):
     prompt = fill_prompt(event)
     transcript.add("prompt", content=prompt)
     messages = [{"role": "user", "content": prompt}]
-    for n_before in range(N_CALLS + 1):
-        options = {"tools": SCHEMAS} if n_before < N_CALLS else {"tools": SCHEMAS, "tool_choice": "none"}
+    n_calls = count_look_ups(transcript.client)
+    for n_before in range(n_calls + 1):
+        options = {"tools": SCHEMAS} if n_before < n_calls else {"tools": SCHEMAS, "tool_choice": "none"}
         reply = transcript.ask(messages, is_continued=n_before > 0, **options)
-        if not reply["tool_calls"] or n_before == N_CALLS:
+        if not reply["tool_calls"] or n_before == n_calls:
             return reply
         messages.append({"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]})
         for call in reply["tool_calls"]:

@@ -16,7 +16,8 @@ import pandas as pd
 
 from helpers.agents.arms import list_recorded
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.registry import check_entry, connect_agent, count_replies, describe_recorded, read_prices
+from helpers.agents.recorded import count_replies, describe_recorded
+from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
 from helpers.calendar import ZONE
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd

@@ -9,7 +9,7 @@ import signal
 from contextlib import ExitStack
 from functools import partial
 
-from helpers.agents.arms import HORIZONS, SEED, choose_horizon, move_moments
+from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
@@ -35,6 +35,7 @@ from helpers.futurex.past import choose_baselines, list_articles, name_default, 
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
+from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import plan_run, read_cutoffs, take_condition
 from helpers.worldreasoner.conditions import OPEN

@@ -28,7 +28,7 @@ from helpers.calendar import ZONE, blank_dates, stamp_moment
 from helpers.events.pose import seed_by_name
 from helpers.events.tiers import assign_level
 from helpers.papers import get_constant
-from helpers.replies.letters import make_key
+from helpers.replies.options import make_key
 from helpers.store import dump_json
 from helpers.tables import check_table
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import blank_dates, find_dates
-from helpers.replies.quantities import WORDS
+from helpers.replies.numbers import WORDS
 from helpers.store import parse_json
 
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}

@@ -6,20 +6,15 @@ Everything here is linear in the reply's length: braces are matched in one pass,
 import html
 import re
 
-MAX_ANSWER = 5_000
-"""Longest box, in characters, that is read; a longer one is a reply caught in a loop."""
-MAX_BOXES = 200
-"""Most boxes side by side that are read."""
-MAX_LINE = 1_000
-"""Longest last line, in characters, that is read when there is no box."""
+MAX_ANSWER, MAX_BOXES, MAX_LINE = 5_000, 200, 1_000
+"""Longest box and longest last line, in characters, and most boxes side by side that are read."""
 
-INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\r"))
-FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-SPACES = dict.fromkeys([0x00A0, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)], " ")
-QUOTES = dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.fromkeys(map(ord, "‘’"), "'") | {ord("。"): "."}
+CHARACTERS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full width
+CHARACTERS |= dict.fromkeys([0x00A0, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)], " ")
+CHARACTERS |= dict.fromkeys(map(ord, "“”„«»「」『』"), '"') | dict.fromkeys(map(ord, "‘’"), "'") | {ord("。"): "."}
+CHARACTERS |= dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\r"))
 DASHES = re.compile("[‐-―−﹣˗]")
 """What is written for a minus or a hyphen."""
-CHARACTERS = FULL_WIDTH | SPACES | QUOTES | INVISIBLE
 
 THOUGHT = r"(?:think|thinking|thought|reasoning|scratchpad)"
 THOUGHT_END = re.compile(rf"</{THOUGHT}>|<\|channel\|>final<\|message\|>", re.I)
@@ -28,8 +23,11 @@ SPECIAL = re.compile(r"<\|[a-z_]{1,30}\|>|</?s>|<(?:eos|end_of_turn)>", re.I)
 
 BOX = re.compile(r"(?:(?<![A-Za-z])(?:boxed|fbox|framebox)|\x08oxed)\s{0,3}\\?\{")
 EXAMPLE_BEFORE = re.compile(
-    r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|not|nor|rather than|instead of))[,:]?[\s`$\"'(\\{}~]*$", re.I
+    r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|nor|rather than|instead of)|(?:\bnot|n't|\bnever)"
+    r"(?: (?:answer|choose|pick|select|say|write|use|put))?)[,:]?[\s`$\"'(\\{}~]*$",
+    re.I,
 )
+"""What leads to a box that is quoted or denied, and is none."""
 EXAMPLE_AFTER = re.compile(
     r"[`$\"')\\]*\s*(?:for (?:a single|multiple|several)|(?:format|form|notation|syntax|style|command|template)\b)",
     re.I,
@@ -40,12 +38,14 @@ ASIDE_BEFORE = re.compile(
     re.I,
 )
 """What may lead to a box that shows the format, or says how sure one is, after a box that holds the answer."""
-SIDE_BY_SIDE = re.compile(
-    r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus|和|或|及|与)[\W\d]*){0,3}", re.I
+DENIED_AFTER = re.compile(
+    r"[\s*$`)\\\]]*(?:is|was|would be|seems|looks)\s(?:wrong|incorrect|not\b|false|unlikely)", re.I
 )
+ANSWER_AFTER = re.compile(r"\banswer\b[ *_]{0,4}(?:is\b|:)[ *_]{0,4}(?P<answer>[^\n]{1,80})", re.I)
+"""What takes a box back: words after it, or another answer."""
+SIDE_BY_SIDE = re.compile(r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus)[\W\d]*){0,3}", re.I)
 BULLET = r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]*[*$`\\(]*"
 NEXT_ITEM = re.compile(rf"[^\n]*\n\s*{BULLET}")
-ITEM_START = re.compile(BULLET)
 
 PLACEHOLDER = re.compile(
     r"[\W_]*|(?:your|the|my|final|insert|[\W_])*\s*(?:prediction|answer|forecast|choice|letters?|number|value|date)"
@@ -79,7 +79,6 @@ TAGGED = re.compile(
 )
 """An answer that a tag or a key of JSON names, wherever it stands on the line."""
 NAME_END = re.compile(r"(?<![0-9]):|:(?![0-9])|=|\b(?:is|are|be|was)\b", re.I)
-CHINESE_LINE = re.compile(r"(?:答案|预测|结论)[^:]{0,20}?(?:是|为|:):?\s*")
 OPENING = re.compile(
     r"(?:^|[.!?;,]\s+)\W*(?:(?:so|thus|therefore|hence),?\s+)?(?:I|we)(?: would|'d|'ll| will)?(?: finally)? "
     r"(?:predict|choose|select|pick|forecast|estimate|answer|go with)(?: that)?:?\s+",
@@ -150,14 +149,14 @@ def select_boxes(text):
     """Return the last box as a list; with it the boxes that stand beside it, or on list lines just above.
 
     Boxes that only quote the format ("for example ...", "... for a single option", or a placeholder behind an answer)
-    do not count. Raises Unreadable when the last box is not closed, when it may only be an aside to another before it,
-    and for more than MAX_BOXES side by side.
+    or are denied ("do not answer ...") do not count. Raises Unreadable when the last box is not closed, when it may
+    only be an aside to another before it, and for more than MAX_BOXES side by side.
 
     >>> [box[2] for box in select_boxes(r"first \\boxed{A}; on reflection \\boxed{B}, \\boxed{C}")]
     ['B', 'C']
     """
     boxes = [box for box in find_boxes(text)[-2 * MAX_BOXES :] if not _is_example(text, box)]
-    while len(boxes) > 1 and boxes[-1][2] is not None and _is_aside(text, boxes[-1]):
+    while len(boxes) > 1 and boxes[-1][2] is not None and ASIDE_BEFORE.search(text[: boxes[-1][0]][-60:]):
         if boxes[-1][2].strip() == (boxes[-2][2] or "").strip():
             break
         if not SHOWN.fullmatch(boxes[-1][2].strip()[:60]):
@@ -183,10 +182,6 @@ def _is_example(text, box):
     return bool(EXAMPLE_BEFORE.search(text[max(0, start - 30) : start]) or EXAMPLE_AFTER.match(text[end : end + 30]))
 
 
-def _is_aside(text, box):
-    return bool(ASIDE_BEFORE.search(text[max(0, box[0] - 60) : box[0]]))
-
-
 def _are_joined(text, first, second):
     between = text[first[1] : second[0]]
     if len(between) > 300:
@@ -194,7 +189,7 @@ def _are_joined(text, first, second):
     if SIDE_BY_SIDE.fullmatch(re.sub(r"\\[a-z]{1,9}", " ", between)):
         return True
     line = text[max(0, first[0] - 20) : first[0]].rpartition("\n")[2]
-    return bool(ITEM_START.fullmatch(line) and NEXT_ITEM.fullmatch(between))
+    return bool(re.fullmatch(BULLET, line) and NEXT_ITEM.fullmatch(between))
 
 
 def find_last_line(text):
@@ -220,7 +215,7 @@ def find_last_line(text):
         if cut:
             rest = line[cut.end() :].lstrip(" *_")
             return clean_content(rest.lstrip(":= ")), ":" if cut.group() in ":=" or rest[:1] in [*":="] else "is"
-    opening = CHINESE_LINE.search(line) or OPENING.search(line)
+    opening = OPENING.search(line)
     if opening:
         return clean_content(line[opening.end() :]), "is"
     above = lines[-2].strip()[-MAX_LINE:] if len(lines) > 1 else ""
@@ -231,46 +226,28 @@ def find_last_line(text):
 
 
 DOLLAR = "\N{FULLWIDTH DOLLAR SIGN}"
-FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|up|md|sl|normal|cal|bb|ord|bin|rel|op|punct|inner)?"
-COMMAND = r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
+FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|normal|cal|bb)?"
+SIGNS = {"times": "×", "cdot": "×", "pm": "±", "approx": "≈", "sim": "≈", "to": ">", "rightarrow": ">", "succ": ">"}
+SIGNS |= {"gt": ">", "lt": "<", "geq": "≥", "ge": "≥", "leq": "≤", "le": "≤", "neq": "≠", "textminus": "-"}
+SIGNS |= {"degree": "°", "textdegree": "°", "euro": "€", "pounds": "£", "ldots": "...", "dots": "..."}
+COMMAND = r"(?:text|math|frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
 LATEX = [
     (re.compile(pattern), new)
     for pattern, new in [
         (rf"\\\\(?!{COMMAND})|<br\s*/?>", "\n"),
         (rf"\\{FONT}\s?\{{([.,-])\}}", r"\1"),
-        (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r" \1/\2"),
-        (r"\\(?:times|cdot|texttimes)(?![A-Za-z])", "×"),
-        (r"\\pm(?![A-Za-z])", "±"),
-        (r"\\(?:approx|sim|simeq)(?![A-Za-z])", "≈"),
-        (r"\\(?:to|rightarrow|succ|gt)(?![A-Za-z])", ">"),
-        (r"\\lt(?![A-Za-z])", "<"),
-        (r"\\(?:geq?|geqslant|gtrsim|gg)(?![A-Za-z])", "≥"),
-        (r"\\(?:leq?|leqslant|lesssim|ll)(?![A-Za-z])", "≤"),
-        (r"\\neq?(?![A-Za-z])", "≠"),
-        (r"\\textminus(?![A-Za-z])", "-"),
-        (r"\\text(?:en|em)dash(?![A-Za-z])", "–"),
-        (r"\\l?dots\b", "..."),
-        (r"\^\{?\\circ\}?|\\(?:text)?degree\b", "°"),
-        (r"\\mu(?![A-Za-z])", "µ"),
-        (r"\\(?:text)?euro(?![A-Za-z])", "€"),
-        (r"\\pounds(?![A-Za-z])", "£"),
+        (r"\^\{?\\circ\}?", "°"),
+        (rf"\\({'|'.join(SIGNS)})(?![A-Za-z])", lambda match: SIGNS[match.group(1)]),
         (r"\{,\}", ","),
         (r"\\!", ""),
-        (r"\\(?:[,;: ]|q?quad\b)|\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]+\})?", " "),
+        (r"\\(?:[,;: ]|q?quad\b)", " "),
         (r"\\\$", DOLLAR),
         (r"\\([%&#_{}])", r"\1"),
-        (
-            rf"\\(?:{FONT}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox|underline|emph|"
-            r"operatorname|mbox|large|Large|huge|Huge|bullet|item)(?![A-Za-z])",
-            " ",
-        ),
+        (rf"\\(?:{FONT}|bf|rm|it|left|right|displaystyle|f?boxed|underline|emph|mbox)(?![A-Za-z])", " "),
         (r"</?(?:b|i|strong|em|p|code|span|answer)>", " "),
+        (r"(?<=[,;:.)\]}&])~+|(?<=[^\W_])~+(?=\s|[^\W\d_]{2})|(?<=[^\W\d_]{2})~(?=[^\W\d_])", " "),
     ]
 ]
-TIE = re.compile(
-    r"(?<=[,;:.)\]}&])~+|(?<=[^\W_]{2})~(?=[^\W\d_])|(?<=[^\W_])~(?=[^\W\d_]{2}|[%°$\\&(])|(?<=[A-Za-z&])~(?=\d|[^\W_]{2})"
-)
-"""LaTeX's space, where it can be neither "about" nor a range."""
 
 
 def clean_content(content):
@@ -278,17 +255,15 @@ def clean_content(content):
 
     Raises Unreadable for content longer than MAX_ANSWER.
 
-    >>> clean_content(r"**\\text{Manchester City}**"), clean_content(r"\\frac{3}{4}"), clean_content("$1{,}234$")
-    ('Manchester City', '3/4', '1,234')
+    >>> clean_content(r"**\\text{Manchester City}**"), clean_content("$1{,}234$"), clean_content(r"25^\\circ C")
+    ('Manchester City', '1,234', '25° C')
     """
     if len(content) > MAX_ANSWER:
         raise Unreadable("answer too long")
     text = re.sub(r"[ \t]+", " ", html.unescape(content).translate(CHARACTERS))
     text = re.sub(r" ?\n[ \n]*", "\n", text)
-    text = TIE.sub(" ", text)
     for pattern, new in LATEX:
         text = pattern.sub(new, text)
-    text = TIE.sub(" ", text)
     text = re.sub(r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", text).strip()
     text = re.sub(r"\$([^$\n]*)\$", r"\1", text) if text.count("$") % 2 == 0 and text.startswith("$") else text
     return _peel(text.replace(DOLLAR, "$"))

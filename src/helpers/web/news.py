@@ -24,10 +24,9 @@ import yaml
 
 from helpers.calendar import ZONE
 from helpers.downloads import hash_file
-from helpers.faults import NAME
+from helpers.faults import NAME, raise_all
 from helpers.store import hash_text
 from helpers.tables import MOMENT_FORM
-from helpers.web.checks import N_SHOWN
 from helpers.web.render import format_period
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -259,9 +258,7 @@ def read_folder(folder):
                 refused.append((place, "undated"))
             else:
                 articles.append(make_article(row, read_published(moment)))
-    if wrong:
-        n_more = len(wrong) - N_SHOWN
-        raise ValueError("\n".join(wrong[:N_SHOWN] + [f"and {n_more} more"] * (n_more > 0)))
+    raise_all(wrong)
     return articles, refused
 
 

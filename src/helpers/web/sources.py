@@ -10,8 +10,9 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from helpers.faults import raise_all
 from helpers.store import ROOT
-from helpers.web.checks import N_SHOWN, check_source
+from helpers.web.checks import check_source
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Source:
 def load_sources(folder=ROOT / "data/sources", *, local=False):
     """Read the registry: {source_id: Source}, sorted by id; with `local`, load-only sources that were built too.
 
-    Raises ValueError with up to ten sentences, each with file, line and field.
+    Raises Problems, sentences each with file, line and field.
     """
     sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
@@ -62,9 +63,7 @@ def load_sources(folder=ROOT / "data/sources", *, local=False):
         taken |= dict.fromkeys(ids, path.name)
         if source.licence == "commit" or (local and locate_rows(source).exists()):
             sources[source.id] = source
-    if found:
-        n_more = len(found) - N_SHOWN
-        raise ValueError("\n".join(found[:N_SHOWN] + [f"and {n_more} more"] * (n_more > 0)))
+    raise_all(found)
     return sources
 
 

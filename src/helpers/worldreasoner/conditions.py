@@ -6,14 +6,14 @@ luck with (their series).
 
 import pandas as pd
 
-from helpers.agents.arms import HORIZONS, choose_horizon, list_recorded, load_arms, replay_arms
+from helpers.agents.arms import choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, correct_holm, judge_family, sign_flip_test
 from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
-from helpers.tables import list_columns
+from helpers.tables import HORIZONS, list_columns
 from helpers.worldreasoner.scores import (
     METRICS,
     mix_correct,

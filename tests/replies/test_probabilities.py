@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from helpers.replies.distributions import read_quantiles, weigh_letters, weigh_reply
+from helpers.replies.probabilities import read_quantiles, weigh_letters, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 

@@ -1,4 +1,4 @@
-"""Read which options an answer names: by letter, by the option's own text, by a range; never by resemblance."""
+"""Read which options an answer names: by letter, by the option's own text, by both; never by resemblance."""
 
 import re
 import string
@@ -9,38 +9,23 @@ from helpers.replies.boxes import NO_VALUE, Unreadable, check_answer
 MAX_PIECES = 200
 """Most items of one answer that are read."""
 
-SEPARATOR = re.compile(
-    r"\s*(?:[,;、/|&+\n>·•→]|\b(?:and|or|then)\b|和|或|及|与)\s*|\s+(?=\(?\d{1,2}[.)]\s)|(?<=[A-Z])\s+-\s+(?=[A-Z]\s+-|[A-Z]$)",
-    re.I,
-)
+SEPARATOR = re.compile(r"\s*(?:[,;、/|&+\n>·•→]|\b(?:and|or|then)\b)\s*|\s+(?=\(?\d{1,2}[.)]\s)", re.I)
 LETTER_RUN = re.compile(r"[A-Z](?:(?:[\s,;/&+|·>]*|\.\s?)[A-Z])*\.?")
-RANGE = re.compile(r"([A-Za-z])\s*(?:[-–—~～]|\.{2,3}|\bto\b|\bthrough\b|至|到)\s*([A-Za-z])")
-NUMBERED = re.compile(
-    r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)](?!\d)|:(?!\d\d\b)|st\b|nd\b|rd\b|th\b)[:.)]?)\s*(?=\S)"
-)
+NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)](?!\d)|:(?!\d\d\b))[:.)]?)\s*(?=\S)")
 BULLETED = re.compile(r"[-*•]\s+")
 OPTION_WORD = re.compile(
-    r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction|选项|答案)\s*(?:is\s|[:#是为])?\s*(?=\S)",
+    r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction)\s*(?:is\s|:)?\s*(?=\S)",
     re.I,
 )
 LETTER_AND_TEXT = re.compile(r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S)
 TEXT_AND_NOTE = re.compile(r"(.*?)\s*[\[(]([^()\[\]]*)[\])]", re.S)
 DENIED = re.compile(
-    r"(?:not|isn't|is|no|never|unlikely|improbable|impossible|false|wrong|incorrect|reject\w*|exclud\w*|rule[ds]? out|"
-    r"0 ?%)(?!\w)"
+    r"(?:not|isn't|is|no|never|unlikely|impossible|false|wrong|incorrect|reject\w*|exclud\w*|rule[ds]? out|0 ?%)(?!\w)"
 )
 """How words begin that take back the letter before them."""
 SHARE = re.compile(r"(?<![\d.])(?:(\d{1,3}(?:\.\d+)?)\s?%|(0?\.\d+))")
-NONE_KEYS = {
-    "none",
-    "none of these",
-    "none of the above",
-    "none of them",
-    "none of the options",
-    "neither",
-    "no option",
-}
-ALL_KEYS = {"all", "all of these", "all of the above", "all of them", "all options", "all of the options"}
+NONE_KEYS = {"none", "neither", "no option"}
+NONE_KEYS |= {f"none of {which}" for which in ("these", "the above", "them", "the options")}
 
 
 def make_key(text):
@@ -62,56 +47,46 @@ def index_options(options):
     Without options every letter from A to Z is one, with no text.
     """
     options = options or dict.fromkeys(string.ascii_uppercase, "")
-    letters = {letter.casefold(): letter for letter in options}
     texts = {}
     for letter, text in options.items():
         texts.setdefault(make_key(text), set()).add(letter)
     texts.pop("", None)
     none = {letter for key, found in texts.items() if key in NONE_KEYS for letter in found}
     n_parts = 1 + max((len(SEPARATOR.findall(str(text))) for text in options.values()), default=0)
-    return {"letters": letters, "texts": texts, "none": none, "n_parts": n_parts}
+    return {
+        "letters": {letter.casefold(): letter for letter in options},
+        "texts": texts,
+        "none": none,
+        "n_parts": n_parts,
+    }
 
 
 def read_letters(content, index, kind="multi"):
     """Return the letters an answer names, in its order and with repeats; raises Unreadable for any other word."""
-    if not content:
-        raise Unreadable("empty box")
     found = _look_up(content, index)
     if found:
         return found
     if content.strip(" .!").casefold() in NO_VALUE:  # N/A names no letters
         raise Unreadable("refusal")
-    if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
-        return list(index["letters"].values())
-    if kind in ("single", "multi") and min(_read_shares(content), default=50) < 50:
+    shares = [float(percent or 100 * float(share)) for percent, share in SHARE.findall(content)]
+    if kind in ("single", "multi") and min(shares, default=50) < 50:
         raise Unreadable("ambiguous", f"an option with a probability below one half: {content[:40]}")
     if kind == "ranking" and re.search(r"[A-Za-z]\s*<\s*[A-Za-z]", content):
         raise Unreadable("ambiguous", "the direction of <")
     letters = re.findall("[A-Z]", content) if LETTER_RUN.fullmatch(content) else []
-    is_written_apart = all(not letter.isalpha() for letter in content[1::2])
     known = set(index["letters"].values())
-    if letters and set(letters) <= known and (is_written_apart or len(known) < 26):
+    if letters and set(letters) <= known and (not any(map(str.isalpha, content[1::2])) or len(known) < 26):
         return letters
     try:
         return _read_pieces(content, index, kind)
     except Unreadable as error:
         if re.fullmatch(r"\W*[A-Za-z]\W*", error.args[-1]):  # a letter that no option has
             raise
-        yes_or_no = re.match(r"(yes|no)\s?[,.;:—–-]\s", content, re.I)
-        if kind == "single" and yes_or_no and set(index["texts"]) == {"yes", "no"}:
-            if len(set(re.findall(r"\b(?:yes|no)\b", content.casefold()))) > 1:
-                raise Unreadable("ambiguous", content[:40]) from None
-            found = _look_up(yes_or_no.group(1), index)
-        found = found or (_read_item(content, index) if kind == "single" else None)
+        found = _read_item(content, index) if kind == "single" else None
         if not found:
             check_answer(content)
-            raise error
+            raise
         return found
-
-
-def _read_shares(content):
-    """Return the probabilities in percent that stand beside options."""
-    return [float(percent or 100 * float(share)) for percent, share in SHARE.findall(content)]
 
 
 def _look_up(text, index):
@@ -121,8 +96,7 @@ def _look_up(text, index):
     bare = text.strip(" .()[]*_\"'").casefold()
     if bare in index["letters"]:
         hits.add(index["letters"][bare])
-    if not hits and key in NONE_KEYS:
-        hits = index["none"]
+    hits = hits or (index["none"] if key in NONE_KEYS else set())
     if len(hits) > 1:
         raise Unreadable("ambiguous", f"{text[:40]} is more than one option")
     return list(hits) or None
@@ -167,82 +141,56 @@ def strip_marks(pieces, must_count=False):
 def _read_pieces(content, index, kind):
     """Read pieces from left to right, joining as many as one option's own text may need."""
     pieces, gaps = split_pieces(content)
-    if not any(NUMBERED.sub("", piece, count=1) == "" or piece.casefold() in index["letters"] for piece in pieces):
+    if not any(piece.casefold() in index["letters"] for piece in pieces):
         pieces = strip_marks(pieces, must_count=kind in ("ranking", "list"))
     if not pieces:
         raise Unreadable("empty box")
     letters, place = [], 0
     while place < len(pieces):
-        found, end = None, place
         for end in range(min(len(pieces), place + index["n_parts"]), place, -1):
             joined = "".join(a + b for a, b in zip(["", *gaps[place : end - 1]], pieces[place:end], strict=True))
-            found = _read_item(joined, index, kind) if end == place + 1 else _read_joined(joined, index)
+            found = _read_item(joined, index, is_whole=end > place + 1)
             if found:
                 break
-        if not found:
+        else:
             check_answer(pieces[place])
             raise Unreadable("unknown option", pieces[place][:40])
         letters, place = letters + found, end
     return letters
 
 
-def _read_joined(text, index):
-    """Read several pieces as one option's text, with its letter before it or not."""
-    found = _look_up(text, index)
-    named = None if found else LETTER_AND_TEXT.fullmatch(text)
-    if named and named.group(1).casefold() in index["letters"] and named.group(2) in ".):(-–—":
-        letter = index["letters"][named.group(1).casefold()]
-        found = [letter] if _look_up(named.group(3).rstrip(")"), index) == [letter] else None
-    return found
+def _read_item(piece, index, is_whole=False):
+    """Return the letter of one piece: a letter, an option's text, or both where they agree; None for others.
 
-
-def _read_item(piece, index, kind="multi"):
-    """Return the letters of one piece: a letter, a range, an option's text, a letter with words; None for others."""
-    found = _look_up(piece, index)
+    With `is_whole` what stands beside a letter must be the option's own text.
+    """
+    if OPTION_WORD.match(piece):
+        piece = OPTION_WORD.sub("", piece, count=1)
+    found, noted = _look_up(piece, index), TEXT_AND_NOTE.fullmatch(piece)
     if not found and re.match(r"(?:neither|nor|not)\b\W", piece, re.I):
         return None
-    piece = OPTION_WORD.sub("", piece, count=1) if OPTION_WORD.match(piece) else piece
-    found = found or _look_up(piece, index)
-    span = None if found else RANGE.fullmatch(piece)
-    if span:
-        return _read_range(span, index, kind)
-    if not found and TEXT_AND_NOTE.fullmatch(piece):
-        text, note = TEXT_AND_NOTE.fullmatch(piece).groups()
-        found = _look_up(text, index) if text else None
-        noted = _look_up(note, index)
-        found = found or (
-            [index["letters"][text.casefold()]] if noted and text.casefold() in index["letters"] else None
-        )
-        if found and noted and noted != found:
+    if not found and noted:
+        found, letter = _look_up(noted.group(1), index), _look_up(noted.group(2), index)
+        if found and letter and found != letter:
             raise Unreadable("ambiguous", piece[:40])
-    return found or _read_letter_and_text(piece, index)
+    return found or _read_letter_and_text(piece, index, is_whole)
 
 
-def _read_range(span, index, kind):
-    order = list(index["letters"].values())
-    ends = [index["letters"].get(letter.casefold()) for letter in span.groups()]
-    if None in ends:
-        raise Unreadable("unknown option", span.group())
-    first, last = (order.index(end) for end in ends)
-    if kind in ("ranking", "list") or first >= last or (last > first + 1 and re.search("[~～]", span.group())):
-        raise Unreadable("ambiguous", f"the range {span.group()}")
-    return order[first : last + 1]
-
-
-def _read_letter_and_text(piece, index):
-    """Read "B. Paris": the letter counts, unless the words name another option."""
+def _read_letter_and_text(piece, index, is_whole):
+    """Read "B. Paris": the letter counts, unless the words take it back or name another option."""
     match = LETTER_AND_TEXT.fullmatch(piece)
     letter = index["letters"].get(match.group(1).casefold()) if match else None
     if not letter:
         return None
-    key = make_key(match.group(3))
+    words, key = match.group(3), make_key(match.group(3).rstrip(")"))
     own = {text for text, found in index["texts"].items() if letter in found}
     if key in own or not key:
         return [letter]
-    if match.group(2).isspace() or (DENIED.match(key) and key not in index["texts"]):
+    is_letter = re.fullmatch(r"[A-Za-z]", words)
+    if is_whole or is_letter or match.group(2).isspace() or (DENIED.match(key) and key not in index["texts"]):
         return None
+    letters = {index["letters"].get(x.casefold()) for x in re.findall(r"(?<!\w)[A-Z](?=\s*[.):(,=]|$)", words)}
     others = [text for text in index["texts"] if text not in own and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", key)]
-    letters = {index["letters"].get(x.casefold()) for x in re.findall(r"(?<!\w)[A-Z](?=\s*[.):(,=]|$)", match.group(3))}
     if letters - {letter, None} or (others and not any(text in key for text in own)):
         raise Unreadable("ambiguous", piece[:40])
     return [letter]

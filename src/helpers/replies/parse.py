@@ -1,20 +1,19 @@
 """Turn a reply into a prediction, or into nothing with a reason; never a guess (FutureX 3.2.3, C.2).
 
-What counts as the answer: the last box of the reply (after any thinking), with the sign, power or scale that touches
-it. Without a box (definitions.md 1.3: "else last line") it is the last line, if that says so: "answer: ...",
-"I predict ...", or nothing but the answer on the line under "answer:"; a reply of one line that is nothing but letters,
-an option, a number or a date needs no such name. Free text and names always do, since a last line may be chatter.
-
-Boxes side by side, or on lines of one list, are one answer of several items for the kinds that hold several; for the
-others they must agree. A box that only shows the prompt's format, by its words or as a placeholder behind an answer, is
-none. A box that is empty, unclosed or full of prose is no answer, whatever stood in an earlier one. What is not
-understood as a whole is not read: a scale word, separator or note that is not known makes the answer missing.
+The answer is the last box of the reply (after any thinking). Without a box (definitions.md 1.3: "else last line") it is
+the last line, if that says so: "answer: ...", "I predict ...", or the line under "answer:"; a reply that is nothing but
+letters, an option, a number or a date needs no such name. Boxes side by side are one answer of several items for the
+kinds that hold several; for the others they must agree. A box that is empty, unclosed, taken back or full of prose is
+no answer, whatever stood in an earlier one. What is not understood as a whole is not read.
 """
 
 import re
 
 from helpers import tables
 from helpers.replies.boxes import (
+    ANSWER_AFTER,
+    DASHES,
+    DENIED_AFTER,
     PLACEHOLDER,
     REFUSAL,
     Unreadable,
@@ -24,44 +23,31 @@ from helpers.replies.boxes import (
     prepare_reply,
     select_boxes,
 )
-from helpers.replies.dates import read_date
-from helpers.replies.letters import index_options, read_letters, settle_letters, strip_marks
-from helpers.replies.quantities import BOUND, DIRECTION, MONEY, SCALE_WORD, read_number, read_percent
+from helpers.replies.dates import DATE_BOUND, read_date
+from helpers.replies.numbers import NOT_A_UNIT, SCALE_WORDS, read_number, read_percent
+from helpers.replies.options import index_options, read_letters, settle_letters, strip_marks
 
 KINDS = tuple(kind for kind in tables.KINDS if kind != "interval")
 """The kinds that are read; an interval comes from elsewhere (`formats.folder`)."""
-BARE_NUMBER = re.compile(
-    r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"
-    r"(?:(?:\s\D\S*){0,2}|\s\D*\b(?:per|an?)\s\D*)"
+BARE_NUMBER = re.compile(r"(?:[^\w.]|(?:about|around|approximately|USD)\s)*[\d.,' ]*\d[^\s\d]*(?:\s\D\S*){0,4}")
+SCALED_AFTER = re.compile(rf"(?:[\s~]*(?:%|(?i:percent|(?:{SCALE_WORDS})s?)\b))+|[kKMBT]\b")
+CHANGED_AFTER = re.compile(
+    r"\s*(?:[\d^×*·/±‰+_!=]|[.,]\d|[-–−]\s*\d|x\s?\d|(?:to|or|dozen|mil|cr|bps?|basis|[kmbt]|mm)\b|e[-+]?\d|[\u0370-\u1fff\u2e80-\uffdc])",
+    re.I,
 )
-CONTINUED = re.compile(
-    rf"(?:[0-9^×*·/±%‰+_!]|[.,][0-9]|e[-+]?[0-9]|\s?[-−–][-−–\s]*[0-9]|\s?(?:[×*·/^±%‰+=]|x\s?[0-9]|to\s[0-9]|or\s|million|MM|bps?\b|basis)"
-    rf"|\s?\(?(?:in )?{SCALE_WORD.pattern}|\s?(?:dozen|mil|cr)\b|\s?[kKMBTm]\b|\s?[千万亿百]).*",
-    re.I | re.S,
-)
-"""What may follow a box and belong to the number in it."""
-SIGN_BEFORE = re.compile(rf"(\S?)(\s*)([-‐-–−﹣+±])((?:[\s$*`({{\[]|\\[([,;:! ]|\\?[{MONEY}])*)$")
-FORMULA_BEFORE = re.compile(
-    r"[0-9][.,]?$|[0-9]\s?[×x/^]\s*$|[\^×/]\s*$|\\(?:times|cdot|div)\s*$"
-    r"|\\(?!text|math|left|displaystyle|q?quad|approx|sim|bf|rm|[lL]arge|[hH]uge|therefore|implies|[rR]ightarrow|to$|colon)[A-Za-z]+$"
-)
+"""What may follow a box and belong to the number in it: taken in, or too much to read."""
+CHANGED_BEFORE = re.compile(r"(?:\d|[.,^×/<≥≤±+–−-])\s*$|\\(?:times|cdot|div|frac|sqrt)\s*$")
 AFTER_BOX = re.compile(r"^(?:\\[)\],;:! ]|[)\]`}~$]|\*{1,2}(?![*\s]?\d))+")
-LED_BY = re.compile(
-    rf"(?:{BOUND.pattern}|{DIRECTION.pattern}|\b(?:minus|negative)\b)(?:\s(?:by|of|a|about))*\s*$", re.I
-)
-"""What may lead to a box and change the number in it."""
 NO_NAME = re.compile(
     r"(?:see|as|in|on|based|given|above|below|provided|shown|boxed|here|this|that|it|there|I|we)\b", re.I
 )
-MAX_LINE_WORDS = 12
-"""The most words of a free text that is not in a box."""
+MAX_LINE_WORDS, MAX_NAME, MAX_TEXT, MAX_VALUE = 12, 150, 500, 300
+"""Most words of a free text outside a box; the longest name, text and number or date that are read."""
 TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
 """A sentence's full stop after an abbreviation's, as in "Washington, D.C.."."""
-SHARE_NOTE = re.compile(
-    r"\s*(?:\([^()]*\d\s?%[^()]*\)|\[[^\[\]]*\d\s?%[^\[\]]*\]|(?:\s[-–—]|[:=,]|\s)\s*[-+~≈−]?[\d.,]*\d\s?%)$"
-)
+SHARE_NOTE = re.compile(r"\s*(?:\([^()]*\d\s?%[^()]*\)|(?:\s[-–—]|[:=,]|\s)\s*[-+~≈−]?[\d.,]*\d\s?%)$")
 NUMBER_NOTE = re.compile(
-    rf"\s*(?:[(\[](?!(?:19|20)\d\d[)\]])[-+~≈−{MONEY}\s]*\d[\d.,]*\s?[A-Za-z]{{0,8}}[)\]]|(?:[:=]\s|\s[-–—]\s)\s*[-+~≈−{MONEY}]*\d[\d.,]*)$"
+    r"\s*(?:\((?!(?:19|20)\d\d\))[-+~≈−$€£\s]*\d[\d.,]*\s?[A-Za-z]{0,8}\)|(?:[:=]\s|\s[-–—]\s)\s*[-+~≈−$€£]*\d[\d.,]*)$"
 )
 """Values that stand beside a name: shares, and other numbers."""
 NOT_A_NAME = re.compile(
@@ -70,8 +56,6 @@ NOT_A_NAME = re.compile(
     r"[~①-⑳≻\\]|\s[/=+]\s|…$|\.\.\.$",
 )
 """Words and signs by which a piece of a list is more, or less, than one name."""
-MAX_NAME, MAX_TEXT, MAX_VALUE = 150, 500, 300
-"""The longest name, text and number or date that are read."""
 
 
 def parse_prediction(reply, kind, options=None, unit=None, *, explain=False):
@@ -103,8 +87,8 @@ def _read_reply(text, kind, options, unit):
     boxes = select_boxes(text)
     if not boxes:
         return _read_line(text, kind, options, unit)
-    contents = [_widen(text, box, kind) for box in boxes]
-    contents = list(dict.fromkeys(clean_content(content) for content in contents))
+    contents = list(dict.fromkeys(clean_content(_widen(text, box, kind)) for box in boxes))
+    _check_after(text[boxes[-1][1] :], contents)
     if len(contents) == 1:
         return read_content(contents[0], kind, options, unit)
     if kind in ("multi", "ranking", "list"):
@@ -115,42 +99,44 @@ def _read_reply(text, kind, options, unit):
     return values[0]
 
 
+def _check_after(after, contents):
+    """Raise Unreadable where the text after the boxes takes them back, or names another answer."""
+    other = ANSWER_AFTER.search(after[:1_000])
+    said = clean_content(other["answer"]).strip(" .") if other else ""
+    if DENIED_AFTER.match(after) or (said and not any(said in content or content in said for content in contents)):
+        raise Unreadable("ambiguous", "the box is taken back after it")
+
+
 def _widen(text, box, kind):
-    """Take in what belongs to a boxed number or date but stands outside its box: its sign, power, scale, limit."""
+    """Take in what belongs to a boxed number but stands outside its box: its sign and its scale.
+
+    Raises Unreadable for a limit, a formula or a word of direction beside a boxed number or date.
+    """
     start, end, content = box
     if kind not in ("number", "percent", "date"):
         return content
-    before = re.sub(r"\\textminus(?![A-Za-z])", "−", text[max(0, start - 60) : start].rpartition("\n")[2])
-    lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|[`*{(\[]|(?<!\\)\$", "", before)
+    before = re.sub(r"\\textminus(?![A-Za-z])", "-", text[max(0, start - 60) : start].rpartition("\n")[2])
+    before = DASHES.sub("-", before)
+    lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|\\(?:quad|approx|sim)\b|\\?[`*{(\[$]", "", before)
+    last = re.search(r"\w+$", re.sub(r"(?:\s(?:by|of|a|about))*\s*$", "", lead))
     if kind == "date":
-        limit = re.search(r"\b(?:before|after|not|by|until|between|from|to)\s*$", lead, re.I)
-        return f"{limit.group()} {content}" if limit else content
+        if last and (DATE_BOUND.fullmatch(last.group()) or last.group() == "to"):
+            raise Unreadable("bound", "a limit or a range is not a date")
+        return content
     after = re.split(r"\n|\\?f?boxed", text[end : end + 60])[0]
     after = AFTER_BOX.sub(lambda marks: " " if marks.group().strip("*`$)}]") else "", after)
-    tail = CONTINUED.match(re.sub(r"\s+", " ", clean_content("0" + after))[1:])
-    tail = re.split(r"[.;,](?!\d)", tail.group())[0] if tail else ""
-    return (_find_sign(before) or _find_lead(lead, before)) + content + tail
-
-
-def _find_sign(before):
-    """Return the sign before a boxed number, "" for none; Unreadable where it may be a bullet, a dash or a sum."""
-    sign = SIGN_BEFORE.search(before)
-    if not sign:
-        return ""
-    front, gap, mark, between = sign.groups()
-    if front.isdigit() or mark == "±" or (front.isalpha() and not gap):
-        raise Unreadable("ambiguous", f"part of a sum: {before[-10:]}")
-    if mark not in "+−" and re.search(r"[\s*]", between) and front not in [*"$(=:"]:
-        raise Unreadable("ambiguous", "a minus, a dash or a bullet before the box")
-    return "+" if mark == "+" else "-"
-
-
-def _find_lead(lead, before):
-    """Return the words before a boxed number that change it, "" for others; Unreadable for a formula around the box."""
-    if FORMULA_BEFORE.search(lead):
-        raise Unreadable("ambiguous", f"part of a formula: {lead[-10:]}")
-    found = None if re.fullmatch(r"\s*>\s+", before) else LED_BY.search(lead)  # a quotation in markdown
-    return found.group() + " " if found else ""
+    after = clean_content("0" + after)[1:]
+    scale = SCALED_AFTER.match(after)
+    if CHANGED_AFTER.match(after[scale.end() :] if scale else after):
+        raise Unreadable("ambiguous", f"more of the number after its box: {after[:10]}")
+    if re.search(r"(?:^|[\s=:])-$", lead) and re.search(r"-[\\$({]*$", before):
+        return "-" + content + (scale.group() if scale else "")
+    is_changed = (
+        last and NOT_A_UNIT.fullmatch(last.group()) and last.group() not in ("is", "be", "are", "was", "at", "to")
+    )
+    if is_changed or CHANGED_BEFORE.search(lead) or re.search(r"\S\s*>\s*$", before):
+        raise Unreadable("ambiguous", f"what stands before the box: {lead[-10:]}")
+    return content + (scale.group() if scale else "")
 
 
 def _join_boxes(contents, kind, options):
@@ -167,13 +153,10 @@ def _join_boxes(contents, kind, options):
 def _read_line(text, kind, options, unit):
     """Read the last line where it names itself an answer, or is the whole reply and nothing but one."""
     content, name = find_last_line(text)
+    is_closed = kind not in ("text", "ranking", "list") or bool(options)  # can be told from other text
+    is_named = name == ":" or (name == "is" and (is_closed or not content[:1].islower()))
     try:
-        if not (
-            name == ":"
-            or (name == "is" and _is_name(content, kind, options))
-            or name == "alone"
-            and _is_closed(kind, options)
-        ):
+        if not (is_named or (name == "alone" and is_closed)):
             raise Unreadable("no answer")
         if kind in ("number", "percent") and not (len(content) < 100 and BARE_NUMBER.fullmatch(content)):
             read_content(content, kind, options, unit)
@@ -187,20 +170,12 @@ def _read_line(text, kind, options, unit):
         raise Unreadable("refusal" if REFUSAL.search(text) else "no answer") from None
 
 
-def _is_closed(kind, options):
-    """Say whether a kind's answers can be told from other text."""
-    return kind not in ("text", "ranking", "list") or bool(options)
-
-
-def _is_name(content, kind, options):
-    """Say whether what follows "the answer is" may be a name rather than a sentence about the answer."""
-    return _is_closed(kind, options) or not content[:1].islower()
-
-
 def read_content(content, kind, options=None, unit=""):
     """Read one cleaned answer of a kind; raises Unreadable with the reason."""
     options = options or {}
     if kind in ("single", "multi") or (options and kind in ("ranking", "list")):
+        if not content:
+            raise Unreadable("empty box")
         return settle_letters(read_letters(content, index_options(options), kind), kind, options)
     check_answer(content)
     if kind in ("ranking", "list"):
@@ -224,13 +199,11 @@ def read_names(content, kind="list"):
     """
     if kind == "ranking" and " < " in content:
         raise Unreadable("ambiguous", "the direction of <")
-    quoted = re.fullmatch(r'"[^"]*"(?:\s*[,;]\s*"[^"]*")+|\'[^\']*\'(?:\s*[,;]\s*\'[^\']*\')+', content)
-    names = re.findall(r'"([^"]*)"|\'([^\']*)\'', content) if quoted else None
-    names = [first or second for first, second in names] if quoted else _split_names(content.strip(" ,;"), kind)
+    quoted = re.fullmatch(r'"[^"]*"(?:\s*[,;]\s*"[^"]*")+', content)
+    names = re.findall(r'"([^"]*)"', content) if quoted else _split_names(content.strip(" ,;"), kind)
     names = strip_marks(names, kind == "ranking")
     names = names if quoted else strip_notes(_strip_link(names))
-    names = [" ".join(name.strip(' \t*_"').rstrip(",;").split()) for name in names]
-    names = [TWO_STOPS.sub(".", name) for name in names]
+    names = [TWO_STOPS.sub(".", " ".join(name.strip(' \t*_"').rstrip(",;").split())) for name in names]
     names = [name[:-1].rstrip() if name.endswith(".") and "." not in name[:-1] else name for name in names]
     if any(PLACEHOLDER.fullmatch(name) for name in names):
         raise Unreadable("empty box")
@@ -255,7 +228,7 @@ def strip_notes(names):
     noted = [bool(NUMBER_NOTE.search(name)) for name in names]
     if any(noted) and not all(noted):
         raise Unreadable("ambiguous", f"a number beside some names: {names[noted.index(True)][:40]}")
-    return [NUMBER_NOTE.sub("", name) for name in names] if len(names) > 1 or noted == [True] else names
+    return [NUMBER_NOTE.sub("", name) for name in names]
 
 
 def _strip_link(names):
@@ -269,16 +242,11 @@ def _strip_link(names):
 
 def _split_names(content, kind):
     lines = [line.strip() for line in content.split("\n") if line.strip(" ,;*-")]
-    for names in (
-        lines,
-        content.split(";"),
-        re.split(r"(?:^|[,\s]\s*)(?=\(?#?\d{1,2}[.)]\s)", content),
-        re.split(r"\s*(?:[>→|≻•▪‣]|\s·\s)\s*", content),
-    ):
-        names = [name for name in names if name.strip()]
+    numbered = re.split(r"(?:^|[,\s]\s*)(?=\(?#?\d{1,2}[.)]\s)", content)
+    for names in (lines, content.split(";"), numbered, re.split(r"\s*(?:[>→|≻•]|\s·\s)\s*", content)):
+        names = [name.strip() for name in names if name.strip()]
         if len(names) > 1:
-            return [name.strip() for name in names]
-    content = re.sub(r"^[•▪‣]\s*", "", content)
+            return names
     names = [name.strip() for name in re.split(r"(?<!\d),(?!\d)(?![^()]{0,200}\))|,\s|、", content) if name.strip()]
     *head, last = names or [""]
     linked = re.search(r"\s(?:and|&)\s", last)
@@ -301,8 +269,5 @@ def read_text(content):
         raise Unreadable("ambiguous", text[:40])
     if len(text) > MAX_TEXT:
         raise Unreadable("prose", text[:40])
-    return (
-        text[:-1].rstrip()
-        if text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1]
-        else text
-    )
+    is_sentence = text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1]
+    return text[:-1].rstrip() if is_sentence else text

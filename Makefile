@@ -24,8 +24,9 @@ unexport DAYBEFORE_ROOT
 # and compiling the libraries again takes longer than most of them need.
 unexport PYTHONDONTWRITEBYTECODE
 # Nothing of the user's Jupyter, IPython or matplotlib settings is read; kernels start by .ci/warm.py.
-HOUSE = JUPYTER_PATH=$(CURDIR)/.ci/jupyter JUPYTER_PREFER_ENV_PATH=1 JUPYTER_CONFIG_DIR=$(CURDIR)/.make/jupyter \
-  IPYTHONDIR=$(CURDIR)/.make/ipython MPLCONFIGDIR=$(abspath $(VENV))/matplotlib PYDEVD_DISABLE_FILE_VALIDATION=1
+HOUSE = JUPYTER_PATH="$(CURDIR)/.ci/jupyter" JUPYTER_PREFER_ENV_PATH=1 JUPYTER_CONFIG_DIR="$(CURDIR)/.make/jupyter" \
+  IPYTHONDIR="$(CURDIR)/.make/ipython" PYDEVD_DISABLE_FILE_VALIDATION=1 \
+  MPLCONFIGDIR="$(if $(filter /%,$(firstword $(VENV))),,$(CURDIR)/)$(VENV)/matplotlib"
 # Three at a time even under plain `make`, as each waits now and then; a caller's own -j is kept. Output stays whole where make can
 # do that (GNU make 4).
 PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG) --";; esac; $(HOUSE) $(BIN)/python \
@@ -46,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES WINDOW,$(if $(filter command,
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run view explore compare model record again study source lab lint slice lock \
+TARGETS := help figures public test faults mutations run view compare model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -58,7 +59,7 @@ help: ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m daybefore own "$(RUN)" $(ARGS),$(PAIR) .make/index)
+	$(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
 
 public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
 	@$(BIN)/python -m helpers.public_files
@@ -69,10 +70,10 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 	$(PAIR) --keep-going check-notebooks
 
 faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, full disks ... (ARGS='"lying site"': some); data/faults.json
-	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
+	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
 
 mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some test must notice each
-	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
+	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; WINDOW=A, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
@@ -80,9 +81,6 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=2
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., WINDOW=A; ARGS="--event ID": print one)
 	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
-
-explore: $(VENV)/.ready ## write questions with hindsight, prices and forecasts as a page that opens from disk (WINDOW=A; ARGS="--origin synthetic")
-	@$(BIN)/python -m daybefore explore $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
 	@$(SHOW) daybefore compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)
@@ -104,8 +102,8 @@ source: $(VENV)/.ready ## try one source by itself, from its page to its scores:
 	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(WINDOW:%=--window %) $(if $(LOCAL),--local) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
-	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH=$(CURDIR)/.venv-lab/share/jupyter \
-	  .venv-lab/bin/python -m jupyterlab --notebook-dir=$(CURDIR) --config=.ci/lab.py $(ARGS)
+	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \
+	  .venv-lab/bin/python -m jupyterlab --notebook-dir="$(CURDIR)" --config=.ci/lab.py $(ARGS)
 
 lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of imports (FIX=1: mend what can be mended)
 	$(BIN)/ruff check $(if $(FIX),--fix) .
@@ -175,5 +173,5 @@ CHECKS := $(NOTEBOOKS:%=check-%) $(if $(KIT_DATA_MIRROR)$(wildcard .cache/public
 check-notebooks: $(CHECKS)
 $(CHECKS): check-%: $(VENV)/.ready
 	@rm -rf .make/$*.check && mkdir -p .make/$*.check
-	@DAYBEFORE_OUT=$(CURDIR)/.make/$*.check $(WARM) -m pytest -q -o addopts= -p no:cacheprovider --nbval notebooks/$*.ipynb
+	@DAYBEFORE_OUT="$(CURDIR)/.make/$*.check" $(WARM) -m pytest -q -o addopts= -p no:cacheprovider --nbval notebooks/$*.ipynb
 	@rm -rf .make/$*.check

@@ -302,7 +302,7 @@ def test_a_registered_function_is_scored_beside_the_baselines(mine, monkeypatch,
     monkeypatch.setattr(run, "load_entries", lambda **_: entries)
     monkeypatch.setattr(run, "load_agents", lambda **_: agents)
     with open_world():
-        run.main(["--agent", "mine", "--limit", "8", "--workers", "1"])
+        run.main(["mine"], limit=8, workers=1)
     shown = capsys.readouterr().out
     assert any(line.split()[:1] == ["mine"] and "(n = 8)" in line for line in shown.splitlines()), shown
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from helpers.cli import chosen, compare
+from helpers.cli import compare, select_runs
+from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
 from helpers.store import STORE, open_store, save_questions, save_run, write_table
 
@@ -57,14 +58,14 @@ def world(tmp_path, monkeypatch):
         "random-A-01": [at % 2 for at in range(n)],
     }
     make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(chosen, "list_recorded", list)
+    monkeypatch.setattr(select_runs, "list_recorded", list)
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
 
 
 def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
     monkeypatch.setattr(compare, "draw_comparison", DRAW)
-    found = compare.main(["good", "poor"])
+    found = carry_out(["compare", "good", "poor"])
     (row,) = found["pairs"]
     assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
     assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
@@ -83,24 +84,24 @@ def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
 
 
 def test_without_names_all_stand_on_the_leaderboard(world):
-    assert [row["agent"] for row in compare.main([])["leaderboard"]] == ["good", "lucky", "random", "poor"]
+    assert [row["agent"] for row in carry_out(["compare"])["leaderboard"]] == ["good", "lucky", "random", "poor"]
 
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign(world, capsys):
-    pairs = pd.DataFrame(compare.main(["good", "poor"])["pairs"])
+    pairs = pd.DataFrame(carry_out(["compare", "good", "poor"])["pairs"])
     text = compare.write_pairs(pairs.assign(difference=-0.0001, low=-0.0002, high=-0.5))
     assert "-0.000" not in text and " 0.000 " in text and "0.000 to -0.500" in text
 
 
 def test_luck_that_sources_share_is_no_difference(world):
-    row = compare.main(["lucky", "poor"])["pairs"][0]
+    row = carry_out(["compare", "lucky", "poor"])["pairs"][0]
     assert row["low_by_event"] > 0, "by event it would count as one"
     assert row["low"] < 0 < row["high"] and row["verdict"] == "cannot tell"
     assert row["seen"] > row["difference"]
 
 
 def test_the_family_is_all_pairs_shown(world):
-    pairs = pd.DataFrame(compare.main([])["pairs"])
+    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
     assert len(pairs) == 6
     ordered = pairs.sort_values("p")
     holm = np.minimum(1, np.maximum.accumulate(ordered["p"] * np.arange(6, 0, -1)))
@@ -109,13 +110,13 @@ def test_the_family_is_all_pairs_shown(world):
 
 def test_many_agents_are_compared_with_the_best_only(world, monkeypatch):
     monkeypatch.setattr(compare, "MANY", 3)
-    pairs = pd.DataFrame(compare.main([])["pairs"])
+    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
     assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
 
 
 def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, monkeypatch, capsys):
     make_world(world, {"short-A-01": [None, True] * 30}, monkeypatch)
-    found = compare.main(["good", "poor", "short"])
+    found = carry_out(["compare", "good", "poor", "short"])
     assert found["n_events"] == 60
     board = pd.DataFrame(found["leaderboard"]).set_index("agent")
     assert board.loc["short", ["score", "score_answered", "coverage", "n"]].tolist() == [0.5, 1.0, 0.5, 60]
@@ -125,7 +126,7 @@ def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, 
 def test_who_answered_nothing_has_no_rank_and_no_difference(world, monkeypatch, capsys):
     make_world(world, {"mute-A-01": [None] * 144}, monkeypatch)
     monkeypatch.setattr(compare, "draw_comparison", DRAW)
-    found = compare.main(["good", "mute"])
+    found = carry_out(["compare", "good", "mute"])
     (row,) = found["pairs"]
     assert row["verdict"] == "mute answered none of them" and row["n"] == 0
     last = found["leaderboard"][-1]
@@ -139,21 +140,21 @@ def test_who_answered_nothing_has_no_rank_and_no_difference(world, monkeypatch, 
 
 
 def test_a_comparison_that_replaces_another_says_so(world, capsys):
-    compare.main(["good", "poor"])
+    carry_out(["compare", "good", "poor"])
     assert "replaces" not in capsys.readouterr().out
-    compare.main(["good", "lucky"])
+    carry_out(["compare", "good", "lucky"])
     text = capsys.readouterr().out
     assert f"{world / compare.FOLDER} held a comparison, which this one replaces; --out names another folder" in text
-    compare.main(["good", "lucky", "--out", str(world / "other")])
+    carry_out(["compare", "good", "lucky", "--out", str(world / "other")])
     assert "replaces" not in capsys.readouterr().out
 
 
 def test_a_run_alone_is_told_from_none(world, monkeypatch):
     with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs of window L yet; `make run WIN"):
-        compare.main(["--window", "L"])
+        carry_out(["compare", "--window", "L"])
     make_world(world, {"mine-L-01": [True] * 20}, monkeypatch, window="L")
     with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run of window L yet; `make run WI"):
-        compare.main(["--window", "L"])
+        carry_out(["compare", "--window", "L"])
 
 
 def test_runs_that_share_no_event_are_refused(world, monkeypatch):
@@ -161,17 +162,17 @@ def test_runs_that_share_no_event_are_refused(world, monkeypatch):
     with pytest.raises(
         SystemExit, match=r"no event was asked of all: good \(144 of window A\), far \(20 of window C1\)"
     ):
-        compare.main(["good", "far-C1-01"])
+        carry_out(["compare", "good", "far-C1-01"])
     assert not (world / compare.FOLDER / "pairs.csv").exists()
 
 
 def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
     make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
-    found = compare.main(["good", "poor"])
+    found = carry_out(["compare", "good", "poor"])
     assert found["pairs"][0]["difference"] < 0
     told = "good: of its 2 runs good-A-02 is compared, the newest of this machine's; another one is compared where its "
     assert told + "run_id stands in the agent's place: good-A-01" in capsys.readouterr().out
-    both = compare.main(["good-A-01", "good-A-02"])["pairs"][0]
+    both = carry_out(["compare", "good-A-01", "good-A-02"])["pairs"][0]
     assert (both["agent_a"], both["agent_b"], round(both["difference"], 6)) == ("good-A-01", "good-A-02", 0.833333)
 
 
@@ -192,12 +193,12 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
 )
 def test_a_wrong_name_is_one_sentence(names, sentence, world):
     with pytest.raises(SystemExit, match=f"^daybefore compare: {sentence}"):
-        compare.main(names)
+        carry_out(["compare", *names])
 
 
 def test_names_no_spreadsheet_runs(world, monkeypatch):
     make_world(world, {"=1+1-A-01": [True] * 144}, monkeypatch)
-    compare.main(["=1+1", "poor", "--out", str(world / "here")])
+    carry_out(["compare", "=1+1", "poor", "--out", str(world / "here")])
     assert pd.read_csv(world / "here/pairs.csv")["agent_a"].tolist() == ["'=1+1"]
 
 
@@ -209,7 +210,7 @@ def test_json_is_one_object(world, capfd):
 
 def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    found = compare.main(["qwen_zero_shot-A", "last_value"])
+    found = carry_out(["compare", "qwen_zero_shot-A", "last_value"])
     board = pd.DataFrame(found["leaderboard"])
     assert found["n_events"] == 240 and set(board["agent"]) == {"qwen_zero_shot", "last_value"}
     assert np.isfinite(board["score"]).all() and found["pairs"][0]["n_clusters"] > 20
@@ -234,7 +235,7 @@ def make_moments(folder, asked, monkeypatch):
             )
             ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
         ledger.commit()
-    monkeypatch.setattr(chosen, "list_recorded", list)
+    monkeypatch.setattr(select_runs, "list_recorded", list)
 
 
 @pytest.fixture
@@ -247,7 +248,7 @@ def moments(tmp_path, monkeypatch):
 
 
 def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
-    found = compare.main(["mine", "theirs", "--window", "L"])
+    found = carry_out(["compare", "mine", "theirs", "--window", "L"])
     (row,) = found["pairs"]
     assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "asked at Mid", "asked at Mid")
     text = capsys.readouterr().out
@@ -260,13 +261,13 @@ def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
 
 
 def test_without_names_the_baselines_of_the_same_moment_stand_beside(moments):
-    board = pd.DataFrame(compare.main(["--window", "L"])["leaderboard"]).set_index("agent")
+    board = pd.DataFrame(carry_out(["compare", "--window", "L"])["leaderboard"]).set_index("agent")
     assert board["run_id"].to_dict() == {"mine": "mine-L-02", "theirs": "theirs-L-02", "season": "season-L-01"}
 
 
 def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypatch):
     monkeypatch.setattr(compare, "draw_comparison", DRAW)
-    found = compare.main(["mine-L-Near", "mine-L-Early", "season", "--window", "L"])
+    found = carry_out(["compare", "mine-L-Near", "mine-L-Early", "season", "--window", "L"])
     told = (
         "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
     )
@@ -283,7 +284,7 @@ def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypat
 
 def test_a_baseline_beside_is_one_asked_at_the_same_moment(moments, monkeypatch):
     make_moments(moments, {"theirs-L-Near": ("Near", "asked at Near")}, monkeypatch)
-    runs = chosen.list_runs()
+    runs = select_runs.list_runs()
     both = [run for run in runs if run.run_id.endswith("-Near")]
-    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Near")] == ["season-L-02"]
-    assert [run.run_id for run in chosen.add_baselines(runs, both, "asked at Mid")] == ["season-L-01"]
+    assert [run.run_id for run in select_runs.add_baselines(runs, both, "asked at Near")] == ["season-L-02"]
+    assert [run.run_id for run in select_runs.add_baselines(runs, both, "asked at Mid")] == ["season-L-01"]

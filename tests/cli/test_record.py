@@ -6,6 +6,7 @@ import pytest
 
 from helpers.agents.arms import list_recorded, read_run, select_events
 from helpers.cli import record
+from helpers.cli.main import carry_out
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.models.recordings import PACKED, Recordings
@@ -28,7 +29,7 @@ def recorder(provider, tmp_path, monkeypatch):
 
 
 def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     assert capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
     assert len(recorder.asked) == 3
     facts, chosen = read_run("mock-A"), select_events(ARM, read_table("events", "A"))
@@ -36,14 +37,14 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert (facts["arm"], facts["model"], facts["n_events"], facts["n_ok"]) == ("mock-A", "openai/mock-1", 3, 3)
     assert (facts["model_sha256"], facts["server"], len(facts["events_sha256"])) == (None, None, 64)
     written = (tmp_path / "data/runs/mock-A" / PACKED).read_bytes()
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     assert len(recorder.asked) == 3, "a finished arm costs nothing"
     assert (tmp_path / "data/runs/mock-A" / PACKED).read_bytes() == written
     assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
 
 
 def test_a_recorded_event_whose_prompt_has_changed_is_asked_again_on_request(recorder, monkeypatch, capsys):
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     select = record.select_events
 
     def change_one(arm, events):
@@ -52,9 +53,9 @@ def test_a_recorded_event_whose_prompt_has_changed_is_asked_again_on_request(rec
         return chosen.assign(prompt=chosen["prompt"].mask(changed, "How many now?"))
 
     monkeypatch.setattr(record, "select_events", change_one)
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     assert len(recorder.asked) == 3, "complete events are left alone"
-    record.main(["--arm", "mock-A", "--renew"])
+    carry_out(["record", "--arm", "mock-A", "--renew"])
     assert len(recorder.asked) == 4 and capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
 
 
@@ -80,10 +81,10 @@ def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
 
     monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
     with pytest.raises(SystemExit, match="^130$"):
-        record.main(["--arm", "mock-A"])
+        carry_out(["record", "--arm", "mock-A"])
     assert len(list_recorded("mock-A")) == len(recorder.asked) == 2
     monkeypatch.setattr(record, "connect_agent", connect)
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     assert len(recorder.asked) == 3 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
     said = [asked["messages"][0]["content"] for asked in recorder.asked]
     assert len(set(said)) == 3, "no event is asked twice"
@@ -107,17 +108,17 @@ def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, cap
 
     monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
     with pytest.raises(SystemExit, match="^130$"):
-        record.main(["--arm", "mock-A"])
+        carry_out(["record", "--arm", "mock-A"])
     facts = read_run("mock-A")
     assert (len(facts["seconds"]), facts["n_events"], facts["n_recordings"], facts["trials"]) == (1, 1, 5, 3)
     monkeypatch.setattr(record, "connect_agent", connect)
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     facts, rows = read_run("mock-A"), Recordings("mock-A").rows.values()
     assert len(recorder.asked) == len(rows) == 9, "each trial is asked once"
     assert set(facts["seconds"]) == set(select_events(arm, read_table("events", "A"))["event_id"])
     assert sorted(row["request"]["sample"] for row in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     arm |= {"trials": 4}
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     assert len(recorder.asked) == 12 and read_run("mock-A")["trials"] == 4, "one more trial is one more request each"
 
 
@@ -129,10 +130,10 @@ def test_an_events_seconds_are_those_of_all_its_trials():
 
 
 def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
-    record.main(["--minutes", "0.0000001"])
+    carry_out(["record", "--minutes", "0.0000001"])
     assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 0 events recorded", "small-A: 0 events recorded"]
     assert recorder.asked == []
-    record.main([])
+    carry_out(["record"])
     assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 3 events recorded", "small-A: 1 events recorded"]
 
 
@@ -148,20 +149,20 @@ def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
 )
 def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
     with pytest.raises(SystemExit, match=sentence):
-        record.main(arguments)
+        carry_out(["record", *arguments])
 
 
 def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys):
-    record.main(["--arm", "mock-A"])
+    carry_out(["record", "--arm", "mock-A"])
     rows = Recordings("mock-A").rows
     recorder.answer = lambda asked: {"content": r"\boxed{6}"}
-    record.main(["--again", "2", "--arm", "mock-A"])
+    carry_out(["record", "--again", "2", "--arm", "mock-A"])
     out = capsys.readouterr().out
     assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
     assert Recordings("mock-A").rows == rows
     recorder.answer = lambda asked: "401"
     with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
-        record.main(["--again", "2", "--arm", "mock-A"])
+        carry_out(["record", "--again", "2", "--arm", "mock-A"])
     assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"
 
 
@@ -173,7 +174,7 @@ def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorde
     entry = ENTRY | {"model": "local/smollm2"}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_arms", lambda: {"local-A": ARM | {"n": 2, "kinds": ["single"]}})
-    record.main(["--arm", "local-A"])
+    carry_out(["record", "--arm", "local-A"])
     facts, rows = read_run("local-A"), Recordings("local-A").rows
     assert (facts["n_events"], facts["n_ok"], facts["model_sha256"]) == (2, 2, MODELS["smollm2"]["sha256"])
     assert all(row["content"].startswith(r"Final answer: \boxed{") for row in rows.values())
@@ -182,4 +183,4 @@ def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorde
 
 def test_minutes_that_are_none_are_refused():
     with pytest.raises(SystemExit, match="--minutes must be a positive number such as 20, not '-1'"):
-        record.main(["--minutes", "-1"])
+        carry_out(["record", "--minutes", "-1"])

@@ -11,6 +11,7 @@ from builders import make_past_row
 from helpers.agents.arms import load_arms, replay_arms
 from helpers.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
 from helpers.cli import record
+from helpers.cli.main import carry_out
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.futurex import past
 from helpers.models.llm import open_door
@@ -52,11 +53,11 @@ def read_stored(folder):
 
 def test_no_word_of_a_question_or_its_reply_is_stored(recorder, tmp_path, monkeypatch):
     monkeypatch.setattr(record, "pack_recordings", lambda *given: None)
-    record.main(["--arm", "mock-P"])
+    carry_out(["record", "--arm", "mock-P"])
     assert has_news("mock-P")
     monkeypatch.setattr(record, "pack_recordings", pack_recordings)
     store = dump_json([*Recordings("mock-P").rows.values()])
-    record.main(["--arm", "mock-P"])
+    carry_out(["record", "--arm", "mock-P"])
     assert len(recorder.asked) == 4, "what the store has is not asked again"
     assert (tmp_path / "data/runs/mock-P" / PACKED).exists()
     words = set(re.findall(r"\w{4,}", " ".join([*recorder.events["prompt"], "gather, sails best Final answer"])))
@@ -77,7 +78,7 @@ def test_replay_gives_the_same_predictions(recorder, tmp_path):
     for event in events.assign(window="A").to_dict("records"):  # a window of our own keeps whole replies
         whole[event["event_id"]] = forecast(ask_directly, client, event, None)["prediction"]
     assert "gather" in dump_json([*Recordings("full").rows.values()])
-    record.main(["--arm", "mock-P"])
+    carry_out(["record", "--arm", "mock-P"])
     n_asked = len(recorder.asked)
     run_ids = replay_arms(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})
     replayed = read_runs(tmp_path / "ledger.sqlite", "predictions", list(run_ids.values())).set_index("event_id")
@@ -130,7 +131,7 @@ def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
     forecast(ask_directly, Client(door, ENTRY["model"]), event | {"window": "A"}, None)
     door.recordings.close()
     with pytest.raises(SystemExit, match="holds whole replies, and values alone may be kept"):
-        record.main(["--arm", "mock-P"])
+        carry_out(["record", "--arm", "mock-P"])
     assert not (tmp_path / "data/runs/mock-P" / PACKED).exists()
 
 
@@ -142,7 +143,7 @@ def test_an_arm_of_several_requests_a_question_is_refused_there(tmp_path):
 
 def test_requests_that_are_not_kept_cannot_be_asked_again(recorder):
     with pytest.raises(SystemExit, match="of mock-P values alone are kept"):
-        record.main(["--arm", "mock-P", "--again", "1"])
+        carry_out(["record", "--arm", "mock-P", "--again", "1"])
 
 
 def test_a_missing_file_is_told_with_what_to_do(monkeypatch, tmp_path):
@@ -153,7 +154,7 @@ def test_a_missing_file_is_told_with_what_to_do(monkeypatch, tmp_path):
     with pytest.raises(
         SystemExit, match="futurex_past/forecast_eval_set.db is neither mirrored nor cached.*KIT_DATA_MIRROR"
     ):
-        record.main(["--arm", "qwen_zero_shot-P"])
+        carry_out(["record", "--arm", "qwen_zero_shot-P"])
 
 
 def refuse_fetch(address, sha256, path):

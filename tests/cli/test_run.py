@@ -13,9 +13,10 @@ from helpers.agents.arms import SEED
 from helpers.agents.functions import ask_function, load_function, make_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
-from helpers.cli.announce import estimate_cost
+from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
-from helpers.cli.run import choose_agents, main
+from helpers.cli.preflight import estimate_cost
+from helpers.cli.run import choose_agents
 from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
@@ -32,8 +33,8 @@ from helpers.web.sources import load_sources
         (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
         (["--window", "Z"], "window 'Z' is unknown; there are A"),
         (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? There are last_value, .*"),
-        (["--limit", "0"], "LIMIT must be a positive whole number such as 20, not '0'"),
-        (["--limit", "many"], "LIMIT must be a positive whole number such as 20, not 'many'"),
+        (["--limit", "0"], "--limit must be a positive whole number such as 20, not '0'"),
+        (["--limit", "many"], "--limit must be a positive whole number such as 20, not 'many'"),
         (["--window", "C1", "--limit", "2"], "data/tables/C1/events.csv.gz is not there; `make figures` builds it"),
     ],
 )
@@ -41,7 +42,7 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr("helpers.store.ROOT", tmp_path)
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
-        main(arguments)
+        carry_out(["run", *arguments])
     assert not (tmp_path / STORE).exists()
 
 
@@ -64,7 +65,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): load_entries() | {"mine": mine})
     agent = make_agent(find_harbour, category="scripted")
     monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
-    main(["--window", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
+    carry_out(["run", "--window", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
     shown = capsys.readouterr().out
     assert "12 events of window P" in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
@@ -76,7 +77,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     traces = read_runs(tmp_path / "out" / STORE, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
     with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* window P have none"):
-        main(["--window", "P", "--agent", "arima"])
+        carry_out(["run", "--window", "P", "--agent", "arima"])
     assert run_command(["view", "--window", "P", "--agent", "mine"]) == 0
     rows = (tmp_path / "out/data/runs/view/rows.js").read_text()
     assert rows.count("invented harbour") == 12, "each question of the run is shown"
@@ -89,7 +90,7 @@ def find_harbour(event, world):
 def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     for horizon in ([], ["--horizon", "Near"]):
-        main(["--window", "L", "--limit", "8", "--workers", "1", *horizon])
+        carry_out(["run", "--window", "L", "--limit", "8", "--workers", "1", *horizon])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
     asked = read_runs(tmp_path / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
@@ -99,7 +100,7 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
     assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
     with pytest.raises(SystemExit, match="no question of window A says when Near is"):
-        main(["--window", "A", "--horizon", "Near"])
+        carry_out(["run", "--window", "A", "--horizon", "Near"])
 
 
 def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, provider, tmp_path):
@@ -126,21 +127,21 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
         answers, _ = acquire_answers(events, crawler)
     write_table("events", events, "A")
     write_table("answers", answers, "A")
-    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     shown = capsys.readouterr().out
     assert "5 events of window A" in shown
     assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
     before = read_runs(tmp_path / STORE, "replies", timings=True)
     assert len(before) == 5 * 7
     assert set(before.status) == {"ok"}
-    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out == shown
     pd.testing.assert_frame_equal(read_runs(tmp_path / STORE, "replies", timings=True), before)
-    main(["--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
     assert len(read_runs(tmp_path / STORE, "replies", timings=True).merge(before)) == len(before)
-    main(["--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
-    main(["--limit", "5", "--workers", "1"])
+    carry_out(["run", "--limit", "5", "--workers", "1"])
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("no agent named: baselines only, 5 events of A; choose by AGENT=name, LIMIT=20")
     assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
@@ -166,11 +167,11 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
     mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: load_entries() | {"mine": mine})
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): load_entries() | {"mine": mine})
     monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
     monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
-        main(["--agent", "mine", "--limit", "2", "--deadline", "5"])
+        carry_out(["run", "--agent", "mine", "--limit", "2", "--deadline", "5"])
     stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
     assert not stored, "no question counts as missing because of a wrong setting"
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
@@ -180,7 +181,7 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
 def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
-    main(["--agent", "qwen_zero_shot", "--limit", "8"])
+    carry_out(["run", "--agent", "qwen_zero_shot", "--limit", "8"])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "(n = 8)" in shown
     before = read_runs(tmp_path / STORE, "replies")
@@ -196,9 +197,9 @@ def mine(provider, tmp_path, monkeypatch):
     def run_mine(*arguments, limit=4, **changes):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": prices, "options": {"max_tokens": 20}} | changes
-        monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: {"mine": entry})
+        monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): {"mine": entry})
         monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {})
-        main(["--agent", "mine", "--limit", str(limit), *arguments])
+        carry_out(["run", "--agent", "mine", "--limit", str(limit), *arguments])
 
     return run_mine
 
@@ -239,9 +240,9 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
     ([], {"options": {"top_k": 5}, "model": "openai/gpt-4o"}, r"no option 'top_k'; .* extra_body = { top_k"),
     ([], {"options": {"max_tokens": 5}, "method": "deep_research"}, "no option 'max_tokens'.* max_output_tokens"),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
-    (["--ceiling=abc"], {}, "CEILING must be a positive number of US dollars such as 1.5, not 'abc'"),
-    (["--ceiling=0"], {"usd_per_million": None}, "CEILING must be a positive number .* not '0'"),
-    (["--samples=0"], {}, "SAMPLES must be a positive whole number such as 5, not '0'"),
+    (["--ceiling=abc"], {}, "--ceiling must be a positive number of US dollars such as 1.5, not 'abc'"),
+    (["--ceiling=0"], {"usd_per_million": None}, "--ceiling must be a positive number .* not '0'"),
+    (["--samples=0"], {}, "--samples must be a positive whole number such as 5, not '0'"),
 ])  # fmt: skip
 def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
     with pytest.raises(SystemExit, match=sentence):
@@ -275,7 +276,7 @@ def test_the_estimate_knows_how_long_a_reply_may_be_under_either_name(name):
 def test_what_the_command_line_cannot_say_is_one_sentence(capsys):
     for arguments in (["--ceiling"], ["--bogus", "1"]):
         with pytest.raises(SystemExit, match="2"):
-            main(arguments)
+            carry_out(["run", *arguments])
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
@@ -374,15 +375,6 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
         with pytest.raises(SystemExit, match=f"^daybefore run: nothing can be written under {place} .*; set DAYBEFORE"):
             mine()
     assert not provider.asked
-    monkeypatch.setattr("helpers.cli.compare.main", refuse_folder)
-    with pytest.raises(
-        SystemExit, match=r"^daybefore compare: nothing can be written to /a/b \(not a directory\); set DAY"
-    ):
-        run_command(["compare", "last_value", "arima"])
-
-
-def refuse_folder(arguments):
-    raise NotADirectoryError(20, "Not a directory", "/a/b")
 
 
 def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):
@@ -408,10 +400,10 @@ def test_an_own_functions_run_says_what_the_clock_does_not_bind(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_synthetic.py").write_text("def say(event, world):\n    raise ValueError(event['event_id'])\n")
     own = {"mine": {"category": "scripted", "framework": "f", "method": "function", "agent": "my_synthetic:say"}}
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: own)
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): own)
     agent = {"forecast": partial(ask_function, load_function("my_synthetic:say")), "category": "scripted"}
     monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {"mine": agent})
-    main(["--agent", "mine", "--limit", "2", "--workers", "1"])
+    carry_out(["run", "--agent", "mine", "--limit", "2", "--workers", "1"])
     told = capsys.readouterr()
     assert "mine: your own function: the clock binds only what it gets through `world`" in told.err
     assert "mine, 2 error: ValueError: <event> (my_synthetic.py, line 2)" in told.out

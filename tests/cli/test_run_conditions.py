@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.cli.run import main
+from helpers.cli.main import carry_out
 from helpers.store import STORE, read_runs, read_table
 from helpers.worldreasoner.conditions import NAMES
 
@@ -35,7 +35,8 @@ def ask(provider, tmp_path, monkeypatch):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
         monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: {"mine": entry})
-        return main(["--window", "L", "--limit", "6", "--workers", "1", "--agent", "mine", *arguments])["agents"]
+        asked = ["--window", "L", "--limit", "6", "--workers", "1", "--agent", "mine"]
+        return carry_out(["run", *asked, *arguments])["agents"]
 
     return run_mine
 
@@ -149,4 +150,4 @@ def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(ask, p
 
 def test_a_condition_needs_an_agent():
     with pytest.raises(SystemExit, match="^daybefore run: --condition Near-Resolution needs an agent: AGENT=name"):
-        main(["--window", "L", "--condition", "near"])
+        carry_out(["run", "--window", "L", "--condition", "near"])

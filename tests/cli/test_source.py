@@ -7,7 +7,9 @@ import pytest
 
 from helpers.calendar import WINDOWS
 from helpers.cli import source as command
-from helpers.cli.source import choose_source, main, show_page, try_source
+from helpers.cli.main import carry_out
+from helpers.cli.source import choose_source, show_page
+from helpers.cli.source import main as try_source
 from helpers.formats.rows import check_rows
 from helpers.store import ROOT
 
@@ -97,12 +99,12 @@ def test_a_mistake_in_the_toml_is_told_with_line_and_field(plant, old, new, said
             CSV.replace("trips", "trip", 1),
             "row 1, column trips: the column is missing; there are occurred_at",
         ),
-        (CSV.replace("2016-09-22", "22.09.2016"), "row 4, column occurred_at: '22.09.2016' is no date such as"),
-        (CSV.replace("2016-09-22", "2016-09-31"), "row 4, column occurred_at: '2016-09-31' is no date such as"),
-        (CSV.replace("2016-09-22", "2016-09-22T10:00"), "row 4, column occurred_at: '2016-09-22T10:00' is no date"),
+        (CSV.replace("2016-09-22", "22.09.2016"), "row 4, column occurred_at: '22.09.2016' is not a date such as"),
+        (CSV.replace("2016-09-22", "2016-09-31"), "row 4, column occurred_at: '2016-09-31' is not a date such as"),
+        (CSV.replace("2016-09-22", "2016-09-22T10:00"), "row 4, column occurred_at: '2016-09-22T10:00' is not a date"),
         (CSV.replace("2016-09-22,Boston", "2016-09-22,"), "row 4, column entity: the cell is blank"),
         (CSV.replace("2016-09-22", "2016-09-21"), "row 4, column entity: 2016-09-21, Boston stands in row 3 already"),
-        (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is no number"),
+        (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is not a number"),
         (CSV.replace("Boston,54", "Boston,54,", 1), "row 4, column trips: 4 cells, the header has 3"),
         (CSV.replace("2016-", "2017-"), "none before window A begins on 2016-10-10"),
         (CSV.replace("2016-", "2014-"), "none in the 500 days before window A begins on 2016-10-10"),
@@ -130,10 +132,12 @@ def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
     assert plant(window="C1") == "ferries.toml: windows are A, not C1"
 
 
-@pytest.mark.parametrize(("name", "code", "said"), [([], 2, "say which"), (["--source", "fery"], 1, "no source is")])
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [([], 2, "missing option '--source'"), (["--source", "fery"], 1, "no source is")]
+)
 def test_the_command_ends_in_one_sentence(plant, capsys, name, code, said):
     with pytest.raises(SystemExit) as ending:
-        main(name)
+        carry_out(["source", *name])
     told = ending.value.code if code == 1 else capsys.readouterr().err  # Python prints a sentence, and ends with 1
     assert told.startswith(f"daybefore source: {said}") and (code == 1 or ending.value.code == code)
 

@@ -74,7 +74,7 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, t
     page = life["pages"]["p4e0e198c7673"]
     assert "shown once more by the replay as of" in page["how"] and "Energy Information" in page["text"]
     assert page["published_at"] < question["prediction"]["as_of"], "the page is that of the start day"
-    viewer.main(["--event", "A-1010-wti_price", "--agent", "qwen_react"])
+    run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react"])
     text = capsys.readouterr().out
     assert all(
         part in text for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "answer: 50.14", "-- number: 0.5")
@@ -107,7 +107,7 @@ def test_no_word_of_a_model_becomes_markup_and_no_key_is_written(live, tmp_path,
     assert "<secret>" in written and SECRET not in written
     assert HOSTILE not in (tmp_path / "page/index.html").read_text()
     assert not re.search(r"https?://", (tmp_path / "page/index.html").read_text())
-    viewer.main(["--event", "A-1010-brent_band", "--agent", "strange"])
+    run_command(["view", "--event", "A-1010-brent_band", "--agent", "strange"])
     assert SECRET not in capsys.readouterr().out
 
 
@@ -138,7 +138,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
 )
 def test_a_filter_that_nothing_meets_is_told(live, arguments, said):
     with pytest.raises(SystemExit, match=re.escape(f"daybefore view: {said}")):
-        viewer.main(["--agent", "strange", *arguments])
+        run_command(["view", "--agent", "strange", *arguments])
 
 
 def test_filters_choose(live, capsys):
@@ -339,29 +339,29 @@ def test_12312_questions_are_usable_within_two_seconds(live, tmp_path, tab):
 
 def test_an_unknown_window_is_named():
     with pytest.raises(SystemExit, match="there is no window 'Z'; there are A, C1, C2, L"):
-        viewer.main(["--window", "Z"])
+        run_command(["view", "--window", "Z"])
 
 
 def test_questions_of_other_windows_are_no_loss(live, capsys):
-    viewer.main(["--window", "C1", "--json"])
+    run_command(["view", "--window", "C1", "--json"])
     assert "left out" not in capsys.readouterr().err, "of window A nothing was asked for"
     with closing(open_store(locate_output(STORE))) as ledger:
         save_run(ledger, {"run_id": "strange-P-0123abcd", "agent_id": "strange", "category": "base_model"})
         key = {"run_id": "strange-P-0123abcd", "event_id": "P-1", "sample": 0}
         save_questions(ledger, [(key | {"status": "ok"}, key | {"agent_id": "strange", "status": "ok"}, [])])
-    viewer.main(["--json"])
+    run_command(["view", "--json"])
     assert "left out: 1 question of window P, which WINDOW=P shows" in capsys.readouterr().err
 
 
 def test_each_run_tells_its_moment_and_condition(live, capsys):
-    viewer.main(["--event", "A-1010-brent_band", "--agent", "strange"])
+    run_command(["view", "--event", "A-1010-brent_band", "--agent", "strange"])
     told = capsys.readouterr().out
     assert f"== strange ({live}, sample 0, as of 2016-10-10T00:00:00+08:00, very very" in told
 
 
 def test_where_nothing_is_found_the_page_stays(live, tmp_path):
-    viewer.main(["--agent", "strange", "--folder", str(tmp_path / "page")])
+    run_command(["view", "--agent", "strange", "--folder", str(tmp_path / "page")])
     before = (tmp_path / "page/rows.js").read_bytes()
     with pytest.raises(SystemExit, match="^daybefore view: no question meets these filters; the page is left as it wa"):
-        viewer.main(["--agent", "strange", "--text", "zzzz", "--folder", str(tmp_path / "page")])
+        run_command(["view", "--agent", "strange", "--text", "zzzz", "--folder", str(tmp_path / "page")])
     assert (tmp_path / "page/rows.js").read_bytes() == before

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 from builders import PRICED
-from cli.test_own import make_folder
+from cli.test_score import make_folder
 from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
 
@@ -128,16 +128,16 @@ def fill_figures(folder):
     quiet, faults = Path(folder) / "quiet/own", {}
     quiet.parent.mkdir()
     make_folder(quiet)
-    call_kit("-m", "daybefore", "own", str(quiet), out=folder)
+    call_kit("-m", "daybefore", "score", str(quiet), out=folder)
     for n_kb in (48, 160):
         disk = Path(folder) / f"disk{n_kb}" / "own"
         with fill_disk(str(disk.parent), n_kb) as make_room:
             make_folder(disk)
             before = read_files(disk)
-            code, said = call_kit("-m", "daybefore", "own", str(disk), out=folder)
+            code, said = call_kit("-m", "daybefore", "score", str(disk), out=folder)
             kept = {path: data for path, data in read_files(disk).items() if path in before}
             make_room()
-            again, _ = call_kit("-m", "daybefore", "own", str(disk), out=folder)
+            again, _ = call_kit("-m", "daybefore", "score", str(disk), out=folder)
             faults |= {
                 f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
                 f"{n_kb} kB: the user's files differ": kept != before,

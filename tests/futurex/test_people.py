@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from helpers.cli.own import draw_folder
+from helpers.cli.score import draw_folder
 from helpers.forms import keep_answer, read_answers
 from helpers.futurex.people import STEP, find_missing, open_sheets, read_answer, share_questions
 

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 from builders import make_event
 
-from helpers.cli.judge import judge_run
+from helpers.cli.conditions import judge_run
+from helpers.cli.run import Asked
 from helpers.worldreasoner.asking import Plan, plan_run
 from helpers.worldreasoner.own_runs import describe_asked, keep_questions, price_runs, tabulate_outcomes
 
@@ -97,11 +98,11 @@ def test_the_markets_price_of_the_moment_stands_beside_in_pairs():
 
 def test_of_window_m_the_price_is_told_and_of_others_nothing(monkeypatch):
     events, answers, said, prices = make_market()
-    monkeypatch.setattr("helpers.cli.judge.read_sampled", lambda *_: said)
-    monkeypatch.setattr("helpers.cli.judge.read_window", lambda *_: answers)
-    monkeypatch.setattr("helpers.cli.judge.build_priced", lambda: (events, answers, prices))
+    monkeypatch.setattr("helpers.cli.conditions.read_sampled", lambda *_: said)
+    monkeypatch.setattr("helpers.cli.conditions.read_window", lambda *_: answers)
+    monkeypatch.setattr("helpers.cli.conditions.build_priced", lambda: (events, answers, prices))
     plan = Plan(None, None, {})
-    beside = judge_run("", {"mine": "r"}, events, "M", plan, {"mine": None})
+    beside = judge_run(Asked("M", events, events, plan, ""), {"mine": "r"}, {"mine": None})
     assert beside.rows[["metric", "mean", "n"]].round(2).values.tolist() == [["lead_over_market", -0.25, 12]]
     assert beside.facts["mine"]["market"]["skill"] < 0 and "-0.25 (-0.32 to -0.18)" in beside.text
-    assert judge_run("", {"mine": "r"}, events, "A", plan, {}).text == ""
+    assert judge_run(Asked("A", events, events, plan, ""), {"mine": "r"}, {}).text == ""

@@ -1,6 +1,6 @@
 """Runs beside each other on the events that all of them were asked: paired differences, and a leaderboard.
 
-Which runs these are, and under which condition, `cli.chosen` says. A missing prediction counts 0 on the
+Which runs these are, and under which condition, `cli.select_runs` says. A missing prediction counts 0 on the
 leaderboard, so that all stand on the same events; a difference is over the events that both predicted. Intervals and
 tests are by source.
 """
@@ -11,23 +11,22 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers.calendar import write_windows
-from helpers.cli.chosen import (
-    add_baselines,
-    choose_runs,
-    describe_conditions,
-    label_runs,
-    list_runs,
-    read_predictions,
-)
-from helpers.cli.main import build_parser, describe_problem
-from helpers.cli.results import (
+from helpers.cli.main import show
+from helpers.cli.report import (
     BRIER,
     describe_intervals,
     tabulate_scores,
     write_count,
     write_interval,
     write_signed,
+)
+from helpers.cli.select_runs import (
+    add_baselines,
+    choose_runs,
+    describe_conditions,
+    label_runs,
+    list_runs,
+    read_predictions,
 )
 from helpers.faults import escape_cells
 from helpers.figures import save_figure, use_style
@@ -57,7 +56,7 @@ CHANCE = "random"
 def find_shared(predictions, runs):
     """Return the events that all runs were asked, as a set. Raises ValueError when there is none.
 
-    >>> from helpers.cli.chosen import Run
+    >>> from helpers.cli.select_runs import Run
     >>> table = pd.DataFrame({"agent_id": ["x", "x", "y"], "event_id": ["e1", "e2", "e2"]})
     >>> find_shared(table, [Run(name, f"{name}-A", name, "", "", "", "A", "A") for name in "xy"])
     {'e2'}
@@ -244,8 +243,12 @@ def gather(names, window):
     return runs, [run for run, _ in beside], predictions, events, told, [*filter(None, [differing]), *notes]
 
 
-def compare(names, window, out):
-    """Compare runs, write the tables and the figure under a folder; returns (what was found, the text to print)."""
+def main(names=(), window="A", out=None):
+    """Compare runs, write the tables and the figure under a folder and print them; returns what was found.
+
+    Raises ValueError for a name that is none, with the nearest.
+    """
+    out = out or locate_output(f"{FOLDER}/pairs.csv").parent
     runs, baselines, predictions, events, told, notes = gather(names, window)
     window, days = runs[0].window, predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
     scores = score_predictions(predictions, read_window("answers", window), events)
@@ -274,23 +277,5 @@ def compare(names, window, out):
     family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
     could = "could be seen: the smallest difference found with 80% power at this spread and n"
     text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, BRIER)]
-    return found, "\n".join([*text, "written: " + ", ".join(files)])
-
-
-def main(arguments=None):
-    """Read the command line, compare and print; returns what was found. A wrong name ends in one sentence."""
-    parser = build_parser("compare", __doc__.split("\n\n")[0])
-    parser.add_argument("names", nargs="*", metavar="RUN", help="a run_id, or an agent's name (none: all local runs)")
-    parser.add_argument("--window", default="A", help=f"{write_windows()} (default A); a run_id says its own")
-    parser.add_argument("--out", help=f"the folder to write to (default {FOLDER})")
-    given = parser.parse_args(arguments)
-    try:
-        found, text = compare(given.names, given.window, given.out or locate_output(f"{FOLDER}/pairs.csv").parent)
-    except (ValueError, FileNotFoundError) as problem:
-        raise SystemExit(f"daybefore compare: {describe_problem(problem)}") from None
-    print(text)
+    show("\n".join([*text, "written: " + ", ".join(files)]))
     return found
-
-
-if __name__ == "__main__":
-    main()

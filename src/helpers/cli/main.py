@@ -1,21 +1,20 @@
-"""The command `daybefore`: a name and its options, handed to the module of that name in this room.
+"""The command `daybefore`: its options, read by click, and what it ends with; the work stands in this room's modules.
 
-A module is imported only when it was chosen, after the settings that results rest on. Its `main(arguments)` returns
-what it found as a dict (for --json) or None, and ends otherwise by SystemExit: with a sentence for a wrong setting or
-input, else with a number of `CODES` (`PartWay` where something was found all the same).
+A module is imported only when its command was chosen, after the settings that results rest on. Its function returns
+what it found as a dict (for --json) or None, and raises what `EXPECTED` lists with a sentence, or `PartWay`.
 """
 
-import argparse
 import contextlib
 import errno
 import importlib
-import importlib.metadata
 import json
 import math
 import os
+import re
 import sys
 import time
-from functools import partial
+
+import click
 
 from helpers.formats.lines import clean_json
 
@@ -28,8 +27,7 @@ SETTINGS = {
     "PYTHONUTF8": "1",
     "TZ": "UTC",
 }
-"""The environment of every command and of the processes it starts, as the Makefile sets it: one thread a process (small
-linear solves run many times slower with several), no display, no clock, no network at import."""
+"""The environment of every command and of the processes it starts, as the Makefile sets it."""
 
 CODES = {
     0: "done",
@@ -40,24 +38,13 @@ CODES = {
 }
 """What a command ends with."""
 
-COMMANDS = {
-    "run": ("put agents to events, beside the baselines, and show their scores", "--agent qwen_zero_shot --limit 20"),
-    "retry": ("as run, and ask again what timed out", "--agent my_agent --limit 20"),
-    "compare": ("paired differences between agents or runs", "my_agent arima"),
-    "view": ("look at runs, events and replies in a browser", ""),
-    "explore": ("look at questions, their hindsight graphs, prices and forecasts in a browser", "--origin synthetic"),
-    "source": ("try one source by itself, from its page to its scores", "--source clemson"),
-    "own": ("score and draw predictions of your own, from a folder of csv files", "my_folder"),
-    "record": ("record local models on the events of data/arms.toml", "--arm qwen_zero_shot-A --minutes 30"),
-}
-"""Command -> what it does, and the options of its example."""
+EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
+"""What a command raises with a sentence for its reader; a KeyError or IndexError is a fault of ours."""
 
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says of a disk that takes no more."""
-
-BARRED = (errno.ENOTDIR, errno.EEXIST, errno.EROFS)
-"""What it says of a place that is no folder, or cannot be written."""
+WINDOWS = "A, C1, C2, L, P or M"
 
 
 class PartWay(SystemExit):
@@ -76,38 +63,35 @@ class Refused(SystemExit):
         self.sentence = sentence
 
 
-def refuse(prog, problem):
-    """Say in one sentence what a command line lacks, on standard error, and end with 2."""
-    sentence = f"{prog}: {problem}; {prog} --help tells more"
-    print(sentence, file=sys.stderr)
-    raise Refused(sentence)
+# --- words -----------------------------------------------------------------------------------------------------------
 
 
-def build_parser(name, about=None):
-    """Return the parser of a command's options, its help ending with an example and the exit codes."""
-    example = f"example:\n  daybefore {name} {COMMANDS[name][1]}"
-    if name in ("run", "retry"):
-        example += f"\n  daybefore {name} --agent my_agent --limit 20 --ceiling 1 --json > scores.json"
-    parser = argparse.ArgumentParser(
-        prog=f"daybefore {name}",
-        description=about or COMMANDS[name][0],
-        epilog=f"{example}\n\n{describe_codes()}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.error = partial(refuse, parser.prog)
-    parser.add_argument("--json", action="store_true", help="print one JSON object, and all words on standard error")
-    return parser
+def hide_controls(text):
+    r"""Return a text whose control characters are written out, so that a terminal shows and does not obey them.
+
+    >>> print(hide_controls("\x1b[2Jgone"))
+    \x1b[2Jgone
+    """
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def show(text):
+    """Print a result on standard output."""
+    print(hide_controls(text), flush=True)
+
+
+def tell(text):
+    """Print what a command is doing now: on standard error, so that standard output is its result."""
+    print(hide_controls(text), file=sys.stderr, flush=True)
 
 
 def parse_positive(name, text, least=1, example=20):
     """Return a whole number that is at least `least`. Raises ValueError that names the setting.
 
-    >>> parse_positive("LIMIT", "20")
-    20
-    >>> parse_positive("LIMIT", "all")
+    >>> parse_positive("--limit", "all")
     Traceback (most recent call last):
         ...
-    ValueError: LIMIT must be a positive whole number such as 20, not 'all'
+    ValueError: --limit must be a positive whole number such as 20, not 'all'
     """
     if not text.isdecimal() or int(text) < least:
         raise ValueError(f"{name} must be a positive whole number such as {example}, not {text!r}")
@@ -117,12 +101,8 @@ def parse_positive(name, text, least=1, example=20):
 def parse_amount(name, text, what="number of US dollars such as 1.5"):
     """Return a positive number. Raises ValueError that names the setting and what it is.
 
-    >>> parse_amount("CEILING", "0.5")
+    >>> parse_amount("--ceiling", "0.5")
     0.5
-    >>> parse_amount("MINUTES", "-5", "number such as 20")
-    Traceback (most recent call last):
-        ...
-    ValueError: MINUTES must be a positive number such as 20, not '-5'
     """
     with contextlib.suppress(ValueError):
         if 0 < (amount := float(text)) < math.inf:
@@ -131,57 +111,188 @@ def parse_amount(name, text, what="number of US dollars such as 1.5"):
 
 
 def describe_problem(problem):
-    """Return what an exception says; of what the system says against a file, a plain sentence with its name.
+    """Return what an exception says; of what the system says against a file, a sentence with its name and a way on.
 
     >>> describe_problem(FileNotFoundError(errno.ENOENT, "No such file or directory", "a.json"))
     'there is no file a.json'
-    >>> describe_problem(PermissionError(errno.EACCES, "Permission denied", "a.json"))
-    'a.json cannot be read or written (permission denied)'
     """
-    if not isinstance(problem, OSError) or not problem.filename:
+    if not isinstance(problem, OSError) or problem.errno is None:
         return str(problem)
-    if isinstance(problem, FileNotFoundError):
-        return f"there is no file {problem.filename}"
-    if isinstance(problem, IsADirectoryError):
-        return f"{problem.filename} is a folder, not a file"
-    return f"{problem.filename} cannot be read or written ({str(problem.strerror).lower()})"
+    name, why = problem.filename or "the disk", str(problem.strerror).lower()
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{name}: {why}; make room, and the same command goes on"
+    if problem.errno in (errno.ENOTDIR, errno.EEXIST, errno.EROFS):
+        return f"nothing can be written to {name} ({why}); set DAYBEFORE_OUT to a folder that can be written"
+    if problem.errno == errno.ENOENT:
+        return f"there is no file {name}"
+    if problem.errno == errno.EISDIR:
+        return f"{name} is a folder, not a file"
+    return f"{name} cannot be read or written ({why})"
 
 
-def describe_codes():
-    """Return the exit codes as lines of help."""
-    listed = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
-    return f"exit codes:\n{listed}\nmake itself ends with 2 whichever of these the command it started ended with"
+# --- the command line ------------------------------------------------------------------------------------------------
 
 
-def read_command(arguments):
-    """Return (command, its arguments); prints help, or ends with 2 and the names there are."""
-    width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:<{width}}  {about}" for name, (about, _) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="daybefore",
-        usage="daybefore COMMAND [options]   (daybefore COMMAND --help: its options)",
-        description=f"Put forecasting agents back to the day before.\n\ncommands:\n{listed}",
-        epilog="example:\n  daybefore run --agent last_value --limit 20\n\n"
-        f"It reads a checkout: its own, one above the working folder, or DAYBEFORE_ROOT.\n\n{describe_codes()}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=read_version())
-    parser.error = partial(refuse, parser.prog)
-    parser.add_argument("command", nargs="?", metavar="COMMAND", help=argparse.SUPPRESS)
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.command not in COMMANDS:
-        problem = f"there is no command {given.command!r}" if given.command else "name a command"
-        refuse("daybefore", f"{problem}, of these:\n{listed}\nfor example daybefore run --agent last_value --limit 20")
-    return given.command, given.arguments
+class Number(click.ParamType):
+    """A positive number of the command line: a whole one of at least `least`, or with `what` any amount."""
+
+    name = "number"
+
+    def __init__(self, example=20, least=1, what=None):
+        self.example, self.least, self.what = example, least, what
+
+    def convert(self, value, param, ctx):
+        """Return the number; ValueError, which is no matter of usage, where it is none."""
+        if self.what:
+            return parse_amount(param.opts[-1], value, self.what)
+        return parse_positive(param.opts[-1], value, self.least, self.example)
 
 
-def read_version():
-    """Return the installed version, as far as one is installed."""
+def write_epilog(example=""):
+    """Return what a command's help ends with: an example, and the exit codes."""
+    codes = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
+    codes += "\nmake itself ends with 2 whichever of these the command it started ended with"
+    return f"\b\nexample:\n  daybefore {example}\n\n\b\nexit codes:\n{codes}"
+
+
+@click.group(
+    context_settings={"help_option_names": ["--help"], "max_content_width": 119},
+    epilog=write_epilog("run --agent last_value --limit 20"),
+)
+@click.version_option(package_name="daybefore", message="%(version)s")
+def daybefore():
+    """Put forecasting agents back to the day before.
+
+    It reads a checkout: its own, one above the working folder, or DAYBEFORE_ROOT.
+    """
+
+
+def command(example):
+    """Return a decorator that makes a command of an empty function: `helpers.cli.<name>.main` gets what is given."""
+
+    def decorate(function):
+        name = function.__name__
+
+        def call(is_json, **given):
+            given |= {"is_json": is_json} if name == "view" else {}
+            work = importlib.import_module(f"helpers.cli.{name}").main
+            return work(**{key: value for key, value in given.items() if value not in (None, ())})
+
+        call.__doc__ = function.__doc__
+        call.__click_params__ = getattr(function, "__click_params__", [])
+        made = daybefore.command(name, epilog=write_epilog(f"{name} {example}"))(call)
+        return click.option("--json", "is_json", is_flag=True, help="Print one JSON object, all words on stderr.")(made)
+
+    return decorate
+
+
+option = click.option
+windows = option("--window", help=f"The question set: {WINDOWS} (default A).")
+
+
+@command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
+@option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
+@windows
+@option("--horizon", help="Of window L or M: when in a question's life: Early, Mid (default), Late or Near.")
+@option("--condition", help="Of window L: one of WorldReasoner's six, such as Near-Resolution.")
+@option("--limit", type=Number(), help="Number of events, shared by the levels (default: all).")
+@option("--samples", "n_samples", type=Number(5), help="Answers a question (default 1).")
+@option("--workers", type=Number(2), help="Worker processes of the baselines (default 2).")
+@option("--at-once", type=Number(8), help="Questions at once to a provider's model (default 8).")
+@option(
+    "--ceiling",
+    "ceiling_usd",
+    type=Number(what="number of US dollars such as 1.5"),
+    help="US dollars it may cost in all.",
+)
+@option("--articles", "press", multiple=True, metavar="FOLDER", help="Dated articles to search (.jsonl files).")
+@option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too.")
+@option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
+@option("--deadline", "deadline_s", type=Number(60), help="Seconds a question (default 1800, as in FutureX).")
+@option("--sample-seed", "seed", type=Number(7, 0), help="Another seed is another sample.")
+def run():
+    """Put agents to events, beside the baselines, and show their scores."""
+
+
+@command("my_agent arima")
+@click.argument("names", nargs=-1, metavar="[RUN]...")
+@windows
+@option("--out", metavar="FOLDER", help="The folder to write to (default data/runs/compare).")
+def compare():
+    """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
+
+
+@command("")
+@option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
+@option("--window", "windows", multiple=True, help=f"Only questions of this set: {WINDOWS}; several times.")
+@option("--level", type=Number(4), help="Only events of this level.")
+@option("--status", help="Only questions of this outcome: right, 'partly right', wrong, unparsable ...")
+@option("--text", help="Only questions with this text in the question, a step, the reply or the reason.")
+@option("--event", help="Print all that is known of this event instead of writing the page.")
+@option("--folder", help="Where the page is written (default data/runs/view).")
+def view():
+    """Every question of every run on a page that opens from disk, or one of them as text."""
+
+
+@command("--source clemson")
+@option("--source", "source_id", required=True, help="The source's id: the name of its file in data/sources.")
+@option("--window", help="A, C1 or C2 (default A).")
+@option("--local", is_flag=True, help="Also sources that may be loaded but not passed on.")
+def source():
+    """Try one source by itself, from its page to its scores."""
+
+
+@command("my_folder")
+@click.argument("folder")
+@option("--status", help="What the figures say the data are: real, synthetic ... (default: as given).")
+def score():
+    """Score and draw predictions of your own, from three csv files in a FOLDER."""
+
+
+@command("--arm qwen_zero_shot-A --minutes 30")
+@option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
+@option("--minutes", type=Number(what="number such as 20"), help="Stop after so many (default: when all is recorded).")
+@option("--renew", is_flag=True, help="Ask only what recorded events lack since a page changed.")
+@option("--again", type=Number(), metavar="N", help="Ask N recorded requests again and compare the replies.")
+def record():
+    """Record models on the events of data/arms.toml."""
+
+
+def refuse(usage):
+    """Say in one sentence what a command line lacks, on standard error, and end with 2."""
+    path = usage.ctx.command_path if usage.ctx else "daybefore"
+    said = usage.format_message().rstrip(".")
+    if isinstance(usage, click.exceptions.NoArgsIsHelpError):
+        said = f"name a command: {', '.join(daybefore.commands)}"
+    sentence = hide_controls(f"{path}: {said[:1].lower()}{said[1:]}; {path} --help tells more")
+    print(sentence, file=sys.stderr)
+    raise Refused(sentence)
+
+
+def carry_out(arguments):
+    """Take the settings on, read the command line and do it; returns what was found, {} for nothing.
+
+    Ends by SystemExit in whatever else happens.
+    """
+    os.environ.update(SETTINGS)
+    if hasattr(time, "tzset"):
+        time.tzset()
+    name = " ".join(["daybefore", *arguments[:1]])
     try:
-        return importlib.metadata.version("daybefore")
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        found = daybefore.main(list(arguments), prog_name="daybefore", standalone_mode=False)
+    except click.UsageError as usage:
+        refuse(usage)
+    except click.Abort as stopped:  # Ctrl-C
+        said = (
+            str(stopped.__cause__ or "") or "stopped; what was stored is kept, and the same command goes on from there"
+        )
+        tell(f"\n{name}: {said}")
+        raise SystemExit(130) from None
+    except EXPECTED as problem:
+        if type(problem) in (KeyError, IndexError):
+            raise
+        raise SystemExit(hide_controls(f"{name}: {describe_problem(problem)}")) from None
+    return found if isinstance(found, dict) else {}
 
 
 @contextlib.contextmanager
@@ -198,67 +309,21 @@ def keep_stdout():
         os.close(kept)
 
 
-def call(name, arguments):
-    """Import a command's module and call it; returns what it found. Ends by SystemExit in whatever else happens."""
-    module = f"helpers.cli.{'run' if name == 'retry' else name}"
-    try:
-        return importlib.import_module(module).main(["--retry"] * (name == "retry") + arguments)
-    except KeyboardInterrupt:
-        print(f"\ndaybefore {name}: stopped; what was stored is kept, and the same command goes on", file=sys.stderr)
-        raise SystemExit(130) from None
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as problem:  # no checkout, or a file is missing
-        raise SystemExit(f"daybefore {name}: {describe_problem(problem)}") from None
-    except OSError as problem:
-        if problem.errno in BARRED:
-            said = f"nothing can be written to {problem.filename} ({problem.strerror.lower()})"
-            raise SystemExit(f"daybefore {name}: {said}; set DAYBEFORE_OUT to a folder that can be written") from None
-        if problem.errno not in FULL:
-            raise
-        what = f": {problem.filename}" if problem.filename else ""
-        raise SystemExit(
-            f"daybefore {name}: {problem.strerror}{what}; make room, and the same command goes on"
-        ) from None
-
-
-def carry_out(arguments):
-    """Read the command line, take the settings on and call the command; returns what it found."""
-    name, rest = read_command(arguments)
-    os.environ.update(SETTINGS)
-    if hasattr(time, "tzset"):
-        time.tzset()
-    return call(name, rest)
-
-
-def describe_end(ending):
-    """Return what --json prints of a command that ended by SystemExit: what it found part-way, or why it failed.
-
-    >>> describe_end(SystemExit("daybefore run: no model answers"))
-    {'error': 'daybefore run: no model answers', 'exit': 1}
-    """
-    if isinstance(ending, PartWay):
-        return ending.found
-    if isinstance(ending.code, str):
-        return {"error": ending.code, "exit": 1}
-    return {"error": getattr(ending, "sentence", CODES[ending.code]), "exit": ending.code}
-
-
 def main(arguments=None):
-    """Read the command line and carry it out; returns one of `CODES`, or ends by SystemExit with it."""
+    """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`, or a sentence."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if "--json" not in arguments:
+    if "--json" not in arguments or "--help" in arguments:
         carry_out(arguments)
         return 0
-    found, ending = {}, None
+    ending = None
     with keep_stdout():
         try:
-            found = carry_out(arguments) or {}
+            found = carry_out(arguments)
         except SystemExit as stopped:
-            ending = stopped
-            found = describe_end(stopped) if stopped.code else None
-    if found is not None:
-        print(json.dumps(clean_json(found), ensure_ascii=False))
-    if ending is None:
-        return 0
-    if isinstance(ending, PartWay):
-        return ending.code
-    raise ending
+            code, ending = stopped.code, stopped
+            sentence = code if isinstance(code, str) else getattr(stopped, "sentence", CODES.get(code))
+            found = getattr(stopped, "found", {"error": sentence, "exit": 1 if isinstance(code, str) else code})
+    print(json.dumps(clean_json(found), ensure_ascii=False))
+    if ending:
+        raise ending
+    return 0

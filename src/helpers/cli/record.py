@@ -5,7 +5,6 @@ What is recorded is not asked again, so an interrupted arm goes on where it was,
 """
 
 import math
-import sys
 import time
 from contextlib import ExitStack
 
@@ -13,7 +12,7 @@ from tqdm import tqdm
 
 from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
-from helpers.cli.main import build_parser, describe_problem, parse_amount
+from helpers.cli.main import show
 from helpers.faults import list_nearest
 from helpers.futurex.past import list_articles, open_window, read_window
 from helpers.limits import end_after
@@ -148,30 +147,13 @@ def show_again(arm_id, compared):
     print(f"{arm_id}: {n_same} of {len(compared)} replies are the recorded ones")
 
 
-def main(arguments=None):
-    """Read the command line and record; a wrong setting ends in one sentence that says what to do."""
-    parser = build_parser("record", __doc__)
-    parser.add_argument("--arm", action="append", help="a name in data/arms.toml; several times, or none for all")
-    parser.add_argument("--minutes", help="stop after so many minutes (default: when all is recorded)")
-    parser.add_argument("--renew", action="store_true", help="ask only what recorded events lack since a page changed")
-    parser.add_argument("--again", type=int, metavar="N", help="ask N recorded requests again and compare the replies")
-    given = parser.parse_args(arguments)
-    try:
-        end = end_after(given.minutes and parse_amount("--minutes", given.minutes, "number such as 20"))
-        arms = load_arms()
-        for arm_id in given.arm or (["qwen_zero_shot-A"] if given.again else arms):
-            if arm_id not in arms:
-                raise LookupError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
-            if given.again:
-                show_again(arm_id, ask_again(arm_id, arms[arm_id], given.again))
-                continue
-            print(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=given.renew)} events recorded")
-    except (ValueError, LookupError, FileNotFoundError, RuntimeError) as problem:
-        raise SystemExit(f"daybefore record: {describe_problem(problem)}") from None
-    except KeyboardInterrupt:
-        print("\nstopped; what was recorded is kept, and the same command goes on from there", file=sys.stderr)
-        raise SystemExit(130) from None
-
-
-if __name__ == "__main__":
-    main()
+def main(arm_ids=(), minutes=None, renew=False, again=None):
+    """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
+    end, arms = end_after(minutes), load_arms()
+    for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
+        if arm_id not in arms:
+            raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
+        if again:
+            show_again(arm_id, ask_again(arm_id, arms[arm_id], again))
+        else:
+            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=renew)} events recorded")

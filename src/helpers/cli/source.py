@@ -3,8 +3,7 @@
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment, write_windows
-from helpers.cli.main import build_parser, describe_problem
+from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment
 from helpers.events.collect import collect_events, covers_window
 from helpers.faults import check_name, list_nearest
 from helpers.formats.rows import check_rows
@@ -37,7 +36,7 @@ def choose_source(source_id, window, *, local=False):
     return sources
 
 
-def try_source(source_id, window, *, local=False):
+def main(source_id, window="A", local=False):
     """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
 
     Raises ValueError naming what is wrong.
@@ -99,22 +98,3 @@ def print_counts(reasons):
     """Print each reason with how often it stands, the most frequent first."""
     for reason, n in reasons.value_counts().items():
         print(f"  {n} x {reason}")
-
-
-def main(arguments=None):
-    """Read the command line and try the source; returns what was found."""
-    parser = build_parser("source")
-    parser.add_argument("--source", default="", help="the source's id: the name of its toml file")
-    parser.add_argument("--window", default="A", help=f"{write_windows(WINDOWS)} (default A)")
-    parser.add_argument("--local", action="store_true", help="also sources that may be loaded but not passed on")
-    options = parser.parse_args(arguments)
-    try:
-        return try_source(options.source, options.window, local=options.local)
-    except (ValueError, FileNotFoundError) as problem:
-        if not options.source:  # the command line cannot be read
-            parser.error(str(problem))
-        raise SystemExit(f"daybefore source: {describe_problem(problem)}") from None
-
-
-if __name__ == "__main__":
-    main()

@@ -6,6 +6,7 @@ one of the beginnings of all replies, for who looks for words. What a model or a
 script writes it as text, never as markup.
 """
 
+import argparse
 import base64
 import gzip
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 from string import Template
 
 from helpers.agents.registry import load_entries
-from helpers.calendar import PUBLIC_WINDOWS, write_windows
+from helpers.calendar import PUBLIC_WINDOWS
 from helpers.cli.lives import (
     KEY,
     check_window,
@@ -29,8 +30,8 @@ from helpers.cli.lives import (
     spread_lives,
     write_value,
 )
-from helpers.cli.main import build_parser, describe_problem
-from helpers.cli.results import write_count
+from helpers.cli.main import show
+from helpers.cli.report import write_count
 from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.store import hash_text, locate_output
 
@@ -49,26 +50,14 @@ MAX_CELL = 90
 """Characters of a value in the list; its question tells the whole."""
 
 
-def main(arguments=None):
-    """Read the command line; write the page or print an event's life (--event), or return it or the list for --json."""
-    parser = build_parser("view", __doc__.split("\n\n")[0])
-    parser.add_argument("--agent", action="append", help="only this agent's runs; may be given several times")
-    parser.add_argument("--window", action="append", help=f"only events of this window: {write_windows()}")
-    parser.add_argument("--level", type=int, choices=(1, 2, 3, 4), help="only events of this level")
-    parser.add_argument("--status", help="only questions of this outcome: right, 'partly right', wrong, unparsable ...")
-    parser.add_argument(
-        "--text",
-        help="only questions with this text, whatever its case, in the question, a step, the reply or the reason",
+def main(is_json=False, **given):
+    """Write the page, or print an event's life; with `is_json` return the list, or with an event its life."""
+    given = argparse.Namespace(
+        **{"agent": given.get("agents"), "window": given.get("windows")},
+        **{name: given.get(name) for name in ("level", "status", "text", "event", "folder")},
+        json=is_json,
     )
-    parser.add_argument("--event", help="print this event's life instead of writing the page")
-    parser.add_argument("--folder", help=f"where the page is written (default {FOLDER})")
-    given = parser.parse_args(arguments)
-    try:
-        return view(given)
-    except BrokenPipeError:  # who reads has seen enough, such as `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, LookupError, OSError) as problem:
-        raise SystemExit(f"daybefore view: {describe_problem(problem)}") from None
+    return view(given)
 
 
 def view(given):
@@ -85,7 +74,7 @@ def view(given):
     else:
         found = hide_secrets(list_rows(lives, questions), secrets) if given.json else None
     if given.event and not given.json:
-        print(write_life(found))
+        show(write_life(found))
     elif not given.json:
         if questions.empty and len(lives.predictions):
             raise ValueError("no question meets these filters; the page is left as it was")
@@ -294,7 +283,3 @@ def write_life(life):
         title = f"{page.get('title', '')} {page.get('url', '')}".strip()
         lines += ["", f"== page {page_id}: {title} ({page['how']})", page.get("text", "")]
     return "\n".join(map(str, lines))
-
-
-if __name__ == "__main__":
-    main()

@@ -26,12 +26,9 @@ FILES = {
     "predictions": ("event_id", "agent_id", "value"),
 }
 """The files, each with the columns it cannot do without."""
-CHECKS = {
-    "events": {"key": ["event_id"], "words": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}},
-    "answers": {"key": ["event_id"]},
-    "predictions": {"key": ["run_id", "event_id", "sample"]},
-}
-"""What their cells are held to (`check_sheet`), beside the columns needed, which but for values are never blank."""
+KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id", "event_id", "sample"]}
+WORDS = {"events": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}}
+"""What no two rows share, and the words of columns (`check_sheet`)."""
 DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 YEARLESS = re.compile(r"\d{1,2}\s?[-/.]\s?\d{1,2}\.?")
 YES_NO = ("Yes", "No")
@@ -49,46 +46,41 @@ def read_folder(folder):
     Raises Problems with all that is wrong, each with file, row and column; alone with what cannot be opened, or lacks
     a column it needs, where it is so.
     """
-    raw = open_files(Path(folder))
+    raw, wrong = {}, []
+    for name in FILES:
+        try:
+            raw[name] = read_file(Path(folder), name)
+        except Problems as found:
+            wrong += found.found
+    raise_all(wrong)
     wrong = [text for name, table in raw.items() for text in check_file(name, table)]
     if any(set(FILES[name]) - set(table.columns) for name, table in raw.items()):
         raise_all(wrong)
-    wrong += [text for name, table in raw.items() for text in check_columns(name, table)]
     events = raw["events"]
-    wrong += check_options(events)
-    sure = select_sure(events)
-    known = dict(zip(sure["event_id"], sure.to_dict("records"), strict=True))
-    choices = {key: list_choices(event, raw) for key, event in known.items()}
-    ids = {*events["event_id"], ""}
-    (answers, bad), (predictions, also) = (
-        read_rows(n, raw[n], known, choices, ids) for n in ("answers", "predictions")
-    )
-    raise_all(sorted(wrong + bad + also, key=lambda text: list(FILES).index(text.partition(".")[0])))
-    return finish_events(events, choices), pd.DataFrame(answers), pd.DataFrame(predictions)
-
-
-def open_files(folder):
-    """Return the files as `read_file` does, by name. Raises Problems with what is wrong with any of them."""
-    raw, problems = {}, []
-    for name in FILES:
+    told = {
+        name: table.groupby("event_id")["value"].agg(set).to_dict() for name, table in raw.items() if name != "events"
+    }
+    known, choices = {}, {}
+    for row, event in zip(events.index, events.to_dict("records"), strict=True):
+        key = event["event_id"]
         try:
-            raw[name] = read_file(folder, name)
-        except Problems as found:
-            problems += found.found
-    raise_all(problems)
-    return raw
-
-
-def select_sure(events):
-    """Return the events that tell how their values are written: a kind that is known, options, and no two that differ.
-
-    >>> table = pd.DataFrame({"event_id": ["a", "b", "c", "c"], "kind": ["single", "essay", "number", "date"]})
-    >>> select_sure(table)["event_id"].tolist()
-    ['a']
-    """
-    told = events.drop_duplicates(["event_id", *[c for c in ("kind", "options") if c in events]])
-    is_sure = told["kind"].isin(HEADLINE) & ~told["event_id"].duplicated(keep=False)
-    return told[is_sure & told.get("options", pd.Series("", told.index)).map(lambda text: not find_fault(text))]
+            found = list_choices(event, told["answers"].get(key, set()) | told["predictions"].get(key, set()))
+        except ValueError as error:
+            wrong.append(describe_problem("events.csv", row, "options", str(error)))
+            continue
+        if event["kind"] in HEADLINE:
+            same = known.setdefault(key, event)
+            choices[key] = (
+                found if (same["kind"], same.get("options")) == (event["kind"], event.get("options")) else None
+            )
+    known = {key: event for key, event in known.items() if choices[key] is not None}  # that tell how a value is written
+    ids, tables = {*events["event_id"], ""}, []
+    for name in ("answers", "predictions"):
+        rows, bad = read_rows(name, raw[name], known, choices, ids)
+        tables.append(pd.DataFrame(rows))
+        wrong += bad
+    raise_all(sorted(wrong, key=lambda text: list(FILES).index(text.partition(".")[0])))
+    return finish_events(events, choices), *tables
 
 
 def read_file(folder, name):
@@ -115,35 +107,17 @@ def stamp_date(date):
 
 
 def check_file(name, table):
-    """Return the problems of a file's columns and keys, and of words that are not known."""
+    """Yield the problems of a file's columns, keys and words, and of columns that stand in the kit's tables as here."""
     filled = [column for column in FILES[name] if column != "value"]
-    return check_sheet(f"{name}.csv", table, FILES[name], filled=filled, **CHECKS[name])
-
-
-def check_columns(name, table):
-    """Yield problems of the columns that stand in the kit's tables as they do here."""
+    checks = {"filled": filled, "key": KEYS[name], "words": WORDS.get(name)}
+    yield from check_sheet(f"{name}.csv", table, FILES[name], **checks)
+    if not set(FILES[name]) <= set(table.columns):
+        return
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
         cells = table[column].replace(FLAGS) if column.startswith("is_") else table[column]
-        is_time = column == "as_of" or column.endswith(("_at", "_date"))
+        hint = "; write a day as 2016-10-09" * (column == "as_of" or column.endswith(("_at", "_date")))
         for row, text in find_wrong(name, column, cells):
-            yield describe_problem(f"{name}.csv", row, column, text + "; write a day as 2016-10-09" * is_time)
-
-
-def check_options(events):
-    """Yield problems of the events' options."""
-    for row, text in enumerate(events.get("options", ())):
-        if problem := find_fault(text):
-            yield describe_problem("events.csv", row, "options", problem)
-
-
-def find_fault(text):
-    """Return what is wrong with an event's options as they are written, None where nothing is."""
-    try:
-        options = parse_cell(text)
-    except ValueError as error:
-        return str(error)
-    is_known = options is None or isinstance(options, (dict, list, str))
-    return None if is_known else 'write {"A": "text", "B": "text"} or A|B'
+            yield describe_problem(f"{name}.csv", row, column, text + hint)
 
 
 def parse_cell(text):
@@ -169,22 +143,22 @@ def parse_cell(text):
         return text
 
 
-def list_choices(event, raw):
-    """Return an event's options as {letter: text}; {} where it has none and none can be told.
+def list_choices(event, values):
+    """Return an event's options as {letter: text}; {} where it has none and none can be told. Raises ValueError.
 
-    Without options they are the letters of its distributions; or Yes and No, when every value is one of these.
+    Without options they are Yes and No, when every one of its `values` in the other files is one of these.
     """
     options = parse_cell(event.get("options", ""))
     if isinstance(options, str):
         options = [part.strip() for part in options.split("|")]
+    if not (options is None or isinstance(options, (dict, list))):
+        raise ValueError('write {"A": "text", "B": "text"} or A|B')
     if options:
         pairs = options.items() if isinstance(options, dict) else zip(options, options, strict=True)
         return {str(key): str(text) for key, text in pairs}
-    if event["kind"] != "single":
-        return {}
-    own = [table[table["event_id"] == event["event_id"]] for table in (raw["answers"], raw["predictions"])]
-    values = {value.strip('"') for table in own for value in table["value"]} - {""}
-    return {word: word for word in YES_NO} if values and values <= set(YES_NO) else {}
+    values = {value.strip('"') for value in values} - {""}
+    is_yes_no = event["kind"] == "single" and values and values <= set(YES_NO)
+    return {word: word for word in YES_NO} if is_yes_no else {}
 
 
 def read_rows(name, table, known, choices, ids):

@@ -1,19 +1,17 @@
 """Check the rows of a source (data/replay/*.csv) before a page is made of them: file, row and column of a fault."""
 
 import csv
-import re
 from datetime import datetime
 
 import pandas as pd
 
 from helpers.calendar import WINDOWS, ZONE
-from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, raise_all
-from helpers.formats.folder import read_number
+from helpers.faults import Problems, check_sheet, describe_problem, find_faults, open_sheet, raise_all
+from helpers.tables import Date, Moment, Number, time_of
 from helpers.web.replay import SHOWN_DAYS
 from helpers.web.sources import compute_published_at, locate_rows
 
-DAY = re.compile(r"\d{4}-\d\d-\d\d")
-TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time such as 2016-10-09T17:00")
 
 
 def check_rows(source, window):
@@ -30,12 +28,11 @@ def check_rows(source, window):
     found = list(check_sheet(path.name, table, needs, filled=needs[:2], key=key))
     if not set(needs) <= set(table.columns):
         raise Problems(found)
-    found += [
-        describe_problem(path.name, row, column, words)
-        for column in [*needs, *({"known_at"} & set(table.columns))]
-        for row, text in table[column].items()
-        if text and (words := check_cell(source, column, text))
-    ]
+    kinds = {"occurred_at": Time if source.is_hourly else Date, "known_at": Moment} | dict.fromkeys(names, Number)
+    for column in [column for column in kinds if column in table]:
+        cells = table.loc[table[column] != "", column]
+        wrong = find_faults(cells.tolist(), list[kinds[column]])
+        found += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in wrong]
     raise_all(found)
     raise_all(check_span(source, path.name, table["occurred_at"], window))
 
@@ -48,39 +45,6 @@ def describe_separator(file, head):
     except csv.Error:
         return
     yield describe_problem(file, None, head.split(sign)[0], f"columns are separated by {known[sign]}; write commas")
-
-
-def check_cell(source, column, text):
-    """Return what is wrong with a cell, None when nothing is: a date (and time, in local time) or a plain number."""
-    moment = read_moment(text)
-    if column == "known_at":
-        wanted, is_fine = "moment with an offset, such as 2016-10-17T10:00:00-04:00", moment and moment.tzinfo
-    elif column == "occurred_at" and source.is_hourly:
-        wanted, is_fine = "time such as 2016-10-09T17:00", moment and TIME.fullmatch(text)
-    elif column == "occurred_at":
-        wanted, is_fine = "date such as 2016-10-09", moment and DAY.fullmatch(text)
-    elif column == "entity":
-        return None
-    else:
-        return check_number(text)
-    return None if is_fine else f"{text!r} is no {wanted}"
-
-
-def check_number(text):
-    """Return what is wrong with a number, None when nothing is."""
-    try:
-        read_number(text)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def read_moment(text):
-    """Return a date or moment in ISO form, None where it is none."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def check_span(source, file, occurred_at, window):

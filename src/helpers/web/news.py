@@ -1,32 +1,29 @@
 """Dated articles as sites of the replay web: Wikipedia's current events, and a reader's own (WorldReasoner 3.1, 4.1).
 
 A feed is a site whose articles each have an address and a moment from which they are public; its front page lists those
-that are. Both go through archive, gateway and search like any page, but are marked `noarchive`: their text is not ours
-to store, so whatever is recorded of them keeps digests, dates and page_ids (`agents.exports`).
-
-A day without a time counts as published when it has ended everywhere on Earth, which is at 20:00 UTC+8 of the day
-after: the conservative reading of "visible the next day".
+that are. They are marked `noarchive`: their text is not ours to store, so whatever is recorded of them keeps digests,
+dates and page_ids (`agents.exports`). A day without a time counts as published when it has ended everywhere on Earth,
+at 20:00 UTC+8 of the day after: the conservative reading of "visible the next day".
 """
 
 import json
 import re
 import tarfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import yaml
+from pydantic import AfterValidator, BaseModel
 
 from helpers.calendar import ZONE
 from helpers.downloads import hash_file
-from helpers.faults import NAME, raise_all
+from helpers.faults import NAME, find_faults, name_field, raise_all
 from helpers.store import hash_text
-from helpers.tables import MOMENT_FORM
+from helpers.tables import MOMENT_FORM, allow
 from helpers.web.render import format_period
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -34,10 +31,8 @@ MAX_FILE = 30_000
 """Bytes of a day's file; the largest genuine one has 11,639. Thirteen larger ones are machine-written expansions."""
 MAX_UNPACKED = 100_000_000
 """Bytes of an archive, unpacked; that of the current events has 4.7 million."""
-MAX_TEXT = 200_000
-"""Characters of an article."""
-MAX_TITLE = 1000
-"""Characters of its title."""
+MAX_TEXT, MAX_TITLE = 200_000, 1000
+"""Characters of an article, and of its title."""
 MAX_SECONDS = 60
 """Time for reading an archive; it takes half a second."""
 N_LISTED = 1000
@@ -48,10 +43,8 @@ EVENTS_KEY = "Intelligence_Payload"
 """The key that marks a genuine file of the current events."""
 HEADERS = {"X-Robots-Tag": "noarchive"}
 """How a page says that its text is not to be kept."""
-
 DAY_FILE = re.compile(r"(?:\./)?\d{4}/\d\d/(\d{4}-\d\d-\d\d)\.yaml")
 SENTENCE_END = re.compile(r"[.!?][\"”’']?\s*(\(|$)")
-DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Article(NamedTuple):
@@ -64,8 +57,7 @@ class Article(NamedTuple):
     address: str = ""
 
 
-@dataclass(frozen=True)
-class Feed:
+class Feed(NamedTuple):
     """A site of articles, oldest first, and (where, why) of each that was refused."""
 
     id: str
@@ -109,10 +101,8 @@ def end_day(day):
 def tell_day(published):
     """Return the day (ISO) of an article by when it became public: one that counts from its day's end has that day.
 
-    >>> tell_day(end_day("2016-10-10"))
-    '2016-10-10'
-    >>> tell_day(int(pd.Timestamp("2016-10-10T23:30:00+08:00").timestamp()))
-    '2016-10-10'
+    >>> tell_day(end_day("2016-10-10")), tell_day(int(pd.Timestamp("2016-10-10T23:30:00+08:00").timestamp()))
+    ('2016-10-10', '2016-10-10')
     """
     day = pd.Timestamp(published, unit="s", tz="UTC") - DAYS_END
     at = day if day == day.normalize() else pd.Timestamp(published, unit="s", tz=ZONE)
@@ -125,14 +115,11 @@ def read_feed(path):
     Raises ValueError that says what is wrong with it, and where; FileNotFoundError when it is not there.
     """
     path = Path(path)
-    if path.is_dir():
-        articles, refused = read_folder(path)
-    elif path.name.endswith(".tar.gz") and path.exists():
-        articles, refused = read_events(path)
-    elif path.exists():
-        raise ValueError(f"{path.name} is neither a folder of .jsonl files nor an archive of current events (.tar.gz)")
-    else:
+    if not path.exists():
         raise FileNotFoundError(f"no articles at {path}; name a folder of .jsonl files")
+    if not path.is_dir() and not path.name.endswith(".tar.gz"):
+        raise ValueError(f"{path.name} is neither a folder of .jsonl files nor an archive of current events (.tar.gz)")
+    articles, refused = read_folder(path) if path.is_dir() else read_events(path)
     if not articles:
         raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
     name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ")
@@ -141,9 +128,9 @@ def read_feed(path):
 
 
 def read_feeds(paths, taken=()):
-    """Return the feeds at some paths by address. Raises ValueError when an address is `taken`, by a source or another.
+    """Return the feeds at some paths by address.
 
-    Raises what `read_feed` does.
+    Raises what `read_feed` does, and ValueError when an address is `taken`, by a source or another.
     """
     feeds = {}
     for path in paths:
@@ -169,8 +156,7 @@ def describe_articles(paths):
 def read_events(path):
     """Return (articles, [(file, why refused)]) of an archive of daily YAML files: an article a day and topic.
 
-    Refused are a file over MAX_FILE bytes, one that is no valid YAML, lacks the key of the genuine ones, or tells of
-    another day. Raises ValueError for an archive beyond the limits of size and time.
+    Refused is a file over MAX_FILE bytes and what `read_day` refuses. Raises ValueError for too large an archive.
     """
     articles, refused, size, end = [], [], 0, time.monotonic() + MAX_SECONDS
     with tarfile.open(path, "r:gz") as archive:
@@ -235,84 +221,73 @@ def write_article(day, topic, lines):
 # --- a folder of one's own -------------------------------------------------------------------------------------------
 
 
-def read_folder(folder):
-    """Return (articles, [(file and line, "undated")]) of a folder's .jsonl files.
-
-    A line is an object with id, title, text, published (a day, or a moment with its offset) and, where it has one,
-    address; other fields are left alone. Raises ValueError with up to ten sentences, each with file, line and field.
-    """
-    files, articles, refused, wrong, seen = sorted(folder.glob("*.jsonl")), [], [], [], {}
-    for file in files:
-        for number, line in enumerate(file.read_bytes().splitlines(), 1):
-            if not line.strip():
-                continue
-            place = f"{file.name}, line {number}"
-            row, problem = parse_line(line)
-            problem = problem or check_article(row, seen)
-            if problem:
-                wrong.append(f"{place}: {problem}")
-                continue
-            seen[str(row["id"])] = place
-            moment = row.get("published")
-            if moment in (None, ""):
-                refused.append((place, "undated"))
-            else:
-                articles.append(make_article(row, read_published(moment)))
-    raise_all(wrong)
-    return articles, refused
-
-
-def parse_line(line):
-    """Return (object, "") of a line of JSON, (None, what is wrong with it) otherwise."""
-    try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        return None, f"no JSON in UTF-8 ({type(error).__name__})"
-    return (row, "") if isinstance(row, dict) else (None, "no object; write {...} with id, published, title and text")
-
-
-def check_article(row, seen):
-    """Return what is wrong with an article's fields, "" when nothing is; `seen` maps ids to their places.
-
-    >>> check_article({"id": "a", "title": "T", "text": "x", "published": "2016-10-10T12:00"}, {})[:33]
-    "published '2016-10-10T12:00' is n"
-    """
-    if not isinstance(row.get("id"), str | int) or not str(row["id"]).strip():
-        return "id is missing; give each article one of its own"
-    if str(row["id"]) in seen:
-        return f"id {row['id']!r} is taken by {seen[str(row['id'])]}"
-    for field in ("title", "text"):
-        if not isinstance(row.get(field), str) or not row[field].strip():
-            return f"{field} is missing, or no text"
-    if len(row["text"]) > MAX_TEXT:
-        return f"text has more than {MAX_TEXT} characters; cut it into articles"
-    if len(row["title"]) > MAX_TITLE:
-        return f"title has more than {MAX_TITLE} characters; shorten it"
-    if not isinstance(row.get("address") or "", str):
-        return "address is no text"
-    for field in ("id", "title", "text", "address"):
-        if re.search("[\ud800-\udfff]", str(row.get(field))):
-            return f"{field} holds half a character, which UTF-8 cannot write; write it whole"
-    try:
-        read_published("2000-01-01" if row.get("published") in (None, "") else row["published"])
-    except (ValueError, TypeError):
-        return (
-            f"published {str(row['published'])[:40]!r} is neither a day (2016-10-10) nor a moment with its offset "
-            "(2016-10-10T09:30:00+02:00); leave it blank where it is not known"
-        )
-    return ""
-
-
 def read_published(text):
     """Return when an article became public as epoch seconds: its moment; of a day alone, when that has ended.
 
     Raises ValueError for what is neither, and for a moment without an offset; TypeError for what is no text.
     """
-    if DATE.fullmatch(text):
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return end_day(text)
     if not re.fullmatch(MOMENT_FORM, text):
         raise ValueError(f"{text}: no moment with an offset")
     return -int(-pd.Timestamp(text).timestamp() // 1)  # a part of a second is never early
+
+
+def text_to(n, wanted, kinds=str):
+    """Return the type of a text, not blank, of so many characters at most, that UTF-8 can write."""
+
+    def test(value):
+        if not isinstance(value, kinds) or not str(value).strip() or len(str(value).encode().decode()) > n:
+            raise ValueError
+        return value
+
+    return allow(Annotated[Any, AfterValidator(test)], f"{wanted} of at most {n} characters")
+
+
+Published = allow(
+    Annotated[str, AfterValidator(lambda text: text and read_published(text))],
+    "a day (2016-10-10), or a moment with its offset (2016-10-10T09:30:00+02:00); leave it blank where it is not known",
+)
+
+
+class Line(BaseModel):
+    """An article in a reader's file: a line, an object of JSON; other fields are left alone."""
+
+    id: text_to(MAX_TITLE, "a name of its own", (int, str))
+    title: text_to(MAX_TITLE, "a title")
+    text: text_to(MAX_TEXT, "a text (else cut it into articles)")
+    address: allow(Annotated[str, AfterValidator(str.encode)], "an address") | None = None
+    published: Published | None = None
+
+
+def read_folder(folder):
+    """Return (articles, [(file and line, "undated")]) of a folder's .jsonl files, an article a `Line`.
+
+    Raises Problems, sentences with file, line and field.
+    """
+    articles, refused, wrong, seen = [], [], [], {}
+    for file in sorted(folder.glob("*.jsonl")):
+        for number, line in enumerate(file.read_bytes().splitlines(), 1):
+            if not line.strip():
+                continue
+            place = f"{file.name}, line {number}"
+            try:
+                row = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                wrong.append(f"{place}: no JSON in UTF-8 ({type(error).__name__})")
+                continue
+            faults = [(name_field(field), words) for field, words in find_faults(row, Line)]
+            wrong += [f"{place}{', ' * bool(field)}{field}: {words}" for field, words in faults]
+            if faults:
+                continue
+            if (first := seen.setdefault(str(row["id"]), place)) != place:
+                wrong.append(f"{place}, id: {row['id']!r} is taken by {first}")
+            elif not row.get("published"):
+                refused.append((place, "undated"))
+            else:
+                articles.append(make_article(row, read_published(row["published"])))
+    raise_all(wrong)
+    return articles, refused
 
 
 def make_article(row, published):
@@ -327,26 +302,16 @@ def make_article(row, published):
 
 
 def list_pages(feed, shown_days):
-    """Return a feed's pages by address: each article, and the front page that lists those of the last `shown_days`."""
-    pages = {feed.address + article.path: Shown(feed, partial(show_article, article)) for article in feed.articles}
-    return pages | {feed.address: Shown(feed, partial(show_front, feed, shown_days))}
+    """Return a feed's pages by address: each article, and the front page that lists those of the last `shown_days`.
 
-
-@dataclass(frozen=True)
-class Shown:
-    """A page of a feed: `show(clock)` returns what it shows as of a moment (epoch seconds)."""
-
-    source: Feed
-    show: Callable
-    headers = HEADERS
-
-    def render(self, clock, layout=""):
-        """Return (content type, text, publication as epoch seconds) as of `clock`; None before there is anything."""
-        return self.show(clock)
+    A page is a function of the clock (epoch seconds); see `show_article`.
+    """
+    pages = {feed.address + article.path: partial(show_article, article) for article in feed.articles}
+    return pages | {feed.address: partial(show_front, feed, shown_days)}
 
 
 def show_article(article, clock):
-    """Return what an article's page shows, which stays as it was published."""
+    """Return (content type, text, publication) of an article's page, None before it is public; it never changes."""
     if article.published > clock:
         return None
     link = f"<link rel='canonical' href='{escape(article.address)}'>" if article.address else ""
@@ -359,7 +324,7 @@ def show_article(article, clock):
 
 
 def show_front(feed, shown_days, clock):
-    """Return what a feed's front page shows: JSON of the addresses of the newest articles, at most N_LISTED."""
+    """Return (content type, text, publication) of a feed's front page: the addresses of its newest articles."""
     first = clock - shown_days * 86400
     shown = [article for article in feed.articles if first <= article.published <= clock]
     if not shown:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.web.news import list_pages, read_feeds
+from helpers.web.news import HEADERS, list_pages, read_feeds
 from helpers.web.render import RENDERERS
 from helpers.web.session import Adapter, Web, date_page, say
 from helpers.web.sources import load_sources, read_rows
@@ -50,8 +50,6 @@ class Misbehaviour:
 
 class Site:
     """One source's rows in order of publication, and its page at any moment."""
-
-    headers = ()
 
     def __init__(self, source, rows, misbehaviour=Misbehaviour()):
         self.source = source
@@ -94,7 +92,8 @@ class Replay(Adapter):
         self.sources = {source.address: source for source in sources.values()}
         feeds = read_feeds(articles, self.sources)
         self.feeds = list(feeds)
-        self.sites = {url: page for feed in feeds.values() for url, page in list_pages(feed, SHOWN_DAYS).items()}
+        self.articles = {url: show for feed in feeds.values() for url, show in list_pages(feed, SHOWN_DAYS).items()}
+        self.sites = {}
 
     def __reduce__(self):
         return type(self), self.made_of
@@ -102,6 +101,9 @@ class Replay(Adapter):
     def answer(self, url, clock):
         """Return (status, body, headers) of a page at `clock`, with whatever misbehaviour strikes it then."""
         address, bad = url.partition("?")[0].partition("#")[0], self.misbehaviour
+        if show := self.articles.get(address):
+            page = show(clock)
+            return date_page(*page, HEADERS) if page else say(404, "nothing was published by then")
         try:
             if (site := self._find_site(address)) is None:
                 return say(404, "no source of the replay world has this address")
@@ -119,7 +121,7 @@ class Replay(Adapter):
         content_type, text, newest = page
         if bad.strikes("charset", source_id, f"{local:%Y-%m-%d}"):
             text = text.encode("cp1252", errors="replace")
-        return date_page(content_type, text, newest, site.headers)
+        return date_page(content_type, text, newest)
 
     def _find_site(self, address):
         source = self.sources.get(address)

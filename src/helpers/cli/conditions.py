@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.cli.results import WIDTH, read_sampled, write_interval, write_lead
+from helpers.cli.report import WIDTH, read_sampled, write_interval, write_lead
 from helpers.futurex.past import build_priced, read_window
 from helpers.store import read_runs
 from helpers.worldreasoner.conditions import OPEN
@@ -39,19 +39,20 @@ class Beside(NamedTuple):
     note: str
 
 
-def judge_run(path, run_ids, events, window, plan, cutoffs):
-    """Return what WorldReasoner's scores say of some runs on these events (`Beside`), nothing of other windows' runs.
+def judge_run(asked, run_ids, cutoffs):
+    """Return what WorldReasoner's scores say of some runs (`Beside`), nothing of other question sets' runs.
 
-    `run_ids` maps agents to runs of the ledger at `path`; `plan` is their `asking.Plan`, `cutoffs` the knowledge
-    cutoffs of the agents asked for. Where nothing can be scored the text says why.
+    `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are the knowledge cutoffs
+    of the agents asked for. Where nothing can be scored the text says why.
     """
+    path, events, plan = asked.path, asked.events, asked.plan
     note = f"{OPEN} is no forecast: asked after the resolution" if plan.moment == OPEN else ""
-    if window not in ("L", "M"):
+    if asked.window not in ("L", "M"):
         return Beside(pd.DataFrame(), {}, "", note)
     predictions = read_sampled(path, "predictions", run_ids, events)
     try:
-        answers = read_window("answers", window)
-        if window == "M":
+        answers = read_window("answers", asked.window)
+        if asked.window == "M":
             return write_prices(price_runs(events, answers, predictions, build_priced()[2], plan.moment), note)
         runs, own = read_runs(path, "runs", run_ids.values()), majority_cutoffs(run_ids, cutoffs)
         tables = [read_sampled(path, name, run_ids, events) for name in ("replies", "traces")]

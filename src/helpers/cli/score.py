@@ -1,4 +1,4 @@
-"""`daybefore own folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
+"""`daybefore score folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
 
 events.csv (event_id, kind), answers.csv (event_id, value; spread for numbers) and predictions.csv (event_id, agent_id,
 value) are checked first; whatever is wrong is said with file, row and column, and nothing is written. Everything is
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.cli.main import build_parser
-from helpers.cli.results import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
+from helpers.cli.main import show
+from helpers.cli.report import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
 from helpers.faults import Problems, describe_problem, escape_cells
 from helpers.figures import STATUSES, save_figure, use_style, write_index
 from helpers.formats.drawings import (
@@ -331,25 +331,20 @@ def draw_factors(told):
     return f"factors: {path}; R2 {fit.r2:.3f} from {fit.n} scores{why}"
 
 
-def main(arguments=None):
-    """Read the command line and draw; returns the means. Wrong files end in sentences with file, row and column."""
-    parser = build_parser("own", __doc__.split("\n\n")[0])
-    parser.add_argument("folder", help="a folder with events.csv, answers.csv and predictions.csv")
-    parser.add_argument("--status", choices=STATUSES, help="what the figures say the data are (default: as given)")
-    given = parser.parse_args(arguments)
-    folder = Path(given.folder)
+def main(folder, status=None):
+    """Check, score and draw a folder, print what came of it and return the means.
+
+    Raises ValueError in sentences with file, row and column where its files are wrong.
+    """
+    folder = Path(folder)
+    if status and status not in STATUSES:
+        raise ValueError(f"--status must be one of {', '.join(STATUSES)}, not {status!r}")
     if not folder.is_dir():
-        raise SystemExit(
-            f"daybefore own: {folder} is not a folder; name one with events, answers and predictions (.csv)"
-        )
+        raise ValueError(f"{folder} is not a folder; name one with events, answers and predictions (.csv)")
     try:
-        notes = draw_folder(folder, given.status)
+        notes = draw_folder(folder, status)
     except Problems as problems:
         raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
-    print("\n".join(notes))
+    show("\n".join(notes))
     means = pd.read_csv(folder / "tables/agents.csv").to_dict("records")
     return {"folder": str(folder), "notes": [note for note in notes[1:] if note], "scores": means}
-
-
-if __name__ == "__main__":
-    main()

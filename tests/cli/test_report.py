@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli.results import (
+from helpers.cli.conditions import Beside
+from helpers.cli.report import (
     describe_intervals,
     list_missing,
     measure_costs,
@@ -17,6 +18,7 @@ from helpers.cli.results import (
     tabulate_scores,
     write_tables,
 )
+from helpers.cli.run import Asked
 from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
 
 
@@ -109,6 +111,11 @@ def test_what_is_printed_fits_a_terminal():
     assert "101 timeout" in tables[1] and "…" in tables[1] and "missing" not in tables[0]
 
 
+def show(folder, run_ids, events):
+    asked = Asked("A", events, events, None, folder / STORE)
+    return show_results(asked, run_ids, ["last_value"], 7, Beside(pd.DataFrame(), {}, "", ""))
+
+
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """A ledger of two synthetic runs, one of a model that was not always there, and the events they were asked."""
@@ -139,7 +146,7 @@ def make_question(run_id, agent, event_id, at):
 
 def test_a_run_leaves_its_results_behind(kept):
     folder, run_ids, events = kept
-    text = show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7)
+    text = show(folder, run_ids, events)
     assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
     assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
@@ -159,14 +166,14 @@ def test_a_run_leaves_its_results_behind(kept):
     assert whole["mean"] == 0.2 and whole["mean_imputed"] == 4 / 24 and whole["low"] < 0.2 < whole["high"]
     assert table.xs(("brier", "all")).iloc[0]["mean"] == 2 * 0.75**2
     again = {path: path.read_bytes() for path in folder.rglob("results.*")}
-    assert len(again) == 4 and show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7) == text
+    assert len(again) == 4 and show(folder, run_ids, events) == text
     assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
 
 
 def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
     folder, run_ids, events = kept
     write_table("answers", events[["event_id"]].assign(value=None, status="not_published"), "A")
-    text = show_results(folder / STORE, run_ids, events, "A", ["last_value"], seed=7)
+    text = show(folder, run_ids, events)
     assert "no scores: no scored event is left" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.0

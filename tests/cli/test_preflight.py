@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers.cli import announce
+from helpers.cli import preflight
 
 
 @pytest.fixture
@@ -17,14 +17,14 @@ def folder(tmp_path):
 
 
 def test_articles_that_are_not_searched_are_counted(folder, monkeypatch, capsys):
-    announce.announce_articles([folder], ["2016-10-10"])
+    preflight.announce_articles([folder], ["2016-10-10"])
     told = capsys.readouterr().err
     assert "on 2016-10-10 of 3 published articles 2 are older than 500 days; these are not searched" in told
-    monkeypatch.setattr(announce, "N_LISTED", 2)
-    announce.announce_articles([folder], ["2013-10-10", "2014-10-10", "2014-10-10"])
+    monkeypatch.setattr(preflight, "N_LISTED", 2)
+    preflight.announce_articles([folder], ["2013-10-10", "2014-10-10", "2014-10-10"])
     assert "not searched" not in capsys.readouterr().err, "what is not out yet, and what all can be found, is not told"
-    monkeypatch.setattr(announce, "SHOWN_DAYS", 5000)
-    announce.announce_articles([folder], ["2016-10-10"])
+    monkeypatch.setattr(preflight, "SHOWN_DAYS", 5000)
+    preflight.announce_articles([folder], ["2016-10-10"])
     assert "1 stand beyond the newest 2" in capsys.readouterr().err
 
 
@@ -32,13 +32,13 @@ def test_a_folder_without_lines_and_one_named_twice_are_told(folder, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other/a.JSONL").write_text("{}")
     with pytest.raises(ValueError, match="other holds no .jsonl file"):
-        announce.announce_articles([tmp_path / "other"])
+        preflight.announce_articles([tmp_path / "other"])
     with pytest.raises(ValueError, match="own is named twice"):
-        announce.announce_articles([folder, folder])
+        preflight.announce_articles([folder, folder])
 
 
 def test_articles_that_are_all_later_are_told(folder, capsys):
-    announce.announce_articles([folder], ["2012-10-10", "2013-01-10"])
+    preflight.announce_articles([folder], ["2012-10-10", "2013-01-10"])
     told = capsys.readouterr().err
     assert "Own: on 2012-10-10 none of its 3 articles is out yet; nothing of it can be searched then" in told
     assert "on 2013-01-10 none of its 3" in told
@@ -47,11 +47,11 @@ def test_articles_that_are_all_later_are_told(folder, capsys):
 def test_what_cannot_be_read_is_named(folder, tmp_path):
     (folder / "loop.jsonl").symlink_to("loop.jsonl")
     with pytest.raises(ValueError, match=r"loop.jsonl cannot be read \(too many levels of symbolic links\)"):
-        announce.announce_articles([folder])
+        preflight.announce_articles([folder])
     (folder / "loop.jsonl").unlink()
     (folder / "gone.jsonl").symlink_to("nowhere")
-    with pytest.raises(ValueError, match="gone.jsonl leads to no file"):
-        announce.announce_articles([folder])
+    with pytest.raises(ValueError, match=r"gone.jsonl cannot be read \(no such file"):
+        preflight.announce_articles([folder])
     (tmp_path / "events.tar.gz").write_bytes(b"no archive")
     with pytest.raises(ValueError, match="an archive is broken"):
-        announce.announce_articles([tmp_path / "events.tar.gz"])
+        preflight.announce_articles([tmp_path / "events.tar.gz"])

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli import own
+from helpers.cli import score as own
+from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
 from helpers.faults import Problems
 from helpers.formats.folder import read_folder
@@ -318,7 +319,7 @@ def test_writes_go_to_the_folder_only_while_it_is_drawn(before, tmp_path, monkey
 
 def test_the_means_are_one_json_object(tmp_path, capsys, shown):
     folder = make_folder(tmp_path / "mine")
-    assert run_command(["own", str(folder), "--json"]) == 0
+    assert run_command(["score", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     means = pd.read_csv(folder / "tables/agents.csv")
     assert [row["mean"] for row in found["scores"] if row["mean"] is not None] == pytest.approx(means["mean"].dropna())
@@ -327,10 +328,10 @@ def test_the_means_are_one_json_object(tmp_path, capsys, shown):
 
 def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
     with pytest.raises(SystemExit, match="is not a folder; name one with"):
-        own.main([str(tmp_path / "nowhere")])
+        carry_out(["score", str(tmp_path / "nowhere")])
     change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
     with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
-        own.main([str(tmp_path / "mine")])
+        carry_out(["score", str(tmp_path / "mine")])
 
 
 def test_a_plain_date_is_a_day_and_a_date_of_another_form_is_refused(tmp_path):
@@ -499,7 +500,7 @@ def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, 
     answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
     rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
     path = write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n")
-    own.main([str(path)])
+    carry_out(["score", str(path)])
     text = capsys.readouterr().out
     assert "57% (4 of 7)" in text and "100% (7 of 7)" in text and "(4 of 4)" not in text
     assert "agents answered different events (4 to 7 of 7, 4 by all)" in text and "tables/pairs.csv has" in text
@@ -507,7 +508,7 @@ def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, 
     scores = pd.read_csv(path / "tables/scores.csv").query("agent_id == 'part' and metric == 'match'")
     assert scores["reason"].dropna().unique().tolist() == ["no row in predictions.csv"]
     (path / "predictions.csv").write_text("event_id,agent_id,value\n" + "\n".join(rows[:7]) + "\n")
-    own.main([str(path)])
+    carry_out(["score", str(path)])
     assert "different events" not in capsys.readouterr().out
 
 

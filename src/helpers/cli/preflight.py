@@ -5,7 +5,6 @@ Each wrong setting that could be known by then ends the run in a sentence, and n
 
 import math
 import os
-import sys
 import tarfile
 import zlib
 from contextlib import closing
@@ -20,6 +19,7 @@ from helpers.agents.recorded import count_replies, describe_recorded
 from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
 from helpers.calendar import ZONE
+from helpers.cli.main import show, tell
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
@@ -30,20 +30,12 @@ from helpers.web.replay import SHOWN_DAYS
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
 
-N_REPLY = 300
-"""Tokens that a reply is taken to have in the estimate before a run."""
-
-SHORT = 500
-"""Tokens of a reply that are enough for most answers; said where the bound of a request is too much."""
+N_REPLY, SHORT = 300, 500
+"""Tokens that a reply is taken to have in the estimate; tokens of a reply that are enough for most answers."""
 
 
-def tell(text):
-    """Print what a run is doing now: on standard error, so that standard output is its result."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def locate_ledger():
-    """Return where the ledger stands. Raises ValueError, before anything is asked, where nothing can be written."""
+def locate_store():
+    """Return where runs are kept. Raises ValueError, before anything is asked, where nothing can be written."""
     try:
         path = locate_output(STORE)
         TemporaryFile(dir=path.parent).close()
@@ -57,32 +49,26 @@ def locate_ledger():
     return path
 
 
-def count_unanswered(path, agent_id, agent, events, *, window, drawn_from, deadline_s, again, samples):
-    """Return the events that neither an earlier run's ledger nor a packed recording answers, a row for each repeat.
-
-    The column `sample` says which.
-    """
-    run_id = describe_run(agent_id, agent, drawn_from, window=window, deadline_s=deadline_s)["run_id"]
-    arm_id = f"{agent_id}-{window}"
+def count_unanswered(asked, agent_id, agent, *, deadline_s, again, samples):
+    """Return the events that neither the store nor a packed recording answers, a row for each repeat (`sample`)."""
+    run_id = describe_run(agent_id, agent, asked.whole, window=asked.window, deadline_s=deadline_s)["run_id"]
+    arm_id = f"{agent_id}-{asked.window}"
     done = set() if agent.get("condition") else {(name, n) for n in samples for name in list_recorded(arm_id, n + 1)}
-    if path.exists():
-        with closing(open_store(path)) as ledger:
-            done |= list_done(ledger, run_id, again)
-    asked = [(event_id, n) for n in samples for event_id in events["event_id"]]
-    keep = [key not in done for key in asked]
-    return pd.concat([events.assign(sample=n) for n in samples], ignore_index=True)[keep]
+    if asked.path.exists():
+        with closing(open_store(asked.path)) as store:
+            done |= list_done(store, run_id, again)
+    keep = [(event_id, n) not in done for n in samples for event_id in asked.events["event_id"]]
+    return pd.concat([asked.events.assign(sample=n) for n in samples], ignore_index=True)[keep]
 
 
 def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceiling_usd, is_retry):
-    """Return an agent that asks a language model, its model within reach when questions are `left` to ask it.
+    """Return an agent that asks a language model, and its door; the model is within reach when questions are `left`.
 
     Raises ValueError with what to do when the model cannot be reached: no such model, no key, no server, no network.
     """
-    run_id, is_live, is_free = f"{agent_id}-{window}", len(left) > 0, bool(get_local_name(entry))
-    problem = check_entry(entry) if is_live else None
-    if problem:
+    is_live, is_free, prices = len(left) > 0, bool(get_local_name(entry)), read_prices(entry)
+    if is_live and (problem := check_entry(entry)):
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
-    prices = read_prices(entry)
     if is_live and ceiling_usd is not None and not is_free and prices is None and get_prices(entry["model"]) is None:
         raise ValueError(
             f"{agent_id}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
@@ -93,7 +79,7 @@ def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceilin
     connection = open_model(entry, stack) if is_live else None
     settings = {"deadline_s": deadline_s, "prices": prices, "command": f"make run AGENT={agent_id}"}
     settings |= {"ceiling_usd": None if is_free or not is_live else ceiling_usd, "rereads": is_retry}
-    door = open_door(run_id, live=is_live, connection=connection, **settings)
+    door = open_door(f"{agent_id}-{window}", live=is_live, connection=connection, **settings)
     stack.callback(door.recordings.close)
     if is_live and not is_free and (cut := describe_cut(door)):
         tell(f"{agent_id}: {cut}")
@@ -111,8 +97,8 @@ def check_bound(agent_id, entry, left, door):
     options, prices = entry.get("options", {}), name_prices(door, entry["model"])
     prompt = max((fill_prompt(event) for event in left.to_dict("records")), key=len)
     request = {"model": entry["model"], "messages": [{"role": "user", "content": prompt}], "options": options}
-    bound, room = bound_cost(door, request), door.ceiling_usd - door.spent_usd
-    if bound <= room:
+    bound = bound_cost(door, request)
+    if bound <= door.ceiling_usd - door.spent_usd:
         return
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
     n_input = round((bound - n_output * prices[1]) / prices[0]) if prices[0] else len(prompt)
@@ -126,9 +112,9 @@ def check_bound(agent_id, entry, left, door):
         if n_recorded := count_replies(door.recordings):
             advice += f" (with other options {n_recorded} recorded replies no longer apply: their questions cost anew)"
     raise ValueError(
-        f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, "
-        f"and one can cost {write_usd(bound)} USD, by {n_input:,} "
-        f"tokens of prompt and up to {n_output:,} of reply; {advice}; nothing was asked"
+        f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, and one can cost "
+        f"{write_usd(bound)} USD, by {n_input:,} tokens of prompt and up to {n_output:,} of reply; {advice}; "
+        "nothing was asked"
     )
 
 
@@ -150,8 +136,8 @@ def estimate_cost(entry, events):
     return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
 
 
-def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples):
-    """Print what a run will ask and take, before the first request; `n_all`: with what has its reply already.
+def announce(agent_id, entry, left, asked, door, *, is_limited, n_samples):
+    """Print what a run will ask and take, before the first request.
 
     Raises ValueError when many questions would be paid for and nobody has said how many.
     """
@@ -160,47 +146,42 @@ def announce(agent_id, entry, left, whole, door, *, n_all, is_limited, n_samples
     told, is_paid = estimate_cost(entry, left)
     if is_paid and len(left) > MANY_PAID and not is_limited:
         raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
-    print(f"{agent_id}: {told}", flush=True)
+    show(f"{agent_id}: {told}")
+    n_all = len(asked.events) * n_samples
     if len(left) < n_all:
-        print(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left", flush=True)
-    elif recorded := describe_recorded(entry, left, whole, door.recordings):
-        print(f"{agent_id}: {recorded}", flush=True)
+        show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
+    elif recorded := describe_recorded(entry, left, asked.whole, door.recordings):
+        show(f"{agent_id}: {recorded}")
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
-        print(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
+        show(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
 
 
 def announce_articles(paths, days=()):
     """Print how many articles a run may search; return what they add to its agents' condition, None without any.
 
     Of start `days` (ISO dates) it tells how many of those that are out cannot be searched on the first and the last.
-    Raises what `news.read_feed` does, and ValueError for a folder that is named twice or holds no .jsonl file.
+    Raises ValueError for a folder that is named twice or holds no .jsonl file, and that names what cannot be read.
     """
     for path in map(Path, paths):
         if path.is_dir() and not any(path.glob("*.jsonl")):
             raise ValueError(f"{path} holds no .jsonl file, the ending in small letters")
         if [Path(other).resolve() for other in paths].count(path.resolve()) > 1:
             raise ValueError(f"--articles {path} is named twice")
-    for path, feed in zip(paths, read_press(paths).values(), strict=True):
+    try:
+        feeds = read_feeds(paths)
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as problem:
+        name, why = getattr(problem, "filename", None), getattr(problem, "strerror", None)
+        if isinstance(problem, FileNotFoundError) and not name:  # its own sentence
+            raise
+        told = f"{name} cannot be read ({str(why).lower()})" if name else f"an archive is broken ({problem})"
+        raise ValueError(f"articles: {told}; take it away or mend it") from None
+    for path, feed in zip(paths, feeds.values(), strict=True):
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
         for day in dict.fromkeys([*days[:1], *days[-1:]]) if Path(path).is_dir() else ():
             if told := describe_hidden(feed, day):
                 tell(f"{feed.name}: {told}")
     return describe_articles(paths) if paths else None
-
-
-def read_press(paths):
-    """Return the feeds at some paths (`news.read_feeds`). Raises ValueError that names what cannot be read."""
-    try:
-        return read_feeds(paths)
-    except FileNotFoundError as problem:
-        if not problem.filename:  # its own sentence
-            raise
-        raise ValueError(f"articles: {problem.filename} leads to no file") from None
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as problem:
-        name, why = getattr(problem, "filename", None), getattr(problem, "strerror", None)
-        told = f"{name} cannot be read ({str(why).lower()})" if name else f"an archive is broken ({problem})"
-        raise ValueError(f"articles: {told}; take it away or mend it") from None
 
 
 def describe_hidden(feed, day):
@@ -212,15 +193,8 @@ def describe_hidden(feed, day):
     out = [article.published for article in feed.articles if article.published <= clock]
     if not out:
         return f"on {day} none of its {len(feed.articles):,} articles is out yet; nothing of it can be searched then"
-    near = [moment for moment in out if moment >= clock - SHOWN_DAYS * 86400]
-    n_old, n_more = len(out) - len(near), max(0, len(near) - N_LISTED)
+    n_near = sum(moment >= clock - SHOWN_DAYS * 86400 for moment in out)
+    n_old, n_more = len(out) - n_near, max(0, n_near - N_LISTED)
     parts = [f"{n_old} are older than {SHOWN_DAYS} days"] * (n_old > 0)
     parts += [f"{n_more} stand beyond the newest {N_LISTED:,}"] * (n_more > 0)
     return f"on {day} of {len(out):,} published articles {' and '.join(parts)}; these are not searched" if parts else ""
-
-
-def tell_unbound(names):
-    """Print what the replay web's clock does not bind in functions of the reader's own."""
-    if names:
-        told = "the clock binds only what it gets through `world`; files it opens, and any other network, may be later"
-        tell(f"{', '.join(names)}: your own function: {told}")

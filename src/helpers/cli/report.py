@@ -20,6 +20,7 @@ from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.paired import compare_pairs
 from helpers.store import locate_output, open_store, parse_json, read_runs
 
+KEY = ["run_id", "event_id", "sample"]
 N_REASONS = 3
 """Reasons for missing predictions that are shown of an agent, the most frequent first."""
 
@@ -209,7 +210,7 @@ def time_models(path, run_ids):
     with closing(open_store(path)) as ledger:
         rows = ledger.execute(sql, list(run_ids.values())).fetchall()
     table = pd.DataFrame(rows, columns=["run_id", "event_id", "sample", "model_s"])
-    return table.astype({"model_s": float}).set_index(["run_id", "event_id", "sample"])["model_s"]
+    return table.astype({"model_s": float}).set_index(KEY)["model_s"]
 
 
 def measure_costs(replies, predictions, events):
@@ -218,7 +219,7 @@ def measure_costs(replies, predictions, events):
     Missing counts predictions by how they ended: a reply that came but cannot be read is "unparsable"; events without
     any reply are "not asked", as a ceiling, a spent quota or a stop leaves them.
     """
-    agents = predictions.set_index(["run_id", "event_id", "sample"])["agent_id"]
+    agents = predictions.set_index(KEY)["agent_id"]
     replies = replies.join(agents, on=agents.index.names)
     groups = replies.groupby("agent_id")
     table = pd.DataFrame({"USD": groups["cost_usd"].agg(lambda cost: pd.to_numeric(cost).sum(min_count=1))})
@@ -233,7 +234,7 @@ def measure_costs(replies, predictions, events):
 
 def count_missing(predictions, replies):
     """Return what is missing of a run by status and reason, the most frequent first: n, one event, its reply's end."""
-    texts = replies.set_index(["run_id", "event_id", "sample"])["reply"]
+    texts = replies.set_index(KEY)["reply"]
     missing = predictions[predictions["status"] != "ok"].join(texts, on=texts.index.names)
     pairs = zip(missing["reason"], missing["event_id"], strict=True)
     missing["reason"] = [r.replace(event, "<event>") if isinstance(r, str) else r for r, event in pairs]
@@ -273,40 +274,37 @@ def describe_status(status, n_events, n_window):
     return "all events of the window were asked; some ended in accidents, and the same command asks these again"
 
 
-def describe_result(run, replies, predictions, table, *, events, window, n_window, seed, lead, problem, facts=None):
+def describe_result(run, replies, predictions, table, asked, **about):
     """Return what results.json holds of one run (a row of the table runs), from its own rows.
 
-    `n_window` counts the window's events; `table` is the run's part of `tabulate_scores`, `lead` its row of
-    `tabulate_leads` or None, `problem` why there are no scores, or what they are not; `facts` what WorldReasoner's
-    scores rest on (`judge.Beside`). Blank cells are null.
+    `table` is the run's part of `tabulate_scores`; `about` has seed, lead (its row of `tabulate_leads` or None), facts
+    (what WorldReasoner's scores rest on) and note: why there are no scores, or what they are not. Blank cells are null.
     """
-    clusters, by = find_clusters(events)
-    versions = {
-        "kit": importlib.metadata.version("daybefore"),
-        "code_version": run["code_version"],
-        "parser_version": ", ".join(sorted(predictions["parser_version"].dropna().unique())),
-        "packages": parse_json(run["packages"]),
-    }
-    spent = {
+    clusters, by = find_clusters(asked.events)
+    n_events, whole = len(asked.events), table[(table["metric"] == "score") & (table["group"] == "all")]
+    n_window = len(read_window("events", asked.window))
+    found = {
+        **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
+        "status": describe_status(run["status"], replies["event_id"].nunique(), n_window),
+        **{"window": asked.window, "seed": about["seed"], "n_window": n_window, "n_events": n_events},
+        **{"n_asked": len(replies), "n_answered": int(predictions["status"].eq("ok").sum())},
+        "n_scored": int(whole["n"].sum()),
+        "versions": {
+            "kit": importlib.metadata.version("daybefore"),
+            "code_version": run["code_version"],
+            "parser_version": ", ".join(sorted(predictions["parser_version"].dropna().unique())),
+            "packages": parse_json(run["packages"]),
+        },
+        "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
+        "note": about["note"] or next(iter(table["note"]), ""),
+        "scores": table[SCORE_COLUMNS].to_dict("records"),
+        "lead_over_best_baseline": None if about["lead"] is None else about["lead"].to_dict(),
+        "worldreasoner": about["facts"],
+        "missing": count_missing(predictions, replies),
         "cost_usd": pd.to_numeric(replies["cost_usd"]).sum(min_count=1),
         **{f"n_{kind}_tokens": int(replies[f"n_{kind}_tokens"].sum()) for kind in ("input", "output", "cached")},
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(replies["model_s"].sum(min_count=1), 3),
-    }
-    whole = table[(table["metric"] == "score") & (table["group"] == "all")]
-    found = {
-        **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
-        "status": describe_status(run["status"], replies["event_id"].nunique(), n_window),
-        **{"window": window, "seed": seed, "n_window": n_window, "n_events": len(events), "n_asked": len(replies)},
-        **{"n_answered": int(predictions["status"].eq("ok").sum()), "n_scored": int(whole["n"].sum())},
-        "versions": versions,
-        "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
-        "note": problem or next(iter(table["note"]), ""),
-        "scores": table[SCORE_COLUMNS].to_dict("records"),
-        "lead_over_best_baseline": None if lead is None else lead.to_dict(),
-        "worldreasoner": facts,
-        "missing": count_missing(predictions, replies),
-        **spent,
     }
     return json.loads(json.dumps(found, default=_open_number), parse_constant=lambda name: None)
 
@@ -327,49 +325,43 @@ def save_results(found):
     return path.parent
 
 
-def show_results(path, run_ids, events, window, baselines, seed, beside=None):
-    """Keep what some runs came to on these events, each run under data/runs/<run_id>, and return it as text.
+def show_results(asked, run_ids, baselines, seed, beside):
+    """Keep what some runs came to, each run under data/runs/<run_id>, and return it as text.
 
-    `run_ids` maps agents to runs of the ledger at `path`; `seed` is the one that drew the events. The text has the
-    scores where there are answers, the costs, what is missing and why, and what stands `beside` (`judge.Beside`).
+    `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `seed` drew the events; `beside` is
+    what WorldReasoner says of them (`conditions.Beside`). The text has the scores where there are answers, the costs,
+    and what is missing and why.
     """
+    path, events = asked.path, asked.events
     replies = read_sampled(path, "replies", run_ids, events, timings=True)
     predictions = read_sampled(path, "predictions", run_ids, events)
-    replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=["run_id", "event_id", "sample"])
+    replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=KEY)
     costs, problem = measure_costs(replies, predictions, events), None
     try:
-        scores = score_predictions(predictions, read_window("answers", window), events)
+        scores = score_predictions(predictions, read_window("answers", asked.window), events)
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
         shown = summarize_agents(table, leads).join(costs)
-        notes = [note for note in table["note"].unique() if note]
         told = f"levels: mean (answered/asked); leads: over the best baseline, on events both answered; {BRIER}"
-        note = "; ".join([told, *(f"overall: {note}" for note in notes)])
+        note = "; ".join([told, *(f"overall: {note}" for note in table["note"].unique() if note)])
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"
         table, leads = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"]), pd.DataFrame()
-    n_window, more = len(read_window("events", window)), {}
-    if beside:
-        table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna(
-            {"note": ""}
-        )
-        problem, more = "; ".join(filter(None, [beside.note, problem])), beside.facts
-    told = {"events": events, "window": window, "n_window": n_window, "seed": seed, "problem": problem}
+    table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna({"note": ""})
+    problem = "; ".join(filter(None, [beside.note, problem]))
     for run in read_runs(path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]
         own = [rows[rows["run_id"] == run["run_id"]] for rows in (replies, predictions)]
-        lead = leads.loc[agent] if agent in leads.index else None
-        about = told | {"lead": lead, "facts": more.get(agent)}
-        save_results(describe_result(run, *own, table[table["agent_id"] == agent], **about))
+        about = {"lead": leads.loc[agent] if agent in leads.index else None, "facts": beside.facts.get(agent)}
+        about |= {"seed": seed, "note": problem}
+        save_results(describe_result(run, *own, table[table["agent_id"] == agent], asked, **about))
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
     words = [
-        f"{len(events)} events of window {window}; {note}{list_missing(predictions, replies)}",
+        f"{len(events)} events of window {asked.window}; {note}{list_missing(predictions, replies)}",
         describe_intervals(events),
         "kept: data/runs/<run_id>/results.json and .csv (also by kind, domain and event; tokens, versions)",
     ]
-    parts = [write_tables(shown), "\n".join(words)]
-    if beside:
-        parts = [part for part in (beside.note, parts[0], beside.text, parts[1]) if part]
-    return "\n" + "\n\n".join(parts)
+    parts = [beside.note, write_tables(shown), beside.text, "\n".join(words)]
+    return "\n" + "\n\n".join(filter(None, parts))
 
 
 def describe_intervals(events):

@@ -26,7 +26,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers.futurex import delay, domains, gains, levels, reasons
 from helpers.futurex.experts import summarize_agents
-from helpers.futurex.fake_sites.estimates import judge_study
+from helpers.futurex.fake_effects import judge_study
 from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence
 from helpers.stats import paired, spread

@@ -47,13 +47,6 @@ def test_the_csv_holds_the_numbers_shown(room):
     assert plt.get_fignums() == []
 
 
-def test_a_users_own_style_changes_nothing(room):
-    draw("one")
-    with plt.rc_context({"font.family": "monospace", "lines.linewidth": 9, "axes.facecolor": "red"}):
-        draw("two")
-    assert (room / "one.png").read_bytes() == (room / "two.png").read_bytes()
-
-
 def test_the_image_names_what_it_rests_on_and_no_software(room):
     draw()
     with Image.open(room / "a_fig3.png") as picture:
@@ -76,14 +69,6 @@ def test_an_image_keeps_the_bars_colour_in_few_colours(room):
     palette = [tuple(round(255 * part) for part in colour) for colour in sns.color_palette("colorblind")]
     bars = max((n, colour) for colour, n in counts.items() if colour != (255, 255, 255))[1]
     assert max(abs(a - b) for a, b in zip(bars, palette[0], strict=True)) <= 2
-
-
-def test_without_dates_the_windows_stand_under_a_figure(room):
-    draw()
-    draw("derived", dates=None)
-    assert (room / "derived.png").read_bytes() == (room / "a_fig3.png").read_bytes()
-    with pytest.raises(ValueError, match="window '' is unknown"):
-        draw("neither", dates=None, window="")
 
 
 def test_every_figure_carries_its_line(room, monkeypatch):
@@ -122,11 +107,3 @@ def test_the_index_is_read_from_the_images(room):
         'a_fig3,"Score by level, in °",window A events,800,A,2016-10-10 to 2016-10-24,real\n'
         'b_fig1,"Score by level, in °",window A events,7,,2026,synthetic\n'
     )
-
-
-def test_an_image_from_elsewhere_is_refused(room):
-    draw()
-    plt.figure().savefig(room / "other.png")
-    plt.close("all")
-    with pytest.raises(ValueError, match="other.png was not written by save_figure"):
-        figures.write_index(room)

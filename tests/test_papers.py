@@ -24,47 +24,9 @@ def test_every_printed_cell_has_its_place(key):
         assert frame["section"].notna().all(), table
 
 
-def test_futurex_level_weights_add_up_to_one():
-    weights = papers.get_constant("futurex", "level_weights")
-    assert weights == (0.1, 0.2, 0.3, 0.4)
-    assert sum(weights) == pytest.approx(1)
-
-
-def test_keep_rate_is_the_papers_example():
-    assert papers.get_constant("futurex", "keep_binary") == pytest.approx(36 / 193)
-
-
-def test_unknown_names_list_what_exists():
-    with pytest.raises(LookupError, match="there are futurex, liveagentbench"):
-        papers.load_paper("future")
-    with pytest.raises(LookupError, match="it has .*level_weights"):
-        papers.get_constant("futurex", "level_weight")
-    with pytest.raises(LookupError, match="table5_planning_scores"):
-        papers.load_published("futurex", "table6")
-
-
-def test_constant_without_section_is_refused(tmp_path):
-    write_paper(tmp_path, "[constants]\nhours = { value = 3 }\n")
-    with pytest.raises(ValueError, match="constants.hours has no section"):
-        papers.load_paper("mini", tmp_path)
-
-
 def test_assumption_without_reason_is_refused(tmp_path):
     write_paper(tmp_path, '[assumed]\nhours = { value = 3, section = "1" }\n')
     with pytest.raises(ValueError, match="assumed.hours has no reason"):
-        papers.load_paper("mini", tmp_path)
-
-
-def test_constant_zero_and_false_are_values(tmp_path):
-    write_paper(tmp_path, '[constants]\nlow = { value = 0, section = "1" }\noff = { value = false, section = "1" }\n')
-    assert papers.get_constant("mini", "low", tmp_path) == 0
-    assert papers.get_constant("mini", "off", tmp_path) is False
-
-
-def test_name_both_printed_and_assumed_is_refused(tmp_path):
-    entry = '{ value = 3, section = "1", reason = "because" }'
-    write_paper(tmp_path, f"[constants]\nhours = {entry}\n[assumed]\nhours = {entry}\n")
-    with pytest.raises(ValueError, match="hours stands in constants and in assumed"):
         papers.load_paper("mini", tmp_path)
 
 

@@ -1,12 +1,9 @@
-import json
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import plots
-from helpers.store import ROOT
 
 
 @pytest.fixture
@@ -49,14 +46,6 @@ def test_a_zero_has_a_stroke_and_a_missing_value_a_cross_and_words(ax):
     assert list_crosses(ax) == [[[0, 1]]]
 
 
-def test_in_groups_too_a_zero_and_a_missing_value_look_different(ax):
-    table = pd.DataFrame({"who": ["x", "x", "y"], "step": ["p", "q", "p"], "n": [0.0, 2, 1]})
-    plots.draw_grouped(table, ax, group="step", series="who", value="n")
-    strokes = [segment.mean(axis=0).tolist() for lines in ax.collections for segment in lines.get_segments()]
-    assert np.allclose(strokes, [[-0.2, 0]]) and np.allclose(list_crosses(ax), [[[1.2, 0]]])
-    assert ax.get_legend_handles_labels()[1].count(plots.BLANK) == 1
-
-
 def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
     table = pd.DataFrame({"who": ["x", "x", "y"], "name": ["p", "q", "p"], "v": [0.5, 0.0, np.nan]})
     table = table.assign(low=table["v"] - 0.1, high=table["v"] + 0.1, is_thin=[False, True, False])
@@ -70,48 +59,6 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
         plots.draw_points(pd.concat([table, table]), ax, **look)
 
 
-def test_what_a_series_lacks_is_said_in_words_at_the_right_edge(ax):
-    table = pd.concat([TABLE.assign(who="a"), TABLE.iloc[:1].assign(who="b")])
-    look = {"label": "name", "value": "score", "low": "low", "high": "high", "series": "who"}
-    plots.draw_points(table, ax, **look, absent="not printed")
-    assert [(text.get_text(), text.get_position()[1]) for text in ax.texts] == [("b: not printed", pytest.approx(1.09))]
-    assert not list_crosses(ax)
-
-
-def test_a_label_that_a_series_does_not_have_stays_empty_where_the_table_is_not_whole(ax):
-    lacks = TABLE.iloc[1:].assign(who="c", score=np.nan)
-    table = pd.concat([TABLE.assign(who="a"), TABLE.iloc[:1].assign(who="b"), lacks])
-    look = {"label": "name", "value": "score", "low": "low", "high": "high", "series": "who"}
-    plots.draw_points(table, ax, **look, is_whole=False)
-    assert np.allclose(list_crosses(ax), [[[0, 1.18]]]), "a blank value is marked, a row that is not there is not"
-
-
-def test_a_level_has_a_band_where_it_has_an_interval(ax):
-    plots.draw_level(ax, 0.5, 0.25, 0.75, colour="0.3", label="a")
-    plots.draw_level(ax, 0.2, colour="0.3", style=":", label="b")
-    assert [line.get_ydata()[0] for line in ax.lines] == [0.5, 0.2]
-    assert [(band.get_y(), band.get_height()) for band in ax.patches] == [(0.25, 0.5)]
-
-
-def test_seven_series_stay_within_their_label(ax):
-    table = pd.concat([TABLE.assign(who=str(at)) for at in range(7)])
-    plots.draw_points(table, ax, label="name", value="score", low="low", high="high", series="who")
-    places = np.array([container.lines[0].get_ydata() for container in ax.containers])
-    assert (np.abs(places - [0, 1]) < 0.4).all() and (np.diff(places, axis=0) > 0.1).all()
-
-
-def test_a_funnel_that_widens_is_refused(ax):
-    with pytest.raises(ValueError, match="'sites' has more"):
-        plots.draw_funnel(pd.DataFrame({"step": ["a", "sites"], "n": [3, 4]}), ax, step="step", n="n")
-
-
-def test_an_empty_table_is_refused(ax):
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plots.draw_intervals(TABLE.iloc[:0], ax, label="name", value="score")
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plots.draw_points(TABLE.iloc[:0], ax, label="name", value="score", low="low", high="high")
-
-
 def test_groups_keep_their_order_and_an_absent_bar_stays_empty(ax):
     table = pd.DataFrame({"step": ["z", "z", "a"], "who": ["ours", "paper", "ours"], "n": [3, 2, 1]})
     table["text"] = table["n"].astype(str)
@@ -120,18 +67,6 @@ def test_groups_keep_their_order_and_an_absent_bar_stays_empty(ax):
     heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
     assert heights[0] == [3, 1] and heights[1][0] == 2 and np.isnan(heights[1][1])
     assert sorted(text.get_text() for text in ax.texts if text.get_text()) == ["1", "2", "3"]
-
-
-def test_a_series_twice_in_a_group_is_refused(ax):
-    with pytest.raises(ValueError, match="more than one row for a name"):
-        plots.draw_grouped(pd.concat([TABLE, TABLE]), ax, group="name", series="score", value="low")
-
-
-def test_the_funnel_is_centred_and_as_wide_as_its_counts(ax):
-    plots.draw_funnel(pd.DataFrame({"step": ["all", "left"], "n": [1200, 300]}), ax, step="step", n="n")
-    spans = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
-    assert spans == [(-600, 1200), (-150, 300)]
-    assert [text.get_text() for text in ax.texts] == ["1,200", "300  (25%)"]
 
 
 def test_the_sunburst_has_both_rings_and_leaves_slivers_without_a_name(ax):
@@ -151,25 +86,6 @@ def test_stacks_add_up_and_small_layers_carry_no_value(ax):
     assert tops == [100, 5]
     shown = [(text.get_text(), text.get_color()) for text in ax.texts if text.get_text()]
     assert shown == [("10", "0.15"), ("90", "white")]
-
-
-def test_steps_rise_at_the_crawl_and_count_in_percent(ax):
-    table = pd.DataFrame({"crawl": [1, 2], "share": [0.25, 1.0]})
-    plots.draw_steps(table, ax, x="crawl", y="share", label="found", colour="0.1")
-    line = ax.lines[0]
-    assert line.get_drawstyle() == "steps-post" and line.get_ydata().tolist() == [0.25, 1.0]
-    assert ax.yaxis.get_major_formatter()(0.25, 0) == "25%"
-
-
-def test_reaches_run_from_low_to_high_at_their_places(ax):
-    table = pd.DataFrame({"mean": [0.5, 0.2], "low": [0.4, 0.0], "high": [0.9, 0.3]}, index=[7, 8])
-    plots.draw_reaches(table, ax, np.array([1.0, 2.5]), value="mean", low="low", high="high", fmt="o")
-    (whiskers,) = ax.collections
-    assert [segment.round(6).tolist() for segment in whiskers.get_segments()] == [
-        [[1.0, 0.4], [1.0, 0.9]],
-        [[2.5, 0.0], [2.5, 0.3]],
-    ]
-    assert ax.lines[0].get_xydata().tolist() == [[1.0, 0.5], [2.5, 0.2]]
 
 
 @pytest.mark.parametrize("draw", [plots.draw_points, plots.draw_intervals])
@@ -200,35 +116,3 @@ def test_effects_have_the_first_on_top_and_all_sets_of_stars(ax):
         [0.1, 0.3],
         [0.0, 0.4],
     ]
-
-
-def test_factors_share_one_scale_and_only_the_last_keeps_its_order():
-    effects = pd.DataFrame({"factor": list("aabbcc"), "category": list("uvwxyz"), "effect": [0.1, 0.2] * 3})
-    for kind in ("plain", "event", "source"):
-        effects = effects.assign(**{f"{kind}_low": -0.5, f"{kind}_high": 0.4, f"{kind}_stars": ""})
-    axes = plots.draw_factors(effects, plt.figure(), {"a": "one", "b": "two", "c": "three"})
-    assert [[label.get_text() for label in ax.get_yticklabels()] for ax in axes] == [["v", "u"], ["x", "w"], ["y", "z"]]
-    assert {ax.get_xlim() for ax in axes} == {(-0.54, 0.54)}
-    plt.close("all")
-
-
-def test_interactions_carry_their_stars(ax):
-    table = pd.DataFrame({"agent_id": ["a", "a"], "level": [1, 2], "interaction": [0.1, -0.2], "stars": ["*", ""]})
-    plots.draw_interactions(table, ax)
-    assert [text.get_text() for text in ax.texts] == ["+0.100 *", "-0.200 "]
-
-
-def test_a_cell_that_makes_a_figure_saves_it():
-    """What a cell leaves open JupyterLab draws at its end, and the layout of a second drawing differs by pixels."""
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            text = "".join(cell["source"])
-            makes = cell["cell_type"] == "code" and ("plt.subplots(" in text or "plt.figure(" in text)
-            assert not makes or "save_figure(" in text, f"{path.name}: {text[:200]}"
-
-
-def test_curves_have_a_line_and_dots_a_series(ax):
-    table = pd.DataFrame({"who": ["a_b", "a_b"], "x": [1, 2], "seen": [0.1, 0.3], "exact": [0.2, 0.2]})
-    plots.draw_curves(table, ax, x="x", value="seen", line="exact", series="who", colours={"a_b": "0.1"})
-    assert [line.get_ydata().tolist() for line in ax.lines] == [[0.2, 0.2], [0.1, 0.3]]
-    assert ax.get_legend_handles_labels()[1] == ["a b"]

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from matplotlib.figure import Figure
 
 from helpers import public_files as public
 from helpers.formats import forecastbench_boards as boards_forecastbench
@@ -201,22 +200,6 @@ def test_the_brier_index_of_mean_briers_is_not_the_mean_of_indices():
     assert late["is_mean_of_indices"] and not late["is_overall"]
 
 
-@pytest.mark.parametrize(
-    ("brier", "index", "fits"),
-    # 0.160 stands for 0.1595 to 0.1605, indices 60.06 to 59.94; 0.640 for 20.03 to 19.97, which print as 20.0 only
-    [
-        (0.16, 60.0, True),
-        (0.16, 60.1, True),
-        (0.16, 60.2, False),
-        (0.16, 59.8, False),
-        (0.64, 20.0, True),
-        (0.64, 20.1, False),
-    ],
-)
-def test_an_index_may_differ_by_rounding_only(brier, index, fits):
-    assert boards_forecastbench.check_identities(make_board(index, brier))["is_overall"][0] == fits
-
-
 def make_history(*snapshots):
     """Snapshots of (date, overall of superforecasters, public, model, crowd)."""
     names = [*boards_forecastbench.PEOPLE.values(), "m", "crowd"]
@@ -333,14 +316,6 @@ def test_a_kind_is_as_sure_as_its_events_however_many_agents():
     assert boards_findings.measure_kind(make_rows(many), "base_model", (1, 2))[:4] == pytest.approx(found[:4])
 
 
-def test_eight_weeks_of_one_sign_have_their_exact_p():
-    names = {"a": ("base_model", [50, 40, 5, 2]), "b": ("think_search", [52, 42, 25, 22])}
-    planted = make_weeks(8, **names)
-    planted.loc[planted["agent_id"] == "b", "level3"] += [0.1, 0.2, 0.0, 0.1] * 2
-    rows = pd.DataFrame([*boards_findings.judge_search(planted.assign(agent_id="m | x"))])
-    assert (rows["p"] == 2 / 2**8).all()
-
-
 # --- The real boards --------------------------------------------------------------------------------------------------
 
 
@@ -401,13 +376,3 @@ def test_the_history_has_23_snapshots_and_one_change_of_unit():
     assert len(history) == 2348 and len(people) == 23
     assert people.loc[people["unit"] == "index", "snapshot_date"].min() == "2026-03-15"
     assert people["superforecasters"].between(67, 72).all()  # no jump where the unit changes
-
-
-def test_findings_are_counted_as_drawn_and_what_has_no_value_says_why():
-    absent = boards_findings.state_finding("people", 5, "people", (float("nan"),) * 3 + (0,), "it lists no people")
-    rows = [boards_findings.state_finding("a", 1, "it falls", (2.0, 1.0, 3.0, 7), "7 weeks"), absent]
-    ax = Figure().add_subplot()
-    assert boards_findings.draw_findings(pd.DataFrame(rows), ax) == 1
-    assert [text.get_text() for text in ax.texts] == ["no value: it lists no people"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["5: people", "1: it falls"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["agrees", "disagrees", "cannot tell"]

@@ -8,7 +8,8 @@ import pytest
 from builders import make_past_row
 
 from helpers.formats.futurex import build_events, screen_rows
-from helpers.futurex import past_habits, past_news
+from helpers.futurex import past_news
+from helpers.futurex import past_scores as past_habits
 from helpers.futurex.past_scores import ALL_OPTIONS
 from helpers.public_files import MIRROR
 from helpers.scoring.scores import score_predictions
@@ -137,14 +138,6 @@ def test_shares_have_intervals_that_stay_on_their_scale():
     assert few["mean"] == 1 / 40 and 0 < few["low"] < few["mean"] < few["high"] < 0.2
 
 
-def test_the_settled_are_those_that_were_read_so():
-    readings = pd.read_csv(past_news.READINGS)
-    assert set(readings["reading"]) == {"settled", "points", "chance", "no"} and readings["event_id"].is_unique
-    assert set(readings["label_by"]) == {"language model"} and set(readings["found_by"]) == {"answer", "names"}
-    settled = past_news.list_settled(readings)
-    assert len(settled) == 3 and not set(settled) & set(readings.loc[readings["reading"] != "settled", "event_id"])
-
-
 @pytest.mark.skipif(
     not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
 )
@@ -193,15 +186,6 @@ def test_who_says_yes_at_one_rate_is_told_from_who_knows(asked):
     assert table["verdict"].to_dict() == words
     knows = table.loc["knows"]
     assert knows["tells"] == pytest.approx(knows["of_yes"] - knows["of_no"]) and knows["low"] > 0
-
-
-def test_news_that_moves_a_model_to_no_is_seen(asked):
-    names = past_news.NEWS_AGENTS
-    said = pd.DataFrame(1.0, asked[0]["event_id"], [names["none"], names["search"], names["another"]])
-    said.loc[said.index[:50], names["search"]] = 0.0
-    table = past_habits.compare_yes(said, asked[0].set_index("event_id")["cluster_id"]).set_index("agent_a")
-    assert table["verdict"].to_dict() == {names["search"]: "less", names["another"]: "cannot tell"}
-    assert table.loc[names["search"], "difference"] == pytest.approx(-50 / 80)
 
 
 def test_probabilities_of_yes_are_weighed_on_the_questions_that_all_answered(asked):

@@ -1,8 +1,5 @@
 """What notebook 53 computes: guessing, the order of options, forms above chance, touched questions, told answers."""
 
-import re
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,14 +61,6 @@ def test_right_options_that_stand_first_are_seen_and_a_drawn_order_is_not(tables
     assert drawn["low"] < 0 < drawn["high"]
 
 
-def test_a_probe_of_the_order_is_right_where_the_file_has_the_right_one_first(tables):
-    events, answers = tables
-    scores = score_predictions(fill_predictions(past_scores.take_given(events)), answers, events)
-    assert len(scores) == 40 and set(scores["score"]) == {1.0}
-    table = past_scores.tabulate_forms(scores, events, answers)
-    assert table["form"].tolist() == ["one of several"], "one form alone has no mean over all forms"
-
-
 def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
     events, answers = tables
     right = answers.set_index("event_id")["value"].map(parse_json)
@@ -89,18 +78,6 @@ def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
     assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
 
 
-def test_another_cut_of_clusters_is_another_count_and_a_share_of_verdicts():
-    rows = [
-        make_past_row(n, event=f"Harbour {name_regatta(n // 2)} open?", options=NAMES, answer="A") for n in range(40)
-    ]
-    kept = screen_rows(pd.DataFrame(rows))[0]
-    events, answers = build_events(kept)
-    right = answers.set_index("event_id")["value"].map(parse_json)
-    scores = score_predictions(predict(events, "oracle", lambda event: right[event["event_id"]]), answers, events)
-    table = past_scores.vary_clusters(scores, events, answers, kept, (0.01, 0.9))
-    assert table["n_clusters"].tolist() == [1, 20] and table["agree"].tolist() == [0, 1]
-
-
 def test_forms_are_counted(tables):
     forms = past_scores.describe_forms(*tables).set_index("form")
     assert forms["n"].to_dict() == {"one of several": 40, "several right": 20}
@@ -109,41 +86,4 @@ def test_forms_are_counted(tables):
     assert past_scores.describe_forms(*yes)["share_yes"].tolist() == [0.25]
 
 
-def test_rewordings_are_counted_once_a_row():
-    rows = pd.DataFrame([make_past_row(n) for n in range(4)])
-    later = pd.concat(
-        [rows, rows[:2].assign(event="Did it open?"), rows[:1].assign(event="Had it opened?", answer="B")]
-    )
-    changed = past_scores.count_rewordings(rows, later).set_index("column")["rows changed"]
-    assert (changed["event"], changed["answer"], changed["options"], changed["rows in all"]) == (2, 1, 0, 4)
-
-
-def test_what_is_kept_of_the_events_holds_no_word_of_them(tables):
-    events, answers = tables
-    touch = pd.Series("no name", index=events["event_id"])
-    facts = past_scores.list_facts(events, answers, touch, list(events["event_id"][:2]))
-    words = set(re.findall(r"\w{3,}", " ".join(events["prompt"])))
-    assert len(words) > 40 and not words & set(re.findall(r"\w{3,}", facts.to_csv()))
-    assert len(facts) == 60 and facts["is_settled"].sum() == 2 and facts["order"].str.startswith("[").all()
-
-
 # --- the figure ------------------------------------------------------------------------------------------------------
-
-
-def test_points_stand_at_their_values_and_parts_apart():
-    bins = pd.DataFrame({"agent_id": ["a", "b", "c"], "said": [0.4, 0.4, 1.0], "share": [0.5, 0.5, 0.0], "n": 20})
-    bins = bins.assign(low=bins["share"] - [0.1, 0.1, 0.0], high=bins["share"] + 0.1)
-    forms = pd.DataFrame({"form": "yes or no", "agent_id": ["a", "b"], "above": [0.1, 0.2], "p": 0.5, "n": 20})
-    forms = forms.assign(above_low=forms["above"] - 0.1, above_high=forms["above"] + 0.1)
-    order = pd.DataFrame({"form": ["one of several"], "gain": [0.3], "low": [0.2], "high": [0.4], "n": [30]})
-    news = pd.DataFrame({"comparison": "search - none", "events": ["all", "no name"], "difference": [0.1, 0.2]})
-    news = news.assign(low=0.0, high=0.3, n=20, p=0.5, p_holm=1.0, n_clusters=20)
-    effects = past_scores.list_effects(order.assign(p=0.01, n_clusters=30), news)
-    fig, axes = plt.subplot_mosaic([["forms", "order"], ["news", "yes"]])
-    past_scores.draw_past(forms, effects, bins, axes)
-    drawn = {name: {float(x) for line in ax.lines for x in line.get_xdata()} for name, ax in axes.items()}
-    assert drawn["yes"] == {0.0, 0.4, 1.0} and axes["yes"].get_xlim()[1] > 1
-    assert 0.3 in drawn["order"] and {0.1, 0.2} <= drawn["news"]
-    assert [label.get_text() for label in axes["forms"].get_yticklabels()] == ["yes or no\n(n = 20)"]
-    past_scores.draw_past(forms, effects[effects["part"] == "order"], bins, plt.subplot_mosaic([list(axes)])[1])
-    plt.close("all")

@@ -1,7 +1,6 @@
 import pytest
 
-from helpers.scoring import matching
-from helpers.scoring.matching import extract_answer, match_answer, split_tokens
+from helpers.scoring.matching import extract_answer, match_answer
 
 
 def fits(reply, truth):
@@ -50,12 +49,6 @@ def test_another_answer_is_not_equal(reply, truth):
     assert not fits(reply, truth)[1]
 
 
-def test_strict_equality_shows_what_the_lenient_rule_forgives():
-    assert fits("58.04", "58.04") == (True, True, True)
-    assert fits("58.04 dollars", "58.04") == (True, True, False)
-    assert fits("Between them all, 57.1, 58.04 and 59.2 were seen", "58.04") == (True, False, False)
-
-
 def test_containment_credits_whole_tokens_of_the_final_line_only():
     assert not fits("It is 14.\nSo the total is 140 cars", "14")[0]
     assert not fits("between 2016-10-05 and 2016-10-09", "10")[0]
@@ -78,20 +71,6 @@ def test_the_final_answer_is_found_by_string_handling(reply, answer):
     assert extract_answer(reply) == answer
 
 
-def test_units_count_as_words_where_no_number_stands():
-    assert split_tokens("Days of points") == ["days", "of", "points"]
-    assert split_tokens("5 days") == ["5"]
-
-
 def test_a_truth_without_content_is_refused():
     with pytest.raises(ValueError, match="nothing to match"):
         match_answer("5", "...")
-
-
-@pytest.mark.parametrize("part", ["THOUSANDS", "UNITS", "MINUS"])
-def test_each_part_of_the_normaliser_is_needed(part, monkeypatch):
-    replies = {"THOUSANDS": "1,234", "UNITS": "5 points", "MINUS": "\u22125"}
-    truth = {"THOUSANDS": "1234", "UNITS": "5", "MINUS": "-5"}[part]
-    assert fits(replies[part], truth)[1]
-    monkeypatch.setattr(matching, part, {"THOUSANDS": matching.re.compile("never"), "UNITS": set(), "MINUS": {}}[part])
-    assert not fits(replies[part], truth)[1]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from helpers.scoring import scores
-from helpers.tables import KINDS
 
 NAN = float("nan")
 
@@ -59,12 +58,6 @@ def test_multi_strict(prediction, answer, score):
     assert scores.score_multi_strict(prediction, answer) == score
 
 
-@pytest.mark.parametrize("score", [scores.score_multi, scores.score_multi_strict])
-def test_no_right_option_raises(score):
-    with pytest.raises(ValueError, match="no right option"):
-        score(["A"], [])
-
-
 # 1 if every place is right, else 0.8 * shared names / k, with k the answer's length.
 @pytest.mark.parametrize(
     ("prediction", "answer", "score"),
@@ -100,12 +93,6 @@ def test_ranking_takes_aliases():
     assert scores.score_ranking(["usa"], ["United States"]) == 0.0
 
 
-@pytest.mark.parametrize("answer", [[], ["a", None]])
-def test_ranking_with_blank_rank_in_the_answer_raises(answer):
-    with pytest.raises(ValueError, match="leaves a rank blank"):
-        scores.score_ranking(["a"], answer)
-
-
 # max(0, 1 - ((prediction - answer) / spread) ** 2)
 @pytest.mark.parametrize(
     ("prediction", "answer", "spread", "score"),
@@ -136,11 +123,6 @@ def test_number(prediction, answer, spread, score):
 def test_number_without_spread_raises(spread, prediction):
     with pytest.raises(ValueError, match="fewer than 3 earlier values"):
         scores.score_number(prediction, 100, spread)
-
-
-def test_number_with_negative_spread_raises():
-    with pytest.raises(ValueError, match="cannot be -1"):
-        scores.score_number(100, 100, -1)
 
 
 # 1 if |prediction - answer| <= 0.1 |answer| (WorldReasoner F.1).
@@ -220,12 +202,6 @@ def test_list(prediction, answer, score, strict):
     assert scores.score_list(prediction, answer, is_strict=True) == strict
 
 
-def test_answers_that_cannot_be_scored_are_left_out_with_the_reason():
-    for kind, value, answer, reason in (("date", "2016-10-13", "soon", "no date"), ("list", ["a"], [], "nothing")):
-        row = score_one(kind, value, answer).iloc[0]
-        assert not row["is_scored"] and reason in row["reason"] and pd.isna(row["score"])
-
-
 def test_brier():
     assert scores.score_brier({"A": 1.0}, "A", ["A", "B"]) == 0
     assert scores.score_brier({"A": 1.0}, "B", ["A", "B"]) == 2
@@ -293,12 +269,6 @@ def test_table_holds_each_kinds_metrics(kind, value, answer, spread, metrics):
     assert table["is_scored"].all() and not table["is_missing"].any()
 
 
-def test_table_has_brier_where_probabilities_are_given():
-    table = score_one("single", "A", "B", distribution={"A": 0.7, "B": 0.3})
-    assert table.loc["brier", "score"] == pytest.approx(0.49 + 0.49)
-    assert math.isnan(table.loc["brier", "score_imputed"])
-
-
 def test_a_stated_probability_is_scored_as_that_of_being_right():
     assert score_one("single", "A", "B", probability=0.7).loc["brier", "score"] == pytest.approx(0.98)
     whole = score_one("single", "A", "B", probability=0.7, distribution={"A": 0.6, "B": 0.4})
@@ -314,12 +284,6 @@ def test_missing_prediction_is_blank_and_imputed_zero():
     assert row["is_missing"] and row["is_scored"] and row["reason"] == "took too long"
 
 
-def test_missing_number_has_no_imputed_error():
-    table = score_one("number", None, 100.0, 2.0, status="refusal")
-    assert table.loc["number", "score_imputed"] == 0.0
-    assert math.isnan(table.loc["abs_error", "score_imputed"]) and math.isnan(table.loc["abs_error", "score"])
-
-
 @pytest.mark.parametrize("value", [100.0, None])
 def test_number_event_without_spread_is_unscored(value):
     table = score_one("number", value, 100.0, None)
@@ -328,38 +292,12 @@ def test_number_event_without_spread_is_unscored(value):
     assert "fewer than 3" in row["reason"]
 
 
-def test_multi_event_without_right_option_is_unscored():
-    table = score_one("multi", ["A"], [])
-    assert not table["is_scored"].any() and table["score_imputed"].isna().all()
-
-
 def test_event_without_answer_is_unscored():
     row = score_one("single", "A", None, answer_status="crawl_error").loc["accuracy"]
     assert not row["is_scored"] and row["reason"] == "no answer: crawl_error" and math.isnan(row["score_imputed"])
-
-
-def test_event_absent_from_answers_is_unscored():
-    predictions, answers, events = make_tables("single", "A", "A")
-    row = scores.score_predictions(predictions, answers.iloc[:0], events).iloc[0]
-    assert not row["is_scored"] and row["reason"] == "no answer: never asked"
-
-
-def test_column_of_bare_numbers_is_read_as_text_is():
-    predictions, answers, events = make_tables("number", 101.0, 100.0, 2.0)
-    predictions["value"], answers["value"] = predictions["value"].astype(float), answers["value"].astype(float)
-    assert scores.score_predictions(predictions, answers, events).set_index("metric").loc["number", "score"] == 0.75
 
 
 def test_prediction_for_unknown_event_raises():
     predictions, answers, events = make_tables("single", "A", "A")
     with pytest.raises(ValueError, match="the first is e1"):
         scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
-
-
-def test_every_kind_has_its_headline():
-    assert set(scores.HEADLINE) == set(KINDS)
-
-
-def test_unknown_kind_raises():
-    with pytest.raises(ValueError, match="column kind: 'essay' is none of single"):
-        score_one("essay", "A", "A")

@@ -9,16 +9,13 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from helpers.stats.agreement import (
     MIN_CASES,
     MIN_KAPPA,
-    compare_labels,
     compare_orders,
     compare_scores,
     compute_kappa,
     correlate_ranks,
-    judge_fit,
     measure_judge,
     measure_kappa,
     permute_ranks,
-    tabulate_confusion,
     weigh_agreement,
 )
 
@@ -54,32 +51,6 @@ def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
     assert few["cannot tell"] == 1, "with fewer cases it cannot be told"
     known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
     assert known["cannot tell"] == 1, "who wrote the rule cannot show that it is fit"
-
-
-def test_a_model_is_fit_only_in_each_order_and_once_more():
-    row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
-    worse = row | {"kappa_low": 0.1}
-    assert judge_fit([row] * 3, is_fresh=True) == "fit" and judge_fit([row] * 2, is_fresh=True) == "cannot tell"
-    assert judge_fit([row, worse, row], is_fresh=True) == "cannot tell"
-    assert judge_fit([row, row, worse | {"kappa_high": 0.3}], is_fresh=True) == "unfit"
-    assert judge_fit([row | {"n_rarer": 1}] * 3, is_fresh=True) == "cannot tell"
-
-
-def test_agreement_of_several_labels_is_judged_the_same_way():
-    rng = np.random.default_rng(5)
-    read = rng.choice(REASONS, 50, p=[0.5, 0.2, 0.2, 0.1])
-    for made, verdict in ((read, "fit"), (rng.permutation(read), "unfit"), (np.full(50, REASONS[0]), "unfit")):
-        row = compare_labels(read, made, REASONS, rng, is_fresh=True, is_rule=True)
-        assert row["verdict"] == verdict and row["n"] == 50
-        assert np.isnan([row["kappa"], row["low"], row["high"]]).all() == (len(set(made)) == 1)
-    assert compare_labels([], [], REASONS, rng)["verdict"] == "cannot tell"
-    few = compare_labels(read[:9], np.roll(read[:9], 1), REASONS, rng)
-    assert np.isnan([few["low"], few["high"]]).all() and few["verdict"] == "cannot tell"
-
-
-def test_confusion_counts_each_trace_once():
-    table = tabulate_confusion([REASONS[0], REASONS[0], REASONS[1]], [REASONS[0], REASONS[1], REASONS[1]], REASONS)
-    assert table.shape == (4, 4) and table.to_numpy().sum() == 3 and table.loc[REASONS[0], REASONS[1]] == 1
 
 
 def test_agreement_is_that_of_scikit_learn_and_scipy():
@@ -142,11 +113,3 @@ def test_kappas_of_labels_that_share_their_event_are_drawn_by_event():
     )
     assert plain["kappa"] == whole["kappa"] == pytest.approx(by_case[0])
     assert 1.5 < (whole["kappa_high"] - whole["kappa_low"]) / (plain["kappa_high"] - plain["kappa_low"]) < 2.0
-
-
-def test_from_fewer_than_ten_events_no_kappa_has_an_interval():
-    truth, events = np.arange(27) % 2, np.repeat(np.arange(9), 3)
-    assert np.isnan(measure_kappa(truth, truth, 2, np.random.default_rng(0), clusters=events)[1:]).all()
-    table = pd.DataFrame({"x": truth.astype(float)})
-    found = compare_scores(table, table, np.random.default_rng(0), clusters=pd.Series(events)).iloc[0]
-    assert found["kappa"] == 1 and found[["kappa_low", "kappa_high"]].isna().all()

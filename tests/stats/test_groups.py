@@ -8,7 +8,6 @@ import pytest
 from builders import make_scores
 
 from helpers.scoring.scores import select_headline
-from helpers.stats.bootstrap import resample_means, take_interval
 from helpers.stats.means import find_clusters, measure_index, tabulate_groups
 
 
@@ -30,31 +29,10 @@ def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
     assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
 
 
-def test_unscored_rows_and_side_metrics_do_not_count():
-    scores, events = make_scores({"a": {2: [1.0, 0.5]}})
-    strict = scores.assign(metric="f1_strict", score=0.0)
-    unscored = scores.assign(event_id="l2_009", is_scored=False, score=math.nan, score_imputed=math.nan)
-    events = pd.concat([events, pd.DataFrame([{"event_id": "l2_009", "kind": "multi", "level": 2}])])
-    row = tabulate(pd.concat([scores, strict, unscored]), events).loc["a", "2"]
-    assert row["mean"] == 0.75 and row["n_asked"] == 2
-
-
-def test_two_samples_of_an_event_count_as_one():
-    scores, events = make_scores({"a": {1: [1.0, 0.0]}})
-    again = scores.iloc[:1].assign(sample=1, score=0.0, score_imputed=0.0)
-    row = tabulate(pd.concat([scores, again]), events).loc["a", "1"]
-    assert row["mean"] == 0.25 and row["n"] == 2  # (mean(1, 0) + 0) / 2
-
-
 def test_agent_without_a_prediction_has_a_blank_mean_not_zero():
     row = tabulate(*make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})).loc["b", "1"]
     assert math.isnan(row["mean"]) and row["n"] == 0
     assert row["coverage"] == 0 and row["mean_imputed"] == 0
-
-
-def test_groups_by_kind():
-    table = tabulate(*make_scores({"a": {1: [1.0], 4: [0.5, 0.0]}}), by="kind").loc["a"]
-    assert table["mean"].to_dict() == {"single": 1.0, "number": 0.25}
 
 
 def test_no_scored_event_and_an_event_without_a_level_raise():
@@ -63,26 +41,6 @@ def test_no_scored_event_and_an_event_without_a_level_raise():
         tabulate(scores.assign(is_scored=False), events)
     with pytest.raises(ValueError, match="l1_000 has no level"):
         tabulate(scores, events.assign(level=math.nan))
-
-
-def test_missing_predictions_do_not_change_the_interval():
-    scores, events = make_scores({"a": {1: [0.3, None, 0.5, None] * 10}, "b": {1: [0.3, 0.5] * 10}})
-    table = tabulate(scores, events)
-    assert table.loc[("a", "1"), ["low", "high"]].tolist() == pytest.approx(table.loc[("b", "1"), ["low", "high"]])
-
-
-def test_interval_agrees_with_the_normal_one():
-    values = np.random.default_rng(1).random(400)
-    draws = resample_means(values[:, None], make_rng(), 4000)
-    low, high = take_interval(draws[:, 0])
-    half = 1.96 * values.std() / 20  # sqrt(400) = 20
-    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.003)
-
-
-def test_agents_share_the_draw_of_events():
-    values = np.random.default_rng(1).random((50, 1))
-    draws = resample_means(np.hstack([values, values + 0.1]), make_rng())
-    assert np.ptp(draws[:, 1] - draws[:, 0]) < 1e-9
 
 
 def test_the_index_is_the_boards_on_yes_no_events_only():

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.audit import ledger as audit
 from helpers.stats import missing
 
 
@@ -38,14 +37,6 @@ def summarize(matrix, known, seed=3, **options):
     return missing.summarize_refusals(draws).set_index(["rule", "treatment", "level"])
 
 
-def test_align_keeps_gaps_and_drops_events_without_any_prediction():
-    scores, events = make_scores({"a": [1.0, None, None], "b": [0.0, 1.0, None]})
-    matrix, known = missing.align_scores(scores, events)
-    assert matrix.index.tolist() == ["e000", "e001"] == known.index.tolist()
-    assert matrix["b"].tolist() == [0.0, 1.0] and math.isnan(matrix.loc["e001", "a"])
-    assert known["level"].tolist() == [1, 2]
-
-
 def test_closed_forms_by_hand():
     # values 0, 1, 2: variance 2/3 over three, 1 as a sample; two of them without replacement: 1 * (1/2 - 1/3) = 1/6
     assert missing.derive_std([0, 1, 2], 2, replace=True) == pytest.approx(math.sqrt(2 / 3 / 2))
@@ -54,29 +45,12 @@ def test_closed_forms_by_hand():
     assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(np.std(pairs))
 
 
-def test_closed_growth_is_the_ledgers_own():
-    """The ledger recomputes Figure 16's growth at 20 percent from the paper's counts, by code of its own."""
-    ledger = audit.build_ledger(["futurex"]).set_index("id")["recomputed"]
-    assert 100 * missing.derive_growth(500, 400) == pytest.approx(float(ledger["fx_missing_with"]), abs=0.05)
-    assert 100 * missing.derive_growth(500, 400, 1272) == pytest.approx(float(ledger["fx_missing_without"]), abs=0.05)
-
-
 def test_prefix_averages_are_plain_averages():
     rng = np.random.default_rng(0)
     values, draws, sizes = rng.random((30, 3)), rng.integers(30, size=(7, 12)), [1, 5, 5, 12]
     expected = [[values[draw[:size]].mean(axis=0) for size in sizes] for draw in draws]
     np.testing.assert_allclose(missing.average_prefixes(values, draws, sizes), expected, atol=1e-12)
     np.testing.assert_allclose(missing.average_prefixes(values, draws, [2]), [[values[d[:2]].mean(0)] for d in draws])
-
-
-@pytest.mark.parametrize("replace", [True, False])
-def test_draws_are_uniform_and_prefixes_too(replace):
-    draws = missing.draw_trials(10, 5, 20_000, np.random.default_rng(1), replace)
-    assert draws.shape == (20_000, 5)
-    repeats = np.mean([len(set(draw)) < 5 for draw in draws[:2000]])
-    assert repeats == 0 if not replace else repeats > 0.5
-    for place in range(5):  # each position as likely at each place: 2000 +- 4 sd of 42
-        assert np.abs(np.bincount(draws[:, place], minlength=10) - 2000).max() < 170
 
 
 @pytest.mark.parametrize("replace", [True, False])
@@ -92,14 +66,6 @@ def test_simulation_meets_the_closed_form_for_every_agent_and_rate(replace):
     assert at_20["a"] == pytest.approx(expected)
     again = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000, replace=replace)
     pd.testing.assert_frame_equal(table, again)
-
-
-def test_chunks_do_not_change_how_much_is_simulated():
-    scores = pd.DataFrame({"a": np.linspace(0, 1, 50)})
-    options = {"percents": [20], "n_drawn": 10, "n_trials": 1000}
-    whole = missing.simulate_std(scores, np.random.default_rng(2), chunk=1000, **options)
-    parts = missing.simulate_std(scores, np.random.default_rng(2), chunk=300, **options)
-    np.testing.assert_allclose(whole["std"], parts["std"])
 
 
 def test_too_small_a_pool_is_refused_and_equal_scores_have_no_growth():
@@ -131,18 +97,6 @@ def test_treatments_by_hand():
     assert math.isnan(drop[3]), "nothing is kept of the last group"
     np.testing.assert_allclose(zero, [0.5, 0.5, 0.5, 0.0])
     np.testing.assert_allclose(model, [0.5, (1 + 2 / 3) / 2, 2 / 3, 2 / 3])
-
-
-def test_an_event_drawn_twice_counts_twice():
-    own, kept = np.array([1.0, 0.0]), np.array([True, True])
-    drop, zero, model = missing.treat_refusals(own, np.array([3.0, 1.0]), kept, np.ones((2, 1)), np.ones((2, 1)))
-    assert (drop[0], zero[0], model[0]) == (0.75, 0.75, 0.75)
-
-
-def test_fill_uses_the_kept_rows_only_and_stays_in_the_unit_interval():
-    x = np.array([0.0, 0.5, 1.0, 3.0])
-    filled = missing.fill_scores(np.array([0.0, 0.5, 1.0, -9.0]), np.array([1, 1, 1, 0.0]), np.c_[np.ones(4), x])
-    np.testing.assert_allclose(filled, [0, 0.5, 1, 1], atol=1e-9)  # 3 would be 3
 
 
 def test_planted_refusals_bias_as_they_must():
@@ -177,33 +131,6 @@ def test_places_are_those_of_the_rank():
     equal = matrix.assign(good=0.5)
     draws = missing.simulate_refusals(equal, known, np.random.default_rng(0), share=0.33, n_draws=5, rules=["level"])
     assert (draws.loc[draws["treatment"] == "drop", "places"] == 0).all(), "a tie is nobody's gain"
-
-
-def test_an_agents_own_gaps_do_not_count_as_refusals():
-    matrix, known = make_world(np.random.default_rng(8))
-    matrix.loc[:299, "a"] = np.nan
-    table = missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=20, rules=["at random"])
-    rows = table[(table["agent_id"] == "a") & (table["level"] == "all")].groupby("treatment")["error"].mean()
-    assert abs(rows["drop"]) < 0.02
-    assert rows["zero"] == pytest.approx(-0.2 * matrix["a"].mean(), abs=0.02)
-
-
-@pytest.mark.filterwarnings("error")
-def test_an_agent_that_lacks_a_level_has_a_blank_there_and_the_rest_stands():
-    matrix, known = make_world(np.random.default_rng(8))
-    matrix.loc[known["level"] == 2, "a"] = np.nan
-    table = missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=5, rules=["level"])
-    blank = table[(table["agent_id"] == "a") & (table["level"] == "2")]
-    assert blank["error"].isna().all() and blank["places"].isna().all()
-    assert table.drop(blank.index)["error"].notna().all()
-
-
-def test_an_unknown_rule_and_an_agent_alone_are_refused():
-    matrix, known = make_world(np.random.default_rng(8), n=40)
-    with pytest.raises(ValueError, match="no rule 'mood'"):
-        missing.simulate_refusals(matrix, known, np.random.default_rng(0), n_draws=1, rules=["mood"])
-    with pytest.raises(ValueError, match="a is the only agent"):
-        missing.simulate_refusals(matrix[["a"]], known, np.random.default_rng(0), n_draws=1)
 
 
 def test_refusals_grow_as_steeply_as_told_and_whole_clusters_are_drawn():

@@ -1,7 +1,5 @@
 """The factor regression against statsmodels, planted effects, coverage of its intervals, pairs (FutureX 4.4)."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,17 +32,6 @@ def fit_oracle(rows, formula="score ~ C(agent_id) + C(domain) + C(level)"):
         cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["event_id"])[0]}, use_t=True
     )
     return plain, clustered
-
-
-def test_a_two_by_two_by_hand():
-    # means a 0.25, b 0.75, x 0.25, y 0.75, all balanced: base coding 0, 0.5, 0.5; sum coding -0.25, 0.25
-    rows = pd.DataFrame({"agent_id": list("aabb") * 2, "domain": list("xyxy") * 2, "event_id": list("12341234")})
-    rows["score"] = [0.1, 0.4, 0.6, 0.9, -0.1, 0.6, 0.4, 1.1]
-    table = factors.tabulate_effects(factors.fit_factors(rows, ("agent_id", "domain")))
-    np.testing.assert_allclose(table["effect"], [0.0, 0, 0.5, 0, 0.5], atol=1e-12)
-    assert table["plain_se"].isna().tolist() == [False, True, False, True, False]
-    table = factors.tabulate_effects(factors.fit_factors(rows, ("agent_id", "domain"), coding="sum"))
-    np.testing.assert_allclose(table["effect"], [0.5, -0.25, 0.25, -0.25, 0.25], atol=1e-12)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.9])
@@ -90,52 +77,6 @@ def test_a_whole_factor_is_tested_as_in_statsmodels(coding):
     assert table.loc["level", "range"] == pytest.approx(0.4, abs=0.1)
 
 
-def test_recovers_planted_effects():
-    rows = make_rows(np.random.default_rng(4), 4000)
-    table = factors.tabulate_effects(factors.fit_factors(rows)).set_index(["factor", "category"])
-    planted = {("agent_id", k): v for k, v in AGENTS.items()} | {("domain", k): v for k, v in DOMAINS.items()}
-    for key, effect in (planted | {("level", k): v for k, v in LEVELS.items()}).items():
-        assert table.loc[key, "effect"] == pytest.approx(effect, abs=0.015), key
-    assert table.loc[("agent_id", "b"), "plain_stars"] == "***"
-
-
-def test_base_is_chosen_and_does_not_change_the_fit():
-    rows = make_rows(np.random.default_rng(4))
-    one, two = factors.fit_factors(rows), factors.fit_factors(rows, bases={"agent_id": "b", "level": 4})
-    assert one.r2 == pytest.approx(two.r2)
-    effects = [pd.Series(fit.effects, index=pd.MultiIndex.from_frame(fit.terms)) for fit in (one, two)]
-    gaps = [effect["agent_id"]["c"] - effect["agent_id"]["a"] for effect in effects]
-    assert gaps[0] == pytest.approx(gaps[1]) and effects[1]["agent_id"]["b"] == 0
-
-
-def test_clustered_intervals_cover_where_plain_ones_do_not():
-    """500 data sets whose scores share something by event: an effect on events and one within events."""
-    rng, n_trials = np.random.default_rng(17), 500
-    rows = make_rows(rng, 240)
-    codes = [factors.encode_factor(rows[factor], factor)[0] for factor in factors.FACTORS]
-    design = factors.fit_factors(rows)
-    coding = factors.code_categories([3, 3, 4], [0, 0, 0], "base")
-    event = pd.factorize(rows["event_id"])[0]
-    truth = {"agent_id b": (AGENTS["b"], 2), "domain Space": (DOMAINS["Space"], 5), "level 4": (LEVELS[4], 10)}
-    hits = {(name, kind): 0 for name in truth for kind in ("plain", "clustered")}
-    expected = sum(rows[f].map(m) for f, m in (("agent_id", AGENTS), ("domain", DOMAINS), ("level", LEVELS)))
-    for _ in range(n_trials):
-        outcome = (expected + rng.normal(0, 0.3, 240)[event] + rng.normal(0, 0.2, len(rows))).to_numpy()
-        fit = factors.solve_factors(design.terms, codes, outcome, event, coding)
-        table = factors.tabulate_effects(fit)
-        for name, (effect, at) in truth.items():
-            for kind in ("plain", "clustered"):
-                row = table.loc[at, [f"{kind}_low", f"{kind}_high"]]
-                hits[name, kind] += row.iloc[0] <= effect <= row.iloc[1]
-    share = {key: count / n_trials for key, count in hits.items()}
-    tolerance = 3 * math.sqrt(0.95 * 0.05 / n_trials)  # 2.9 points
-    for name in truth:
-        assert share[name, "clustered"] == pytest.approx(0.95, abs=tolerance), name
-    # plain errors count scores of one event as independent: too narrow between events, too wide within them
-    assert share["level 4", "plain"] < 0.85 and share["domain Space", "plain"] < 0.85
-    assert share["agent_id b", "plain"] > 0.95 + tolerance
-
-
 def test_interactions_equal_statsmodels_and_find_the_planted_one():
     rows = make_rows(np.random.default_rng(6), 400, event_sd=0.1, share=0.9)
     rows.loc[(rows["agent_id"] == "b") & (rows["level"] == 4), "score"] += 0.4
@@ -157,17 +98,6 @@ def test_interactions_equal_statsmodels_and_find_the_planted_one():
     free = rows["event_id"].nunique() - 1  # clusters of events
     assert test["df_rest"] == free
     np.testing.assert_allclose((table["high"] - table["interaction"]) / table["se"], stats.t.ppf(0.975, free))
-
-
-def test_an_agent_that_lacks_a_level_is_named_and_the_main_effects_still_fit():
-    rows = make_rows(np.random.default_rng(6))
-    rows = rows[~((rows["agent_id"] == "c") & (rows["level"] == 4))]
-    table, _, left_out = factors.measure_interactions(rows)
-    assert left_out == ["c"] and set(table["agent_id"]) == {"a", "b"}
-    effects = factors.tabulate_effects(factors.fit_factors(rows)).set_index("category")["effect"]
-    assert effects["c"] == pytest.approx(AGENTS["c"], abs=0.03)
-    with pytest.raises(ValueError, match="fewer than two of agent_id have every level"):
-        factors.measure_interactions(rows[rows["agent_id"] != "b"])
 
 
 @pytest.mark.parametrize(
@@ -193,19 +123,6 @@ def test_bad_input_is_refused_in_a_sentence(change, options, message):
         factors.fit_factors(change(rows), **options)
 
 
-def test_select_rows_averages_samples_and_drops_missing():
-    events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": "single", "domain": "Space", "level": [1, 2]})
-    scores = pd.DataFrame(
-        [("e1", 0, "a", 1.0), ("e1", 1, "a", 0.0), ("e2", 0, "a", None), ("e2", 0, "b", 1.0)],
-        columns=["event_id", "sample", "agent_id", "score"],
-    ).assign(metric="accuracy", is_scored=True)
-    rows = factors.select_rows(scores, events)
-    assert rows[["event_id", "agent_id", "score", "level"]].to_numpy().tolist() == [
-        ["e1", "a", 0.5, 1],
-        ["e2", "b", 1.0, 2],
-    ]
-
-
 def plant_sources(rng, domain_sd, n_sources=24, shared=0.2):
     """Rows of two agents on five events of each synthetic source; a source has luck, and a domain an effect."""
     effects, rows = rng.normal(0, domain_sd, 4), []
@@ -226,17 +143,6 @@ def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_lu
     fooled = [table.set_index("factor").loc["domain", "p"] < 0.05 for table in by_event]
     assert np.mean(np.array(found) < 0.05) >= 0.85 and np.mean(np.array(chance) < 0.05) <= 0.15
     assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
-
-
-def test_what_a_third_thing_explains_goes_away_beside_it():
-    rng, n = np.random.default_rng(2), 400
-    cause, source = rng.normal(size=n), pd.Series(np.arange(n) // 10)
-    table = pd.DataFrame({"seen": cause + rng.normal(size=n), "cause": cause})
-    score = pd.Series(cause + rng.normal(size=n))
-    alone, beside = factors.regress(score, table[["seen"]], source), factors.regress(score, table, source)
-    assert alone["p"].iloc[0] < 0.001 and beside["p"].iloc[0] > 0.05 and beside["p"].iloc[1] < 0.001
-    assert (alone["n"].iloc[0], alone["n_clusters"].iloc[0]) == (400, 40)
-    assert factors.regress(score, table, source // 8)["p"].isna().all()
 
 
 def test_what_a_permuted_factor_adds_is_what_the_regression_says():

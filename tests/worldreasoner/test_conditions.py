@@ -6,7 +6,7 @@ import pytest
 from helpers import papers
 from helpers.events.moments import name_horizon, place_forecast
 from helpers.worldreasoner.conditions import list_conditions
-from helpers.worldreasoner.scores import count_kept, date_cutoffs, filter_pairs
+from helpers.worldreasoner.scores import count_kept, filter_pairs
 
 
 def test_six_conditions_as_the_paper_lists_them():
@@ -73,8 +73,6 @@ def test_a_model_without_a_cutoff_is_kept_and_says_so():
 def test_what_cannot_be_filtered_is_told():
     with pytest.raises(ValueError, match="question 1 has no start"):
         make_pairs(["2025-01-01", None], "2025-05")
-    with pytest.raises(ValueError, match="first or the last day"):
-        date_cutoffs(["2025-05"], "middle")
 
 
 def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():

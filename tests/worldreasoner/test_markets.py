@@ -105,12 +105,12 @@ def test_a_drawing_shows_each_push_the_steps_and_the_price():
 
 def test_panels_say_direction_and_correlation_and_hold_what_they_show():
     nodes, prices = make_nodes((2, 1, 0.5), (4, -1, 0.2)), make_prices((1, 0.5), (3, 0.4), (5, 0.6))
-    fig, shown = draw_panels(nodes, prices, {"one": "q", "two": "q"}, compare_direction(nodes, prices))
+    fig, shown = draw_panels(nodes, prices, {"one": "q", "two": "q", "three": "q"}, compare_direction(nodes, prices))
     assert [ax.get_title(loc="left") or ax.get_title() for ax in fig.axes[:2]] == [
         f"{name}\nsame direction, r = {np.corrcoef([0, 0.5, 0.3], [0.5, 0.4, 0.6])[0, 1]:.2f}"
         for name in ("one", "two")
     ]
-    assert shown.groupby(["question", "part"]).size().tolist() == [2, 3, 2, 3] and shown["day"].iloc[0] > "1970-01-02"
+    assert shown.groupby(["question", "part"]).size().tolist() == [2, 3] * 3 and shown["day"].iloc[0] > "1970-01-02"
     plt.close("all")
 
 

@@ -10,13 +10,9 @@ from helpers import papers
 from helpers.worldreasoner.scores import (
     CLIP,
     CLIP_WIDE,
-    measure_precision,
     mix_correct,
     name_type,
-    read_probability,
-    roll_accuracy,
     score_forecast,
-    score_log,
     score_sources,
     score_table,
     split_correct,
@@ -47,11 +43,7 @@ def test_blank_flags_are_told():
     with pytest.raises(ValueError, match="is_cited is blank in row 1"):
         score_sources(evidence, {"q": {"a"}})
     with pytest.raises(ValueError, match="accuracy is blank in row 2"):
-        split_correct(pd.DataFrame({"accuracy": [1, None], "recall": 0.5}), ["recall"])
-    answers = pd.DataFrame({"model": "m", "opens_at": pd.date_range("2026-01-01", periods=2), "is_right": [1, None]})
-    with pytest.raises(ValueError, match="is_right is blank in row 2"):
-        roll_accuracy(answers, 1)
-    assert list(roll_accuracy(answers.iloc[:0], 1)) == ["model", "opens_at", "share", "low", "high", "n"]
+        split_correct(pd.DataFrame({"accuracy": [1, None], "recall": 0.5, "cluster": ["a", "b"]}), ["recall"])
 
 
 @pytest.mark.parametrize(
@@ -125,14 +117,10 @@ def test_a_kind_without_a_type_and_a_wild_confidence_are_refused():
     assert name_type("ranking") is None
     with pytest.raises(ValueError, match="kind 'ranking'"):
         score_forecast("ranking", ["a"], ["a"])
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        read_probability("Yes", 1.2)
 
 
 def test_the_log_score_is_held_by_both_bounds():
     assert (CLIP, CLIP_WIDE) == (1e-10, 1e-3)
-    assert score_log(1.0, False) == pytest.approx(math.log(1e-10))
-    assert score_log(1.0, False, CLIP_WIDE) == pytest.approx(math.log(1e-3))
     row = score_binary("A", "B", 1.0)
     assert row["log"] == pytest.approx(-23.02585) and row["log_wide"] == pytest.approx(-6.90776)
 
@@ -172,7 +160,6 @@ def test_source_precision_of_what_was_cited_and_of_what_was_opened():
     table = score_sources(evidence, {"e": {"p1"}, "f": {"p1"}}).set_index("event_id")
     assert table.loc["e", ["srcp_cited", "srcp_accessed"]].tolist() == [0.5, 0.5]
     assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0]
-    assert measure_precision([], set()) == 0.0 == measure_precision(["a"], set())
 
 
 def test_the_published_means_of_right_and_wrong_forecasts_make_the_published_whole():
@@ -187,6 +174,7 @@ def test_the_published_means_of_right_and_wrong_forecasts_make_the_published_who
 def test_right_and_wrong_make_the_whole_whatever_is_blank():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"accuracy": rng.integers(0, 2, 50).astype(float), "recall": rng.random(50)})
+    table["cluster"] = range(50)
     table.loc[::7, "recall"] = np.nan
     found = split_correct(table, ["recall"]).iloc[0]
     assert abs(found["off"]) < 1e-12 and found["n"] == table["recall"].notna().sum()

@@ -36,11 +36,12 @@ CLUSTERS = ("week", "agent_id")
 
 
 def flatten_board(board, frameworks):
-    """Return the site's leaderboard as a table, a row an agent in a week; the pooled rows have the week "overall".
+    """Return the site's leaderboard (its JSON) as a table, a row an agent in a week; pooled rows have the week
+    "overall".
 
-    `board` is the JSON as loaded, `frameworks` gives the category of a framework's name; others are "unclassified".
-    Columns: week, agent_id, model, framework, category, organization, overall, level1-4, n_events, n_level1-4 (blank
-    where the site gives none). Raises ValueError when a field is absent. An agent may be entered twice in a week.
+    `frameworks`: the category of a framework's name; others are "unclassified". Columns: week, agent_id, model,
+    framework, category, organization, overall, level1-4, n_events, n_level1-4 (blank where the site gives none). Raises
+    ValueError when a field is absent.
     """
     rows = [{"week": "overall", **row} for row in board["overall"]]
     rows += [{"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]]
@@ -58,21 +59,13 @@ def flatten_board(board, frameworks):
 
 
 def load_frameworks():
-    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4).
-
-    >>> load_frameworks()["Search"], len(set(load_frameworks().values()))
-    ('think_search', 4)
-    """
+    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4)."""
     table = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["futurex_frameworks"]
     return {name: kind for kind, names in table.items() if kind != "section" for name in names}
 
 
 def name_agent(model, framework):
-    """Return one name for the spellings of a model and framework: lower case, without spaces, hyphens, underscores.
-
-    >>> name_agent("Gemini-2.5-Pro", "LLM") == name_agent("gemini 2.5_pro", "LLM")
-    True
-    """
+    """Return one name for the spellings of a model and framework: lower case, without spaces, hyphens, underscores."""
     return " | ".join("".join(c for c in part.casefold() if c not in " -_") for part in (model, framework))
 
 
@@ -81,10 +74,6 @@ def rebuild_overall(table):
 
     A level without a score gives its weight to the others. Status: "direct" (all levels, within TOLERANCE points),
     "renormalised" (a level absent, within), "disagrees".
-
-    >>> rows = pd.DataFrame([[30.0, 10, 20, 30, 40], [36.67, None, 20, 30, 50]], columns=["overall", *SCORES])
-    >>> rebuild_overall(rows)["status"].tolist()
-    ['direct', 'renormalised']
     """
     weights = np.array(papers.get_constant("futurex", "level_weights"))
     scores = table[SCORES].to_numpy(float)
@@ -99,10 +88,9 @@ def rebuild_overall(table):
 
 
 def check_small_levels(table):
-    """Return by level: cells with a count, how many print no score, and how many keep the rule of a least number.
+    """Return by level how many cells print no score, and keep the rule that none is printed below a least count.
 
-    The rule: no score is printed exactly where a level has fewer events. `largest_without` and `smallest_with` are the
-    counts nearest to it on both sides.
+    `largest_without` and `smallest_with` are the counts nearest to it on both sides.
     """
     min_events = papers.get_constant("futurex", "min_events_per_level")
     rows = []
@@ -119,16 +107,23 @@ def check_small_levels(table):
 def pool_weeks(table, weeks):
     """Compare each overall row with the weekly rows of the same names, pooled by their numbers of events.
 
-    Columns: agent, n_weeks found, whether the four level counts add up (`is_counted`), the largest difference of a
-    level score that can be pooled, and the range of the scores that weeks without one must have had
-    (`hidden_low`, `hidden_high`). `is_pooled`: all weeks found, counts equal, differences within POOL_TOLERANCE points,
-    hidden scores between 0 and 100.
+    Columns: agent, n_weeks, is_counted (level counts add up), largest_difference of a level score that can be pooled,
+    and the range of scores that weeks without one must have had (hidden_low, hidden_high). is_pooled: all weeks found,
+    counts equal, within POOL_TOLERANCE points, hidden scores between 0 and 100.
     """
     rows = []
     for _, whole in table[table["week"] == "overall"].iterrows():
         same = (table["model"] == whole["model"]) & (table["framework"] == whole["framework"])
         parts = table[same & table["week"].isin(weeks)]
-        differences, hidden = _pool_levels(whole, parts)
+        differences, hidden = [], []
+        for score, count in zip(SCORES, COUNTS, strict=True):
+            shown = parts[score].notna()
+            total = float((parts.loc[shown, score] * parts.loc[shown, count]).sum())
+            n_hidden = float(parts.loc[~shown, count].sum())
+            if n_hidden:
+                hidden.append((whole[score] * whole[count] - total) / n_hidden)
+            elif len(parts):
+                differences.append(abs(total / parts[count].sum() - whole[score]))
         counted = bool((parts[COUNTS].sum() == whole[COUNTS].astype(float)).all())
         worst, low, high = max(differences, default=0.0), min(hidden, default=math.nan), max(hidden, default=math.nan)
         fits = len(parts) == len(weeks) and counted and worst <= POOL_TOLERANCE
@@ -136,20 +131,6 @@ def pool_weeks(table, weeks):
         rows.append((whole["model"], whole["framework"], len(parts), counted, worst, low, high, is_pooled))
     columns = "model framework n_weeks is_counted largest_difference hidden_low hidden_high is_pooled".split()
     return pd.DataFrame(rows, columns=columns)
-
-
-def _pool_levels(whole, parts):
-    """Differences of pooled levels from the printed ones, and the scores hidden weeks must have had."""
-    differences, hidden = [], []
-    for score, count in zip(SCORES, COUNTS, strict=True):
-        shown = parts[score].notna()
-        total = float((parts.loc[shown, score] * parts.loc[shown, count]).sum())
-        n_hidden = float(parts.loc[~shown, count].sum())
-        if n_hidden:
-            hidden.append((whole[score] * whole[count] - total) / n_hidden)
-        elif len(parts):
-            differences.append(abs(total / parts[count].sum() - whole[score]))
-    return differences, hidden
 
 
 def melt_levels(table):
@@ -163,12 +144,8 @@ def melt_levels(table):
 
 
 def average_weeks(values):
-    """Return mean, low, high (95%) and n of one value a week, by Student's t: each week brings new events.
-
-    Raises ValueError for fewer than three weeks, which give no interval worth the name.
-
-    >>> average_weeks([1.0, 2.0, 3.0])[0], [round(x, 2) for x in average_weeks([1.0, 2.0, 3.0])[1:3]]
-    (2.0, [-0.48, 4.48])
+    """Return mean, low, high (95%) and n of one value a week, by Student's t. Raises ValueError for fewer than three
+    weeks.
     """
     values = np.asarray(values, dtype=float)
     values = values[np.isfinite(values)]
@@ -181,7 +158,7 @@ def average_weeks(values):
 def summarize_categories(cells):
     """Return mean score by category and level over weekly rows, with a t interval over weeks and numbers of rows.
 
-    A week counts once, with the mean over its agents of the category; groups of fewer than three weeks are left out.
+    A week counts once; groups of fewer than three weeks are left out.
     """
     rows = []
     for (category, level), part in cells[cells["week"] != "overall"].groupby(["category", "level"]):
@@ -196,9 +173,8 @@ def summarize_categories(cells):
 def compare_weeks(table, rng, n_boot=500):
     """Return Kendall's tau-b of the overall scores of agents that stand in two neighbouring weeks, with intervals.
 
-    Columns: week, next_week, n_agents, tau, low, high (95% percentile interval of a bootstrap over agents). Pairs of
-    weeks with fewer than MIN_AGENTS shared agents have a blank tau. An agent entered twice in a week counts with the
-    mean of its scores.
+    Columns: week, next_week, n_agents, tau, low, high (bootstrap over agents); blank below MIN_AGENTS. An agent entered
+    twice in a week counts with the mean of its scores.
     """
     weekly = table[table["week"] != "overall"]
     scores = weekly.pivot_table(index="agent_id", columns="week", values="overall", aggfunc="mean").sort_index()
@@ -215,8 +191,6 @@ def compare_weeks(table, rng, n_boot=500):
 
 def bound_deviation(score, n):
     """Return the largest standard deviation, in points, that a mean of n scores in [0, 100] can have: sqrt(s(1-s)/n).
-
-    It is reached by scores of 0 and 100 only; scores in between vary less.
 
     >>> round(float(bound_deviation(50.0, 100)), 6)
     5.0
@@ -240,9 +214,8 @@ def draw_scores(table, rng, n_draws=10_000):
 def simulate_ranks(table, rng, n_draws=10_000):
     """Return rank by overall score with the interval that the numbers of events imply (an upper bound, 4.1).
 
-    Each agent's levels are drawn anew around the printed scores, on their own; agents answered the same events, so true
-    differences vary less. Columns: model, framework, category, overall, deviation, rank, rank_low, rank_high (2.5th and
-    97.5th percentile), top_share (how often it is first). Sorted by rank.
+    Each agent's levels are drawn around the printed scores, on their own. Columns: model, framework, category, overall,
+    deviation, rank, rank_low, rank_high (2.5th and 97.5th percentile), top_share. Sorted by rank.
     """
     weights = np.array(papers.get_constant("futurex", "level_weights"))
     draws = draw_scores(table, rng, n_draws) @ weights
@@ -259,20 +232,16 @@ def simulate_ranks(table, rng, n_draws=10_000):
 
 
 def pool_rare(labels, weeks, min_weeks):
-    """Return labels with those seen in fewer than `min_weeks` weeks replaced by "other".
-
-    >>> pool_rare(pd.Series(["a", "a", "b"]), pd.Series([1, 2, 1]), 2).tolist()
-    ['a', 'a', 'other']
-    """
+    """Return labels with those seen in fewer than `min_weeks` weeks replaced by "other"."""
     return labels.where(weeks.groupby(labels).transform("nunique") >= min_weeks, "other")
 
 
 def explain_scores(cells, factors):
     """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by week and agent.
 
-    The most frequent category of a factor is its base. Returns the effects (factor, category, base, n_rows, effect, se,
-    and se_<cluster> for each, blank for the cluster's own effects) and the fit's R2 beside the R2 without each factor
-    (factors, r2, drop). Raises ValueError where categories cannot be told apart.
+    Returns the effects (factor, category, base (the most frequent), n_rows, effect, se, se_<cluster>, blank for the
+    cluster's own) and the R2 beside that without each factor (factors, r2, drop). Raises ValueError where categories
+    cannot be told apart.
     """
     counts = {name: cells[name].value_counts().sort_index() for name in factors}
     counts = {name: count.sort_values(ascending=False, kind="stable") for name, count in counts.items()}

@@ -1,9 +1,8 @@
 """Findings 1 to 5 of FutureX (4.2) put to the public leaderboards, as statements with interval and verdict.
 
-Findings 1 and 3 take weeks as the unit, since each week brings new events: a value a week, a t interval over weeks;
-with fewer than ten weeks there is no interval, and the exact sign-flip test decides. Findings 2 and 4 take the pooled
-board and the largest deviation its numbers of events allow. Finding 5 needs people, whom FutureX's board does not list;
-ForecastBench's boards do. Values are in points, 0 to 100, unless a statement says so.
+Findings 1 and 3 take weeks as the unit (t interval; below ten weeks the exact sign-flip test decides). Findings 2 and 4
+take the pooled board and the binomial bound. Finding 5 needs people, whom ForecastBench's boards list. Values are in
+points.
 """
 
 import math
@@ -15,14 +14,11 @@ from scipy.stats import norm
 from helpers import papers
 from helpers.formats.forecastbench_boards import compare_people
 from helpers.futurex.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
-from helpers.plots import mark_blanks
 from helpers.stats.bootstrap import bound_blocks
 from helpers.stats.means import MIN_CLUSTERS
 from helpers.stats.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
 
-TINTS = {"agrees": "#029e73", "disagrees": "#cc3311", "cannot tell": "0.55"}
-"""The colours of the verdicts."""
 COLUMNS = "id finding statement value low high n p verdict note".split()
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""
@@ -37,8 +33,6 @@ def state_finding(name, finding, statement, estimate, note, bound=0.0, p=None):
 
     >>> state_finding("a", 1, "it falls", (2.0, 1.0, 3.0, 7), "7 weeks")["verdict"]
     'agrees'
-    >>> state_finding("a", 1, "it falls", (2.0, math.nan, math.nan, 5), "5 weeks", p=0.0625)["verdict"]
-    'cannot tell'
     """
     value, low, high, n = estimate
     verdict = AGREES[judge_interval(low, high, bound) if p is None else judge_test(value - bound, p)]
@@ -148,10 +142,9 @@ def judge_best(table):
 
 
 def measure_kind(table, category, levels):
-    """Return a kind of agents' mean on the pooled board: mean, low, high, n, how many agents.
+    """Return a kind of agents' mean on the pooled board: mean, low, high, n (events of the levels), how many agents.
 
-    The mean of the levels' scores, over agents. They answer the same events, so nothing is gained by their number: the
-    interval takes the mean of their deviations by the binomial bound. `n` counts the events of the levels.
+    They answer the same events, so the interval takes the mean of their deviations by the binomial bound.
     """
     board = table[(table["week"] == "overall") & (table["category"] == category)]
     scores, counts = [f"level{level}" for level in levels], [f"n_level{level}" for level in levels]
@@ -163,9 +156,8 @@ def measure_kind(table, category, levels):
 def measure_lead(table, agent, categories, levels):
     """Return an agent's lead over the best other of some categories on the pooled board: lead, low, high, n, the other.
 
-    The mean of the levels' scores; the interval takes the binomial bound as each score's deviation and the two agents
-    as independent, so it is wider than the truth. `n` counts the agent's events in the levels. Raises LookupError when
-    the agent is not on the board.
+    The binomial bound is each score's deviation, the two agents count as independent: wider than the truth. Raises
+    LookupError when the agent is not on the board.
     """
     board = table[table["week"] == "overall"].set_index("agent_id")
     if agent not in board.index:
@@ -186,10 +178,7 @@ def _state_lead(name, finding, statement, table, agent, categories, levels):
 
 
 def judge_people(boards):
-    """Return Finding 5's rows from ForecastBench's boards (name -> tidy table): superforecasters minus the best model.
-
-    FutureX's own board lists no people, so a row says that it cannot tell.
-    """
+    """Return Finding 5's rows from ForecastBench's boards (name -> table): superforecasters minus the best model."""
     estimate = (math.nan, math.nan, math.nan, 0)
     yield state_finding("people", 5, "people minus the best agent on FutureX's board", estimate, "it lists no people")
     for name, board in boards.items():
@@ -201,22 +190,15 @@ def judge_people(boards):
 
 
 def judge_boards(table, boards):
-    """Return the five findings on the public boards; `audit.fill_ours` takes id, value, low, high and note.
-
-    All statements are one family: verdicts are by p_holm.
+    """Return the five findings on the public boards, one family: verdicts are by p_holm (`audit.fill_ours` takes
+    them).
     """
     rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
     return correct_family(pd.DataFrame(rows, columns=COLUMNS))
 
 
 def correct_family(findings):
-    """Return findings with p_holm over all of them; what it does not leave cannot be told, and the note says so.
-
-    >>> ps = {"a": 0.01, "b": 0.03, "c": 0.04}
-    >>> rows = [state_finding(name, 1, "it falls", (2.0, 0.0, 0.0, 7), "7 weeks", p=p) for name, p in ps.items()]
-    >>> correct_family(pd.DataFrame(rows))["verdict"].tolist()
-    ['agrees', 'cannot tell', 'cannot tell']
-    """
+    """Return findings with p_holm over all of them; what it does not leave cannot be told, and the note says so."""
     p_holm = correct_holm(findings["p"])
     is_lost = findings["verdict"].ne("cannot tell") & ~p_holm.lt(0.05)
     told = [
@@ -227,29 +209,3 @@ def correct_family(findings):
     judged["note"] = judged["note"].mask(is_lost, pd.Series(told, findings.index))
     judged.insert(judged.columns.get_loc("verdict"), "p_holm", p_holm)
     return judged
-
-
-def draw_findings(findings, ax):
-    """Draw the statements, the first at the top, with intervals in their verdict's colour; a black tick is the bound.
-
-    What has no value is a cross with the reason from its note. Returns how many statements have a value.
-    """
-    drawn = findings.iloc[::-1].reset_index(drop=True)
-    absent, tint = drawn[drawn["value"].isna()], drawn["verdict"].map(TINTS)
-    bar = 100 * papers.get_constant("futurex", "levels12_base_score")
-    ax.hlines(drawn.index, drawn["low"], drawn["high"], color=tint, linewidth=2)
-    ax.scatter(drawn["value"], drawn.index, color=tint, zorder=3)
-    bounds = np.where(drawn["id"] == "fx_public_base_easy", bar, 0.0)
-    ax.scatter(bounds, drawn.index, marker="|", color="black", s=90, zorder=2)
-    mark_blanks(ax, np.zeros(len(absent)), absent.index, (12, 0))
-    for place, why in zip(absent.index, absent["note"].str.split("; ").str[1], strict=True):
-        ax.annotate(f"no value: {why}", (0, place), (20, 0), textcoords="offset points", va="center", fontsize=8)
-    ax.set_yticks(drawn.index, drawn["finding"].astype(str) + ": " + drawn["statement"], fontsize=8)
-    words = "points (the ratio: logarithms), 95%\nblack tick: what the finding must exceed; colours after Holm"
-    ax.set(xlabel=words, title="Findings 1 to 5 on public boards")
-    for verdict, colour in TINTS.items():
-        ax.plot([], [], color=colour, marker="o", label=verdict)
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles[-len(TINTS) :], labels[-len(TINTS) :], loc="lower right")
-    ax.grid(axis="y", visible=False)
-    return len(drawn) - len(absent)

@@ -33,17 +33,14 @@ NEWS = "news/current_events.tar.gz"
 
 @lru_cache(maxsize=8)
 def build_past(name=FILE, **settings):
-    """Return (events, answers, dropped rows) of window P. `settings`: `days_before`; raises what `locate_public` does.
-
-    The tables are shared by all callers: take copies.
-    """
+    """Return (events, answers, dropped rows) of window P, shared by all callers; raises what `locate_public` does."""
     rows, dropped = screen_rows(read_past(locate_public(name)))
     return *build_events(rows, **settings), dropped
 
 
 @lru_cache(maxsize=1)
 def build_priced():
-    """Return (events, answers, prices) of window M; raises what `locate_public` does. Shared: take copies."""
+    """Return (events, answers, prices) of window M, shared by all callers; raises what `locate_public` does."""
     questions = {}
     for name in QUESTION_SETS:
         questions |= read_questions(locate_public(name))
@@ -59,10 +56,7 @@ def build_public(window):
 
 
 def read_window(name, window):
-    """Return the table `events` or `answers` of any window: those of a public one are built from its file.
-
-    Raises FileNotFoundError that says what to do when the file is not there.
-    """
+    """Return the table `events` or `answers` of any window: those of a public one are built from its file."""
     if window not in PUBLIC_WINDOWS:
         return read_table(name, window)
     events, answers = build_public(window)
@@ -70,10 +64,7 @@ def read_window(name, window):
 
 
 def list_articles(window):
-    """Return the paths of what a window's world publishes beside the replay: for a public window dated news.
-
-    Raises FileNotFoundError that says what to do when the file is not there.
-    """
+    """Return the paths of what a window's world publishes beside the replay: for a public window dated news."""
     return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []
 
 
@@ -114,8 +105,8 @@ def name_arm(arm_id):
 def choose_baselines(window, entries, agents, names):
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 
-    Public questions have no series: what reads one is left out, and `agents.past` stands in its place; window L's look
-    further ahead, and have `agents.paths`. Raises ValueError when one of `names` is left out.
+    Public questions have no series: `agents.past` stands in the place of what reads one; window L has `agents.paths`.
+    Raises ValueError when one of `names` is left out.
     """
     if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents

@@ -22,11 +22,7 @@ MOST_NAMES = 0.5
 
 
 def list_names(question):
-    """Return the names in a question: its words with a capital, of three letters or more, but for common words.
-
-    >>> sorted(list_names("Will James Talarico win the Texas primary?"))
-    ['James', 'Talarico', 'Texas']
-    """
+    """Return the names in a question: its words with a capital, of three letters or more, but for common words."""
     words = re.findall(r"[^\W\d_]{3,}", question)
     return {word for word in words if word[0].isupper() and word.casefold() not in {*ENGLISH_STOP_WORDS, "did", "does"}}
 
@@ -64,9 +60,6 @@ def search_news(events, world, n):
     return pd.DataFrame(rows, columns="event_id place page_id url published_at text".split())
 
 
-# --- what the passages give away -------------------------------------------------------------------------------------
-
-
 def tell_answers(events, answers):
     """Return the texts by which a page can tell each event's answer, by event_id (`leaks.tell_answer`)."""
     values = answers.set_index("event_id")["value"]
@@ -77,8 +70,7 @@ def audit_window(events, answers, passages):
     """Return (a row an event, a row an answer found) of passages that a search found for each (`search_news`).
 
     Of an event: event_id, cluster_id, as_of, n_passages, n_news, is_told (a text can tell its answer), n_answers and
-    the flags that the auditor, which does not see the answer, gives its passages. Of an answer found: event_id,
-    cluster_id, as_of, page_id, place, page_day, days_before.
+    the auditor's flags. Of an answer found: event_id, cluster_id, as_of, page_id, place, page_day, days_before.
     """
     texts, rows, found = tell_answers(events, answers), [], []
     for event in events.sort_values(["as_of", "event_id"]).to_dict("records"):
@@ -99,9 +91,8 @@ def audit_window(events, answers, passages):
 
 
 def share_events(table, clusters):
-    """Return the share of events for each column of a table of events (index event_id) that is above 0.
-
-    Columns mean, low, high, n, n_clusters: 95% by cluster on the scale from 0 to 1 (`keep_on_scale`).
+    """Return the share of events for each column (index event_id) that is above 0: mean, low, high (by cluster), n,
+    n_clusters.
     """
     found = keep_on_scale(summarize_clustered(table.gt(0).astype(float), clusters), 0, 1)
     return found[["mean", "low", "high", "n", "n_clusters"]]
@@ -113,10 +104,9 @@ last word of an answer of several words alone."""
 
 
 def plant_answers(events, answers, passages):
-    """Return whether `find_answers` finds answers that were planted in real passages: a row an event (its event_id).
+    """Return whether `find_answers` finds answers that were planted in real passages: a row an event, a column a way.
 
-    A column a way of `PLANTS`, 1 or 0, blank where it cannot be planted (no short form). The passage is the one, of
-    those found for the event, with most words of its question. The texts live in this process only.
+    Of `PLANTS`, 1 or 0, blank where it cannot be planted. The passage is the one found with most words of the question.
     """
     rows = {}
     for event in events.to_dict("records"):
@@ -139,24 +129,13 @@ def share_planted(planted, clusters):
 
 
 def list_about(events, answers, passages):
-    """Return the questions whose answer no text tells, and how many passages are about them (`MOST_NAMES`).
-
-    Columns event_id, n_passages; questions without such a passage are left out.
-    """
+    """Return the questions whose answer no text tells, and how many passages are about them: event_id, n_passages."""
     texts, rows = tell_answers(events, answers), []
     for event in events.to_dict("records"):
         own = passages.loc[passages["event_id"] == event["event_id"], "text"]
         n = sum(measure_touch(event["prompt"], [text]) > MOST_NAMES for text in own)
         rows += [(event["event_id"], n)] if n and not texts[event["event_id"]] else []
     return pd.DataFrame(rows, columns=["event_id", "n_passages"])
-
-
-def list_settled(readings):
-    """Return the event_ids of questions that were settled before their start, as read: they are no forecasts."""
-    return sorted(readings.loc[readings["reading"] == "settled", "event_id"])
-
-
-# --- what the news adds ----------------------------------------------------------------------------------------------
 
 
 NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
@@ -169,11 +148,9 @@ CONTROLLED = ", controlled"
 def compare_news(matrix, clusters, touch, forms):
     """Return what news adds, by event in pairs: a row a comparison, the negative controls among them.
 
-    `matrix` has scores by event (rows) and agent (columns, `NEWS_AGENTS`), `touch` each event's label (`label_touch`),
-    `forms` its form (`label_forms`). Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over
-    the table), seen, verdict. Search less none stands twice, the second time (`CONTROLLED`) on those questions that all
-    three were asked: there it is the sum of the other two comparisons. Those of agents that are not there are left out;
-    the table may be empty.
+    `matrix` has scores, event x agent (`NEWS_AGENTS`), `touch` each event's label (`label_touch`), `forms` its form.
+    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm, seen, verdict. Search less none stands
+    twice, the second time (`CONTROLLED`) on the questions that all three were asked, where it is the sum of the others.
     """
     by_form = [("all", touch), *((label, forms) for label in FORMS.values())]
     by_touch = [(label, touch) for label in ("most names", "some names", "no name")]

@@ -1,22 +1,22 @@
-"""What window P shows: what the order of options tells, and scores above chance by form."""
+"""What window P shows: scores above chance by form, what the options' order tells, and what a mean hides.
+
+Options ticked, how often Yes is said, what probabilities are worth: each is set against one who knows nothing of the
+question (ticking all, saying No, saying half).
+"""
 
 from math import comb
 
 import pandas as pd
 
 from helpers.agents.past import read_form
-from helpers.formats.futurex import cluster_questions
-from helpers.plots import COLOURS, draw_points, measure_reach, name_rows
 from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import summarize_clustered
 from helpers.stats.paired import judge_family
 from helpers.store import dump_json, parse_json
 
 ALL_OPTIONS = "all options"
 """The probe that ticks every option where several are right (`past_habits.tick_all`)."""
-
-MARKERS = "osD^vP"
-"""How agents are told apart beside their colours."""
 
 FORMS = {
     ("single", "yes_no"): "yes or no",
@@ -41,9 +41,6 @@ def open_answers(answers):
     return {event_id: {value} if isinstance(value, str) else set(value) for event_id, value in values.items()}
 
 
-# --- chance ----------------------------------------------------------------------------------------------------------
-
-
 def expect_guess(kind, n_options, n_right):
     """Return what the agent `random` earns on average: one option, or each by a coin and one where none came up (F1).
 
@@ -60,36 +57,22 @@ def expect_guess(kind, n_options, n_right):
     return total + n_right / n_options * 2 / (1 + n_right) / 2**n_options
 
 
-def list_guesses(events, answers):
-    """Return `expect_guess` of each event that has an answer, by event_id."""
-    right = open_answers(answers)
-    rows = events[events["event_id"].isin(right)].to_dict("records")
-    counts = {row["event_id"]: (len(parse_json(row["options"])), len(right[row["event_id"]])) for row in rows}
-    return pd.Series({row["event_id"]: expect_guess(row["kind"], *counts[row["event_id"]]) for row in rows})
-
-
-def take_form(matrix, forms, form):
-    """Return a matrix's rows of a form; for "all" every row, and the agents that have scores in two forms or more."""
-    own = forms.reindex(matrix.index)
-    if form == "all":
-        return matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1]
-    return matrix[own == form]
-
-
 def tabulate_forms(scores, events, answers):
-    """Return each agent's mean score by form, and above chance: a row an agent and form ("all" the first).
+    """Return each agent's mean score by form, and above the exact mean of guessing: a row an agent and form.
 
-    Under "all" stands who predicted more forms than one; a probe of a single form would say the same again.
-    Columns: form, agent_id, mean, low, high, chance, above, above_low, above_high, p, p_holm, n, n_clusters; intervals
-    95% by cluster, p that of no gain on the exact mean of guessing at the same events, p_holm over the whole table,
-    by which the verdict is.
+    Under "all", the first, stands who predicted more forms than one. Columns: form, agent_id, mean, low, high, chance,
+    above, above_low, above_high, p, p_holm (over the table), n, n_clusters, verdict; intervals 95% by cluster.
     """
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    guesses, clusters = list_guesses(events, answers), events.set_index("event_id")["cluster_id"]
-    forms, parts = label_forms(events), []
+    right, clusters, guesses = open_answers(answers), events.set_index("event_id")["cluster_id"], {}
+    for row in events[events["event_id"].isin(right)].to_dict("records"):
+        n_right = len(right[row["event_id"]])
+        guesses[row["event_id"]] = expect_guess(row["kind"], len(parse_json(row["options"])), n_right)
+    guesses, forms, parts = pd.Series(guesses), label_forms(events), []
     for form in ["all", *[form for form in FORMS.values() if (forms == form).any()]]:
-        part = take_form(matrix, forms, form)
+        own = forms.reindex(matrix.index)
+        part = matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1] if form == "all" else matrix[own == form]
         found = summarize_clustered(part, clusters)
         above = summarize_clustered(part.sub(guesses.reindex(part.index), axis=0), clusters)
         table = found[["mean", "low", "high"]].assign(chance=found["mean"] - above["mean"], above=above["mean"])
@@ -100,37 +83,11 @@ def tabulate_forms(scores, events, answers):
     return judge_family(table, "above", "above", "below").reset_index(drop=True)
 
 
-def vary_clusters(scores, events, answers, rows, cuts):
-    """Return what another cut of the clusters changes: cut, n_clusters, agree (share of the forms' verdicts that stay).
-
-    `rows` are the events' rows in the set, in their order; `cuts` likenesses from which questions share a cluster.
-    """
-    first, found = tabulate_forms(scores, events, answers), []
-    for cut in cuts:
-        other = events.assign(cluster_id=cluster_questions(rows, cut))
-        same = tabulate_forms(scores, other, answers)["verdict"].eq(first["verdict"])
-        found.append((cut, other["cluster_id"].nunique(), same[first["p"].notna()].mean()))
-    return pd.DataFrame(found, columns=["cut", "n_clusters", "agree"])
-
-
-# --- the order of the options in the file ----------------------------------------------------------------------------
-
-
-def take_given(events):
-    """Return predictions of the option that the file has first, where one of several is right: a probe, no forecast."""
-    rows = []
-    for event in events[events["event_id"].map(label_forms(events)) == "one of several"].to_dict("records"):
-        letters, order = list(parse_json(event["options"])), parse_json(event["metadata"])["order"]
-        value = dump_json(letters[order.index(0)])
-        rows.append({"event_id": event["event_id"], "agent_id": "first in the file", "value": value})
-    return pd.DataFrame(rows)
-
-
 def measure_order(events, answers):
-    """Return how often the right options stand first: form, n, seen, expected, gain, low, high, p, n_clusters.
+    """Return how often the right options stand first: form, n, seen, expected (in any order), gain, low, high, p,
+    n_clusters.
 
     For one of several: that the first is right; for several right ones: that they are the first ones and no other.
-    `expected` is what any order would give, `gain` the mean difference an event, its interval by cluster.
     """
     forms, right, rows = label_forms(events), open_answers(answers), []
     for event in events[events["event_id"].map(forms).isin(["one of several", "several right"])].to_dict("records"):
@@ -147,12 +104,10 @@ def measure_order(events, answers):
     return pd.DataFrame(parts)
 
 
-# --- the set, and the figure -----------------------------------------------------------------------------------------
-
-
 def describe_forms(events, answers):
-    """Return a row a form: n, n_clusters, level, options (median, least, most), share of options that are right, and of
-    yes and no how often yes was."""
+    """Return a row a form: n, n_clusters, options (median, least, most), levels, share_right of the options,
+    share_yes.
+    """
     right = open_answers(answers)
     table = events.assign(form=events["event_id"].map(label_forms(events)), options=events["options"].map(parse_json))
     table["n_options"] = table["options"].map(len)
@@ -167,31 +122,10 @@ def describe_forms(events, answers):
     return found.reindex([form for form in FORMS.values() if form in found.index]).reset_index()
 
 
-def list_facts(events, answers, touch, settled):
-    """Return what may be told of each event: its id, form, counts, dates, cluster, letters, findings; no word of it."""
-    kept = events[["event_id", "kind", "level", "opens_at", "as_of", "resolves_at", "cluster_id"]].copy()
-    kept["form"] = events["event_id"].map(label_forms(events)).to_numpy()
-    kept["n_options"] = events["options"].map(parse_json).map(len)
-    kept["order"] = [dump_json(parse_json(cell)["order"]) for cell in events["metadata"]]
-    kept["answer"] = events["event_id"].map(answers.set_index("event_id")["value"]).to_numpy()
-    kept["touch"] = events["event_id"].map(touch).to_numpy()
-    return kept.assign(is_settled=kept["event_id"].isin(settled))
-
-
-def count_rewordings(rows, later):
-    """Return what later versions of a set changed in the rows that they word anew: the column, and how many rows."""
-    both = later.merge(rows, on="id", suffixes=("", "_first"))
-    names = ("event", "options", "answer", "end_time", "choice_type", "question_type")
-    changed = {name: both.loc[both[name] != both[f"{name}_first"], "id"].nunique() for name in names}
-    changed |= {"rows in all": rows["id"].nunique()}
-    return pd.DataFrame(changed.items(), columns=["column", "rows changed"])
-
-
 def list_effects(order, added):
     """Return what the file's order tells (`measure_order`) and news adds (`compare_news`) as lines of one table.
 
-    Columns `part` (order or news), line, n, n_clusters, difference, low, high, p, p_holm. Of the news: the effect, by
-    touch and by form, and beside it, over all and of yes or no, its parts on the questions that have the control.
+    Columns part (order or news), line, n, n_clusters, difference, low, high, p, p_holm.
     """
     first = order.assign(part="order", line=order["form"]).rename(columns={"gain": "difference"})
     news = added[added["comparison"].eq("search - none") | added["events"].isin(["all", "yes or no"])]
@@ -200,54 +134,95 @@ def list_effects(order, added):
     return pd.concat([first, news], ignore_index=True)[["part", "line", *numbers]].astype(dict.fromkeys(numbers, float))
 
 
-def draw_past(table, effects, bins, axes):
-    """Draw on the axes "forms", "order", "news" and "yes" of a mosaic: scores above guessing by form (forms of ten
-    clusters or more), the two parts of `list_effects`, and how often Yes was right.
+YES = "A"
+"""The letter of Yes, which the set has first."""
 
-    Ticking every option (`ALL_OPTIONS`) is a stroke. `bins` as of `past_habits.weigh_yes`: by the probability of Yes.
+
+def tick_all(events):
+    """Return predictions of every option where several are right: a probe of F1, no forecast."""
+    multi = events[events["kind"] == "multi"]
+    values = [dump_json(list(parse_json(options))) for options in multi["options"]]
+    return pd.DataFrame({"event_id": multi["event_id"].to_numpy(), "agent_id": ALL_OPTIONS, "value": values})
+
+
+def tabulate_ticks(scores, predictions, events):
+    """Return what agents tick where several are right, and both scores of it: a row an agent.
+
+    Columns: agent_id, n, n_clusters, ticked (mean share of the options), ticked_all (share of questions), f1, strict
+    (FutureX 3.3), more (F1 less that of ticking all options), low, high (95% by cluster), p_holm, verdict. `scores` and
+    `predictions` hold the probe `tick_all`.
     """
-    draw_forms(table, axes["forms"])
-    titles = {"order": "Right options that stand first in the file", "news": "What the news adds to the 1.5B model"}
-    units = {"order": "share seen less that in a drawn order", "news": "score of the first less that of the second"}
-    for part, title in titles.items():
-        rows = effects[effects["part"] == part].assign(is_few=lambda rows: rows["p"].isna())
-        rows["line"] = name_rows(rows["line"], rows["n"].astype(int))
-        axes[part].set_visible(len(rows) > 0)
-        if len(rows):
-            draw_points(rows, axes[part], label="line", value="difference", low="low", high="high", is_thin="is_few")
-            axes[part].set(title=title, xlabel=f"{units[part]}, 95% by cluster")
-    draw_bins(bins, axes["yes"])
+    clusters, options = events.set_index("event_id")["cluster_id"], events.set_index("event_id")["options"]
+    multi = events.loc[events["kind"] == "multi", "event_id"]
+    own = predictions[predictions["event_id"].isin(multi)].dropna(subset=["value"])
+    own = own.assign(
+        share=[len(parse_json(v)) / len(parse_json(options[e])) for v, e in own[["value", "event_id"]].to_numpy()]
+    )
+    agents = sorted(own["agent_id"].unique())
+    f1, strict = (build_matrix(scores[scores["metric"] == name], agents) for name in ("f1", "f1_strict"))
+    more = f1.drop(columns=ALL_OPTIONS).rsub(f1[ALL_OPTIONS], axis=0).mul(-1)
+    found = summarize_clustered(more, clusters).rename(columns={"mean": "difference"})
+    found = judge_family(found, "difference", "more", "less")
+    table = pd.DataFrame({"n": f1.notna().sum(), "ticked": own.groupby("agent_id")["share"].mean()})
+    table["ticked_all"] = own["share"].eq(1).groupby(own["agent_id"]).mean()
+    table = table.assign(f1=f1.mean(), strict=strict.mean())
+    table = table.join(found[["n_clusters", "difference", "low", "high", "p_holm", "verdict"]])
+    return table.rename(columns={"difference": "more"}).rename_axis("agent_id").reset_index()
 
 
-def draw_forms(table, ax):
-    """Draw scores above guessing, a line a form with its n, a point an agent; ticking every option is a stroke."""
-    rows = table[table["form"].isin(table.loc[table["p"].notna(), "form"])].assign(is_few=lambda rows: rows["p"].isna())
-    rows["form"] = name_rows(rows["form"], rows.groupby("form")["n"].transform("max"), "{}\n(n = {})")
-    probe, rows = (rows[rows["agent_id"].eq(ALL_OPTIONS) == is_probe] for is_probe in (True, False))
-    ends = {"low": "above_low", "high": "above_high", "is_thin": "is_few"}
-    draw_points(rows, ax, label="form", value="above", series="agent_id", **ends)
-    places = [list(dict.fromkeys(rows["form"])).index(form) for form in probe["form"]]
-    ends = [[place + side for place in places] for side in (-0.46, 0.46)]
-    ax.vlines(probe["above"], *ends, color="0.2", lw=2, zorder=1, label="every option ticked")
-    ax.set(title="Above guessing, on questions asked of all", xlabel="score less that of guessing, 95% by cluster")
-    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)
+def read_yes(predictions, events):
+    """Return 1 where Yes was said and 0 where No was, by event (rows) and agent (columns)."""
+    forms = label_forms(events)
+    own = predictions[predictions["event_id"].map(forms).eq("yes or no")].dropna(subset=["value"])
+    said = own.assign(yes=own["value"].map(parse_json).eq(YES).astype(float))
+    return build_matrix(said, sorted(said["agent_id"].unique()), "yes")
 
 
-def draw_bins(bins, ax):
-    """Draw how often Yes was right by the probability it was given: a point an agent and bin, hollow for few clusters.
+def tabulate_yes(said, events, answers):
+    """Return how often agents say Yes, of all questions, of those where it is right and of those where it is not.
 
-    Each stands at its value; a later agent's marks are smaller, so that those of equal points are seen in each other.
+    Columns: agent_id, n, n_clusters, said, is_yes (how often Yes is right), of_yes, of_no, tells (of_yes less of_no),
+    low, high (95% by cluster), p_holm, verdict. `said` as of `read_yes`.
     """
-    ax.plot([0, 1], [0, 1], color="0.6", lw=1, zorder=1)
-    for place, (agent, part) in enumerate(bins.groupby("agent_id", sort=True)):
-        size = max(11 - 1.75 * place, 4)
-        look = {"color": COLOURS[place % len(COLOURS)], "fmt": MARKERS[place % len(MARKERS)], "elinewidth": size / 3}
-        is_thin = part["low"].isna()
-        for chosen, face in ((part[~is_thin], {"label": agent}), (part[is_thin], {"mfc": "none", "elinewidth": 0})):
-            reach = None if chosen["low"].isna().any() else measure_reach(chosen, "share", "low", "high")
-            ax.errorbar(chosen["said"], chosen["share"], reach, **look | face, ms=size, zorder=2 + place)
-    n = int(bins.groupby("agent_id")["n"].sum().max())
-    ends = {"xlim": (-0.05, 1.05), "ylim": (-0.05, 1.05)}
-    ax.set(xlabel="probability given to Yes", ylabel="share in which Yes was right", **ends)
-    ax.set_title(f"Yes or no: {n} probabilities each, 95% by cluster")
-    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.13), ncol=2, fontsize=8)
+    clusters, right = events.set_index("event_id")["cluster_id"], open_answers(answers)
+    is_yes, rows = pd.Series([YES in right[event_id] for event_id in said.index], said.index), []
+    for agent, column in said.items():
+        known = column.dropna()
+        yes, no = (known.index[is_yes[known.index] == side] for side in (True, False))
+        shares = {"said": known.mean(), "is_yes": is_yes[known.index].mean()}
+        shares |= {"of_yes": known[yes].mean(), "of_no": known[no].mean()}
+        strata = [(1, yes), (-1, no)]
+        found = summarize_clustered(known.to_frame(), clusters, strata).iloc[0].rename({"mean": "difference"})
+        rows.append({"agent_id": agent} | shares | found.drop("se").to_dict())
+    table = pd.DataFrame(rows)
+    table = judge_family(table, "difference", "tells", "tells the wrong way")
+    columns = "agent_id n n_clusters said is_yes of_yes of_no difference low high p_holm verdict"
+    return table[columns.split()].rename(columns={"difference": "tells"})
+
+
+def list_yes_chances(predictions, events, answers, agents):
+    """Return the probabilities of Yes that all agents gave: agent_id, event_id, said, hit
+    (`calibration.list_chances`).
+    """
+    asked = events[events["event_id"].map(label_forms(events)) == "yes or no"]
+    own = predictions[predictions["agent_id"].isin(agents) & predictions["event_id"].isin(asked["event_id"])]
+    chances = list_chances(asked, answers, own)
+    return chances[chances.groupby("event_id")["agent_id"].transform("nunique") == chances["agent_id"].nunique()]
+
+
+def weigh_yes(chances, clusters, n_bins=5):
+    """Return the Brier error of probabilities of Yes beside that of saying half each time: (a row an agent, bins).
+
+    Columns: agent_id, n, n_clusters, brier (of the one event Yes, 0 to 1), said, hit (means), gain (0.25 less the
+    error), low, high (95% by cluster), p_holm, verdict. Bins are those of a reliability diagram (`bin_chances`).
+    """
+    errors = chances.assign(error=(chances["said"] - chances["hit"]) ** 2)
+    matrix = build_matrix(errors, sorted(errors["agent_id"].unique()), "error")
+    found = summarize_clustered(0.25 - matrix, clusters).rename(columns={"mean": "difference"})
+    found = judge_family(found, "difference", "better than half", "worse than half")
+    table = found.assign(
+        brier=matrix.mean(), **{name: chances.groupby("agent_id")[name].mean() for name in ("said", "hit")}
+    )
+    columns = "n n_clusters brier said hit difference low high p_holm verdict"
+    table = table[columns.split()].rename(columns={"difference": "gain"}).rename_axis("agent_id").reset_index()
+    return table, bin_chances(chances, clusters, n_bins)

@@ -31,16 +31,14 @@ READINGS = ("as asked", "criteria in reverse order", "once more")
 def judge_fit(readings, *, is_fresh, is_rule=False):
     """Say whether a judge may be used in a study: fit, unfit or cannot tell. The one definition of it.
 
-    `readings` holds, for each of `READINGS` that was made (a rule: for its only one), n, n_rarer (cases of the rarer
-    label), kappa_low and kappa_high of the judge with the study's own labels. Fit: all are there, with enough cases
-    and kappa's 95% interval above MIN_KAPPA, and the labels are by a reader who wrote neither rules nor prompts
-    (`is_fresh`). Unfit: one interval lies below, whoever labelled.
+    `readings` holds, for each of `READINGS` that was made (a rule: its only one), n, n_rarer (cases of the rarer
+    label), kappa_low and kappa_high with the study's own labels. Fit: all are there, with enough cases and kappa's 95%
+    interval above MIN_KAPPA, and the labels are by a reader who wrote neither rules nor prompts (`is_fresh`). Unfit:
+    one interval lies below, whoever labelled.
 
     >>> row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
     >>> judge_fit([row], is_fresh=True, is_rule=True), judge_fit([row], is_fresh=False, is_rule=True)
     ('fit', 'cannot tell')
-    >>> judge_fit([row], is_fresh=True), judge_fit([row | {"kappa_low": 0, "kappa_high": 0.2}], is_fresh=False)
-    ('cannot tell', 'unfit')
     """
     known = [row for row in readings if row["n"] >= MIN_CASES and row["n_rarer"] >= MIN_RARER]
     sides = [judge_interval(row["kappa_low"], row["kappa_high"], MIN_KAPPA) for row in known]
@@ -50,15 +48,8 @@ def judge_fit(readings, *, is_fresh, is_rule=False):
     return "fit" if is_all else "cannot tell"
 
 
-# --- labels ----------------------------------------------------------------------------------------------------------
-
-
 def compute_kappa(tables):
-    """Return Cohen's kappa of tables (... x k x k: first side, second side) of counts; NaN where all is one label.
-
-    >>> compute_kappa([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
-    [1.0, 0.0]
-    """
+    """Return Cohen's kappa of tables (... x k x k: first side, second side) of counts; NaN where all is one label."""
     tables = np.asarray(tables)
     total = tables.sum(axis=(-2, -1))
     first, second = (tables.sum(axis=axis) / total[..., None] for axis in (-1, -2))
@@ -70,7 +61,7 @@ def compute_kappa(tables):
 def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
     """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew.
 
-    `clusters` (one a case, such as its event) are drawn whole; of fewer than MIN_CLUSTERS there is no interval.
+    `clusters` (one a case) are drawn whole; of fewer than MIN_CLUSTERS there is no interval.
     """
     cells = np.eye(n_labels**2)[np.asarray(first, dtype=int) * n_labels + np.asarray(second, dtype=int)]
     if clusters is not None:
@@ -82,10 +73,10 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
 
 
 def measure_judge(flags, truth, rng, n_boot=2000, **about):
-    """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa, each with
-    interval, and the verdict of this one reading (`judge_fit`, which takes `about`; labels count as not fresh).
+    """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa with intervals.
 
-    Cases without a flag (None) are left out. A share of nothing, and kappa where one side never differs, are NaN.
+    The verdict is this one reading's (`judge_fit`, which takes `about`). Cases without a flag (None) are left
+    out; a share of nothing, and kappa where one side never differs, are NaN.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
     if not pairs:
@@ -117,23 +108,16 @@ def compare_judges(views, truth, seed, n_boot=2000, rules=(), is_fresh=False):
 
 
 def count_share(flags):
-    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out.
-
-    >>> count_share([True, True, False, None])["n_true"], count_share([])["n"]
-    (2, 0)
-    """
+    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out."""
     flags = [bool(flag) for flag in flags if flag is not None]
     return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
 
 
 def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
-    """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest read label), kappa, low,
-    high (95%, traces or their `clusters` drawn anew; NaN below MIN_DRAWN) and the verdict of this one reading
-    (`judge_fit`, with `about`). Where all are given one label there is nothing to agree in: kappa is NaN.
+    """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest), kappa, low, high.
 
-    >>> row = compare_labels(["a", "b"] * 20, ["a", "b"] * 20, ("a", "b"), np.random.default_rng(0), is_fresh=True)
-    >>> row["kappa"], row["verdict"]  # a model's other two readings are lacking
-    (1.0, 'cannot tell')
+    Traces or their `clusters` are drawn anew; no interval below MIN_DRAWN; kappa is NaN where all are given one label.
+    The verdict is that of this one reading (`judge_fit`, with `about`).
     """
     names = ("n", "accuracy", "majority", "kappa", "low", "high", "verdict")
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
@@ -156,36 +140,25 @@ def tabulate_confusion(read, made, labels):
     return pd.crosstab(*axes, rownames=["the reader's"], colnames=["given"], dropna=False)
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
 def weigh_agreement(first, second):
     """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
 
     1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
-
-    >>> weigh_agreement(np.array([0, 5, 10]), np.array([0, 5, 10])), weigh_agreement(np.array([0, 9]), np.array([9, 0]))
-    (np.float64(1.0), np.float64(-1.0))
     """
     apart = first.var(axis=-1) + second.var(axis=-1) + (first.mean(axis=-1) - second.mean(axis=-1)) ** 2
     return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
 
 
 def correlate_ranks(first, second):
-    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant.
-
-    >>> correlate_ranks(np.array([1, 2, 3]), np.array([2, 4, 9])), correlate_ranks(np.array([1, 1]), np.array([1, 2]))
-    (np.float64(1.0), np.float64(nan))
-    """
+    """Return Spearman's rank correlation (along the last axis), NaN where one side is constant."""
     return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
 
 
 def permute_ranks(first, second):
     """Return Spearman's correlation of a few pairs with its exact two-sided p: (rho, p, least).
 
-    p is the share of all orders of `second` whose correlation is as far from 0, ties kept as they are; `least` is the
-    smallest size of a correlation that such values can show with p below 0.05 (NaN where none does), so what could be
-    seen before the values are paired. Raises ValueError for more than MOST_PAIRS pairs, whose orders are too many.
+    p is the share of all orders of `second` whose correlation is as far from 0; `least` is the smallest correlation
+    that such values can show with p below 0.05 (NaN where none does). Raises ValueError for more than MOST_PAIRS pairs.
 
     >>> permute_ranks([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 10 of 120 orders are as far from 0
     (0.9, 0.08333333333333333, 1.0)
@@ -200,11 +173,7 @@ def permute_ranks(first, second):
 
 
 def correlate(first, second):
-    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary.
-
-    >>> correlate(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0]])).round(6).tolist()
-    [1.0]
-    """
+    """Return the correlation of two arrays along the last axis, NaN where one of them does not vary."""
     first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
     size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
@@ -221,9 +190,9 @@ MEASURES = {
 def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000, clusters=None):
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
-    kappa: quadratic weighted; spearman: of ranks; difference: mean of second minus first; correlation: Pearson's.
-    Columns rubric, n, and each measure with _low and _high. `second` may be a Series (words of a plan): it is then set
-    against every criterion. Plans are drawn anew, or what they share: `clusters` maps a plan to it (its event).
+    Columns rubric, n, and each of `measures` (quadratic kappa, spearman, difference of second minus first, Pearson's
+    correlation) with _low and _high. A Series as `second` is set against every criterion. `clusters` maps a plan to
+    what is drawn whole.
     """
     rows = []
     for rubric in first.columns:
@@ -241,11 +210,7 @@ def compare_scores(first, second, rng, measures=("kappa", "spearman", "differenc
 
 
 def compare_orders(first, second):
-    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties.
-
-    >>> float(compare_orders(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(4))  # 2 pairs agree, 1 not
-    0.3333
-    """
+    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties."""
     at, other = np.triu_indices(first.shape[-1], 1)
     one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
     size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))

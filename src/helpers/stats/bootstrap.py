@@ -13,11 +13,7 @@ from helpers.stats.paired import judge_interval
 
 
 def draw_counts(n, rng, n_boot=2000):
-    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n).
-
-    >>> draw_counts(1, np.random.default_rng(0), n_boot=2).tolist()
-    [[1], [1]]
-    """
+    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n)."""
     return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
 
 
@@ -48,9 +44,6 @@ def resample_means(matrix, rng, n_boot=2000, clusters=None):
 
     A column drawn without a single value has NaN in that resample. `clusters` maps a row's label to its cluster: then
     whole clusters are drawn.
-
-    >>> resample_means(np.array([[1.0], [1.0]]), np.random.default_rng(0), n_boot=3).tolist()
-    [[1.0], [1.0], [1.0]]
     """
     values = np.asarray(matrix, dtype=float)
     if not len(values):
@@ -71,13 +64,9 @@ def take_interval(draws):
 
 
 def summarize_means(matrix, rng, n_boot=2000):
-    """Return the mean of each column of a matrix over its rows, with its 95% bootstrap interval and n.
+    """Return each column's mean over a matrix's rows with its 95% bootstrap interval: mean, low, high, n.
 
-    A frame with the columns' names as index: mean, low, high, n. NaN cells are left out; a draw of rows is the same for
-    all columns. Raises ValueError without rows.
-
-    >>> summarize_means(pd.DataFrame({"a": [0.5, 0.5, None]}), np.random.default_rng(0)).loc["a"].tolist()
-    [0.5, 0.5, 0.5, 2.0]
+    NaN cells are left out; a draw of rows is the same for all columns. Raises ValueError without rows.
     """
     table = pd.DataFrame(matrix)
     ends = [take_interval(draws) for draws in resample_means(table, rng, n_boot).T]
@@ -87,11 +76,7 @@ def summarize_means(matrix, rng, n_boot=2000):
 
 
 def flatten_summary(summary):
-    """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high.
-
-    >>> flatten_summary(pd.DataFrame({"mean": [0.5], "low": [0.25], "high": [1.0]}, ["gap"]))
-    {'gap': 0.5, 'gap_low': 0.25, 'gap_high': 1.0}
-    """
+    """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high."""
     ends = {"mean": "", "low": "_low", "high": "_high"}
     return {f"{name}{ends[end]}": float(row[end]) for name, row in summary.iterrows() for end in ends}
 
@@ -101,10 +86,6 @@ def bound_blocks(values, length, rng, n_boot=2000):
 
     A block is `length` values that follow each other (after the last one comes the first), so that what neighbours
     share stays together; 1 draws each value by itself.
-
-    >>> low, high = bound_blocks([0.0, 1.0] * 8, 2, np.random.default_rng(0))  # each pair has the same mean
-    >>> low, high
-    (0.5, 0.5)
     """
     values, n = np.asarray(values, dtype=float), len(values)
     starts = rng.integers(n, size=(n_boot, -(-n // length)))
@@ -113,13 +94,7 @@ def bound_blocks(values, length, rng, n_boot=2000):
 
 
 def compare_paired(first, second, rng, n_boot=2000):
-    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict.
-
-    >>> import pandas as pd
-    >>> pair = compare_paired(pd.Series([0.0, 0.5]), pd.Series([1.0, 1.5]), np.random.default_rng(0))
-    >>> float(pair["difference"]), pair["n"], pair["verdict"]
-    (1.0, 2, 'holds')
-    """
+    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict."""
     difference = (second - first).dropna()
     if difference.empty:
         return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}

@@ -33,19 +33,15 @@ def find_counts(percents, size, unit=UNIT):
 
 
 def list_sizes(percents, limit, unit=UNIT):
-    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give.
-
-    >>> list_sizes([16.39, 13.11, 21.31], 130)
-    ([61, 122], 3)
-    """
+    """Return the sizes up to `limit` whose whole counts give most of the percentages, and how many they give."""
     fits = np.array([find_counts(percents, size, unit)[1].sum() for size in range(1, int(limit) + 1)])
     return (np.flatnonzero(fits == fits.max()) + 1).tolist(), int(fits.max())
 
 
 def fit_sizes(table, columns, limit):
-    """Return for each column and each size up to `limit` how many cells the size gives: column, size, n_given, n_cells.
+    """Return for each column and size up to `limit` how many cells the size gives: column, size, n_given, n_cells.
 
-    Cells of 0 are given by every size and left out. Raises ValueError for a column without another cell.
+    Cells of 0 are left out. Raises ValueError for a column without another cell.
     """
     rows = []
     for column in columns:
@@ -90,8 +86,8 @@ def count_cells(table, sizes):
 def check_totals(cells, whole, parts, *, may_overlap=False):
     """Return by subject how many of the whole's right answers lie in none of the parts, and whether that can be.
 
-    What is left over can be at most the tasks that no part holds, and, where no task lies in two parts, must be 0 or
-    more; parts that `may_overlap` can hold a right answer twice. Columns subject, whole, parts, left_over, is_possible.
+    What is left over is at most the tasks that no part holds and, unless parts `may_overlap`, 0 or more. Columns
+    subject, whole, parts, left_over, is_possible.
     """
     counts = cells.pivot(index="subject", columns="column", values="count").loc[cells["subject"].unique()]
     sizes = cells.drop_duplicates("column").set_index("column")["size"]
@@ -104,10 +100,9 @@ def check_totals(cells, whole, parts, *, may_overlap=False):
 def list_falls(fall, n, n_kept, unit=FALL_UNIT):
     """Return the whole counts that a printed fall in percent leaves open, with what they say: a row a pair of counts.
 
-    `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`; the difference may have been
-    rounded, or be that of two rounded percentages. Columns right, right_kept, right_left_out, gap (left out minus kept,
-    points), by_chance (with as many right of all, luck goes beyond this gap in at most 2.5% of cases), p (Fisher's
-    exact test). Raises ValueError when no counts give the fall.
+    `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`. Columns right, right_kept,
+    right_left_out, gap (left out minus kept, points), by_chance (2.5% of draws with as many right go beyond this gap),
+    p (Fisher's exact test). Raises ValueError when no counts give the fall.
 
     >>> found = list_falls(16.4, 120, 55)  # 69.2% of 120 and 52.7% of 55 are among them
     >>> found.loc[found["right"] == 83, ["right_kept", "right_left_out", "p"]].round(4).values.tolist()
@@ -134,9 +129,8 @@ def list_falls(fall, n, n_kept, unit=FALL_UNIT):
 def judge_falls(falls, n, kept, known=None):
     """Return what printed falls tell of left-out cases beside kept ones: a row a fall, by name.
 
-    `falls` and `kept` are Series by name; `known` has, by name, how many of the kept are right, where that is printed.
-    Columns n_pairs (of counts left open, `list_falls`), n_kept, n_left_out, gap (the smallest), chance (the largest),
-    p_least and p (the smallest and the largest), p_holm (of p, over the falls).
+    `falls` and `kept` are Series by name; `known` has how many of the kept are right, where that is printed. Columns
+    n_pairs (counts left open, `list_falls`), n_kept, n_left_out, gap (smallest), chance (largest), p_least, p, p_holm.
     """
     rows = []
     for name, fall in falls.items():
@@ -153,11 +147,7 @@ def judge_falls(falls, n, kept, known=None):
 def bound_percent(percent, size):
     """Return the 95% Wilson interval of a printed mean in percent of so many values between 0 and 100: (low, high).
 
-    A mean of such values varies at most as a share does, so the interval of a mean that is none is too wide, not too
-    narrow.
-
-    >>> [round(end, 1) for end in bound_percent(50.0, 100)]
-    [40.4, 59.6]
+    A mean of such values varies at most as a share does, so the interval is too wide rather than too narrow.
     """
     low, high = proportion_confint(percent / 100 * size, size, method="wilson")
     return 100 * float(low), 100 * float(high)
@@ -166,13 +156,8 @@ def bound_percent(percent, size):
 def measure_least(percents, sizes, n_steps=None):
     """Return the smallest gap between two printed percentages that their counts show: 1.96 standard errors of the gap.
 
-    As if the two were independent shares, which vary the most that means of values between 0 and 1 can; with `n_steps`
-    the values are so many-th parts of 1 and vary the least that such means can (all at the two parts beside the mean).
-
-    >>> round(float(measure_least((68.8, 58.7), (525, 525))), 1)
-    5.8
-    >>> round(float(measure_least((10.8, 8.0), (338, 187), n_steps=5)), 1)
-    1.8
+    As if the two were independent shares, which vary the most; with `n_steps` the values are so many-th parts of 1 and
+    vary the least that such means can.
     """
     step = 100 if n_steps is None else 100 / n_steps
     variances = [

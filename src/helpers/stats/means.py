@@ -16,11 +16,7 @@ from helpers.store import parse_json
 
 
 def divide(top, bottom):
-    """Return the quotient of two arrays, NaN where the divisor is 0.
-
-    >>> divide(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
-    [0.5, nan]
-    """
+    """Return the quotient of two arrays, NaN where the divisor is 0."""
     return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
 
 
@@ -34,14 +30,10 @@ CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
 
 
 def find_clusters(events):
-    """Return what each event shares its luck with, by event_id, and what that is called: cluster, source or event.
+    """Return the cluster of each event, by event_id, and what that is called: cluster, source or event.
 
     The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank, an event is its own. A `cluster_id`
     that is the `source_id` throughout is called a source.
-
-    >>> events = pd.DataFrame({"event_id": ["a", "b"], "source_id": ["s", None]})
-    >>> find_clusters(events)[0].to_dict(), find_clusters(events)[1]
-    ({'a': 's', 'b': 'b'}, 'source')
     """
     ids = events.set_index("event_id", drop=False)
     for column, name in CLUSTER_COLUMNS.items():
@@ -101,10 +93,10 @@ def _test_means(mean, without, n_clusters, is_enough):
 
 
 def keep_on_scale(summary, lowest, highest):
-    """Return the rows of `summarize_clustered` with low and high that stay on the scale of what is averaged.
+    """Return rows of `summarize_clustered` whose low and high stay on the scale of what is averaged.
 
-    The interval is that of the logit of the mean's place between `lowest` and `highest`, with the same error (delta
-    method): in the middle nearly the same, near an end shorter towards it. Blank where the mean is an end.
+    The interval is that of the logit of the mean's place between `lowest` and `highest`, by the delta method; blank
+    where the mean is an end.
 
     >>> row = pd.DataFrame({"mean": [9.0], "low": [7.0], "high": [11.0]})
     >>> keep_on_scale(row, 0, 10)[["low", "high"]].round(2).values.tolist()  # 9 to 1, times or by exp(2 / 0.9)
@@ -135,13 +127,11 @@ def measure_share(flags):
 
 
 def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0, least=0.0):
-    """Return each agent's mean over all events and by group, its interval by cluster, and beside it by event.
+    """Return each agent's mean over all events and by group, with intervals by cluster and by event.
 
-    `rows` are scored rows (`scores.select_headline`), with the columns named in `groups`; `clusters` maps events to
-    what they share their luck with (`means.find_clusters`); a score lies between `least` and `most`. Columns: group
-    ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event, n (predicted), n_asked,
-    n_clusters, coverage, mean_imputed (missing predictions count 0). A blank interval: too few clusters to tell. An
-    agent's row is the same in any company.
+    `rows` are scored rows (`scores.select_headline`) with the columns named in `groups`; a score lies between `least`
+    and `most`. Columns: group ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event,
+    n (predicted), n_asked, n_clusters, coverage, mean_imputed (missing predictions count 0).
     """
     agents = sorted(rows["agent_id"].unique())
     parts = [("all", "", rows)]
@@ -162,11 +152,10 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
 
 
 def measure_index(scores, events):
-    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first, with n, n_clusters and intervals.
+    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first, with intervals.
 
-    The Brier score of two options is half of the kit's `brier`, which sums over both. Agents without a probability are
-    left out. Columns: agent_id, index, low, high (95%, by the events' cluster; blank below ten clusters), low_by_event,
-    high_by_event, n, n_clusters. Raises ValueError when no agent has a probability.
+    The Brier score of two options is half of the kit's `brier`. Columns: agent_id, index, low, high (95%, by cluster),
+    low_by_event, high_by_event, n, n_clusters. Raises ValueError when no agent has a probability.
     """
     options = events["options"].map(parse_json)
     yes_no = events.loc[[bool(given) and set(given.values()) == {"Yes", "No"} for given in options], "event_id"]

@@ -29,34 +29,21 @@ PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("f
 
 
 def align_scores(scores, events):
-    """Return the headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain.
-
-    Events that no agent predicted are left out; both tables have the same index.
-    """
+    """Return headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain."""
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna(how="all")
     return matrix, events.set_index("event_id").loc[matrix.index, ["level", "kind", "domain"]].astype({"level": int})
 
 
 def count_kept(n_drawn, percents):
-    """Return how many of `n_drawn` events are left when so many percent are missing, rounded.
-
-    >>> count_kept(500, [0, 1, 20]).tolist()
-    [500, 495, 400]
-    """
+    """Return how many of `n_drawn` events are left when so many percent are missing, rounded."""
     return np.rint(n_drawn * (1 - np.asarray(percents, dtype=float) / 100)).astype(int)
 
 
 def derive_std(values, n_kept, replace):
     """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random.
 
-    A random subset of a random draw is a random draw, so only the number of events that are left counts.
     Raises ValueError when more are to be kept than there are, without replacement.
-
-    >>> derive_std([0.0, 1.0], 4, replace=True)  # 0.5 / sqrt(4)
-    0.25
-    >>> derive_std([0.0, 1.0], 2, replace=False)  # both values, always
-    0.0
     """
     values = np.asarray(values, dtype=float)
     if replace:
@@ -77,25 +64,17 @@ def derive_growth(n_drawn, n_kept, n_pool=None):
 
 
 def draw_trials(n_pool, n_drawn, n_trials, rng, replace):
-    """Return `n_drawn` positions among `n_pool` for each trial (a row), in random order: any prefix is a random subset.
-
-    >>> draw_trials(3, 3, 2, np.random.default_rng(0), replace=False).sum(axis=1).tolist()
-    [3, 3]
-    """
+    """Return `n_drawn` positions among `n_pool` for each trial (a row), in random order."""
     if replace:
         return rng.integers(n_pool, size=(n_trials, n_drawn), dtype=np.int32)
     return rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (n_trials, 1)), axis=1)[:, :n_drawn]
 
 
 def average_prefixes(values, draws, sizes):
-    """Return the averages of the first `sizes` draws of each trial: an array trials x sizes x columns of `values`.
+    """Return the averages of the first `sizes` (ascending) draws of each trial: trials x sizes x columns of `values`.
 
-    A matrix of weights (a row for each trial and stretch between two sizes, a column for each event) times the values
-    gives the sums of the stretches for all columns at once; summed up they are the sums of the prefixes. The weights
-    are kept sparse: nearly all are zero, and the product is then quicker than a dense one. `sizes` must ascend.
-
-    >>> average_prefixes(np.array([[1.0], [3.0]]), np.array([[1, 0]]), [1, 2])[:, :, 0].tolist()
-    [[3.0, 2.0]]
+    A sparse matrix of weights (a row for each trial and stretch between two sizes) times the values gives the sums of
+    the stretches for all columns at once; summed up they are the sums of the prefixes.
     """
     n_trials, drawn = len(draws), draws[:, : sizes[-1]]
     starts = np.arange(n_trials)[:, None] * sizes[-1] + np.concatenate([[0], sizes[:-1]])
@@ -108,10 +87,9 @@ def average_prefixes(values, draws, sizes):
 def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False, chunk=500):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
-    A trial draws `n_drawn` of an agent's scored predictions (with or without replacement), and keeps the share that is
-    not missing, always without replacement. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0
-    percent, NaN for an agent whose scores are all equal), std_analytic, growth_analytic. Agents with equally many
-    predictions share their draws. Raises ValueError for an agent with none, or too few to draw without replacement.
+    A trial draws `n_drawn` of an agent's scored predictions and keeps the share that is not missing, without
+    replacement. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0 percent), std_analytic,
+    growth_analytic. Raises ValueError for an agent with none, or too few to draw without replacement.
     """
     percents = sorted({0, *percents})
     sizes = count_kept(n_drawn, percents)
@@ -171,8 +149,6 @@ def weigh_refusals(hardness, share):
 
     Raises ValueError when too few events have a hardness above 0 to refuse that share.
 
-    >>> weigh_refusals([1, 1, 2], 0.4).round(3).tolist()
-    [0.3, 0.3, 0.6]
     >>> weigh_refusals([0, 1, 9], 0.5).tolist()  # the last cannot exceed 1, so the second has the rest
     [0.0, 0.5, 1.0]
     """
@@ -194,10 +170,9 @@ EXPONENTS = (0.5, 1.0, 2.0, 4.0)
 
 
 def measure_hardness(rule, own, others, level, exponent=1.0):
-    """Return what the chance of a refusal is proportional to: an array like `own`.
+    """Return what the chance of a refusal is proportional to: an array like `own`, to the power of `exponent`.
 
     `level`: the event's level. `difficulty`: 1 - the other agents' mean score. `own error`: 1 - the agent's own score.
-    Each to the power of `exponent`.
     """
     known = {"at random": np.ones(len(own)), "level": level, "difficulty": 1 - others, "own error": 1 - own}
     if rule not in known:
@@ -209,9 +184,6 @@ def average_others(matrix, agent):
     """Return the other agents' mean score by event; the mean of these where no other agent predicted.
 
     Raises ValueError when the agent is alone.
-
-    >>> average_others(pd.DataFrame({"a": [1.0, 0.0], "b": [0.5, np.nan]}), "a").tolist()
-    [0.5, 0.5]
     """
     others = matrix.drop(columns=agent)
     if not others.notna().to_numpy().any():
@@ -227,13 +199,7 @@ def build_design(known, others):
 
 
 def fill_scores(own, weights, design):
-    """Return predicted scores by weighted least squares, clipped to [0, 1]; weight 0 marks a missing score.
-
-    Dummies that no kept event has get no effect.
-
-    >>> fill_scores(np.array([0.2, 0.4, 0.0]), np.array([1.0, 1.0, 0.0]), np.ones((3, 1))).round(3).tolist()
-    [0.3, 0.3, 0.3]
-    """
+    """Return scores predicted by weighted least squares, clipped to [0, 1]; weight 0 marks a missing score."""
     weighted = design * weights[:, None]
     effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
     return np.clip(design @ effects, 0.0, 1.0)
@@ -242,7 +208,7 @@ def fill_scores(own, weights, design):
 def treat_refusals(own, counts, is_kept, design, groups):
     """Return the average score of each group (columns of `groups`, 0 or 1) under each of `TREATMENTS`.
 
-    `counts` says how often an event counts. A group of which nothing is kept is NaN under `drop`, an empty one always.
+    `counts` says how often an event counts; NaN for a group of which nothing is kept under `drop`, an empty one always.
     """
     kept, asked = counts * is_kept, counts @ groups
     sums, n_kept = (kept * own) @ groups, kept @ groups
@@ -254,11 +220,9 @@ def treat_refusals(own, counts, is_kept, design, groups):
 def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, exponent=1.0, clusters=None):
     """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
 
-    In each draw events are resampled within their level, or with `clusters` (of the matrix's rows) whole clusters are,
-    the same draw for every agent; one agent refuses `share` of its predictions by the rule, to the power of `exponent`
-    (`measure_hardness`), while the others refuse none, and the treated average is set against the one without gaps.
-    Level "all" is the plain mean over events. Columns: rule, treatment, level, agent_id, draw, error, places
-    (ranks gained among all agents; blank where a level's mean is).
+    In each draw events are resampled within their level (or whole `clusters`), the same for every agent; one agent
+    refuses `share` of its predictions by the rule (`measure_hardness`), the others none. Columns: rule, treatment,
+    level ("all" too), agent_id, draw, error, places (ranks gained among all agents).
     """
     names = [*sorted(known["level"].unique()), "all"]
     groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
@@ -306,10 +270,7 @@ def _average_groups(values, counts, there, groups):
 
 
 def summarize_refusals(draws, by=("rule", "treatment", "level")):
-    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained.
-
-    In each draw the error is first averaged over the agents of a group.
-    """
+    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained."""
     by = list(by)
     mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
     table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})

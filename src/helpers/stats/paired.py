@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 TOLD = ("level", "domain")
-"""Columns of the events that `score` writes beside the scores (event_level, event_domain), for `compare`."""
+"""Columns of the events that `score` writes beside the scores, for `compare`."""
 
 
 AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
@@ -45,11 +45,7 @@ AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
 
 
 def judge_interval(low, high, bound=0.0):
-    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell).
-
-    >>> judge_interval(0.1, 0.2), judge_interval(-0.2, -0.1), judge_interval(-0.1, 0.1), judge_interval(math.nan, 1)
-    ('holds', 'fails', 'cannot tell', 'cannot tell')
-    """
+    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell)."""
     return "holds" if low > bound else "fails" if high < bound else "cannot tell"
 
 
@@ -63,12 +59,7 @@ def judge_test(estimate, p):
 
 
 def judge_family(table, value="difference", above="holds", below="fails"):
-    """Return a table of tests (p, of `value` being 0) with p_holm over all rows, and the verdict by it in these words.
-
-    >>> table = pd.DataFrame({"gain": [0.1, -0.1, 0.1], "p": [0.01, 0.01, 0.2]})
-    >>> judge_family(table, "gain", "more", "less")["verdict"].tolist()
-    ['more', 'less', 'cannot tell']
-    """
+    """Return tests (p, of `value` being 0) with p_holm over all rows and the verdict by it, in these words."""
     table, words = table.assign(p_holm=correct_holm(table["p"])), {"holds": above, "fails": below}
     said = [judge_test(*row) for row in zip(table[value], table["p_holm"], strict=True)]
     return table.assign(verdict=[words.get(verdict, verdict) for verdict in said])
@@ -77,8 +68,7 @@ def judge_family(table, value="difference", above="holds", below="fails"):
 def correct_holm(p, n_planned=0):
     """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
 
-    As statsmodels' `multipletests` does, which collects the memory's garbage at each call: a tenth of a second. Where
-    more tests were planned than could be made, `n_planned` of them count, those not made as if theirs were the largest.
+    Where more tests were planned than could be made, `n_planned` count, those not made as if theirs were the largest.
 
     >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist(), correct_holm(pd.Series([0.01, 0.04]), 8).tolist()
     ([0.02, nan, 0.04], [0.08, 0.28])
@@ -91,8 +81,8 @@ def correct_holm(p, n_planned=0):
 def sign_flip_test(differences, clusters=None):
     """Return the exact two-sided p of paired differences whose sign is chance (a Series; blanks are left out).
 
-    All ways to flip whole clusters count (each row is its own by default), with the share of them whose mean lies as
-    far from 0 as the one seen, or farther. Blank without differences, or with more than 16 clusters: use a t test.
+    Whole clusters are flipped (each row is its own by default). Blank without differences, or with more than 16
+    clusters.
 
     >>> sign_flip_test(pd.Series([1.0, 1.0, 1.0])), sign_flip_test(pd.Series([1.0, 1.0]), pd.Series(["s", "s"]))
     (0.25, 1.0)
@@ -109,8 +99,8 @@ def score(events, answers, predictions, aliases=None):
     """Return the scores table (FutureX 3.4.3) of predictions, with the events' level, domain and cluster beside them.
 
     Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
-    answers, and event_id, agent_id and value in predictions; cells are JSON as in the tables of the kit. A run is an
-    agent's name where no run_id is given. Raises ValueError when a needed column is absent, or an event is unknown.
+    answers, and event_id, agent_id and value in predictions; cells are JSON. A run is an agent's name where no run_id
+    is given. Raises ValueError when a needed column is absent, or an event is unknown.
     """
     needs = {
         "events": (events, ("event_id", "kind")),
@@ -129,11 +119,7 @@ def score(events, answers, predictions, aliases=None):
 
 
 def fill_blanks(table, **defaults):
-    """Return a table whose absent columns and blank cells hold these values, one for all rows or one a row.
-
-    >>> fill_blanks(pd.DataFrame({"a": [1.0, None]}), a=0, b=["x", "y"]).values.tolist()
-    [[1.0, 'x'], [0, 'y']]
-    """
+    """Return a table whose absent columns and blank cells hold these values, one for all rows or one a row."""
     for name, values in defaults.items():
         given = table.get(name, pd.Series(None, table.index)).astype(object)
         table = table.assign(**{name: given.where(given.notna(), values)})
@@ -141,28 +127,18 @@ def fill_blanks(table, **defaults):
 
 
 def fill_predictions(predictions):
-    """Return predictions with the defaults of what may be left out: run_id the agent's name, sample 0, status by value.
-
-    >>> table = pd.DataFrame({"event_id": ["e1", "e2"], "agent_id": ["ann", "ann"], "value": ["1", None]})
-    >>> fill_predictions(table)[["run_id", "sample", "status"]].values.tolist()
-    [['ann', 0, 'ok'], ['ann', 0, 'missing']]
-    """
+    """Return predictions with defaults for what may be left out: run_id the agent's name, sample 0, status."""
     known = np.where(predictions["value"].isna(), "missing", "ok")
     table = fill_blanks(predictions, run_id=predictions["agent_id"], sample=0, status=known)
     return table.assign(sample=pd.to_numeric(table["sample"]).astype(int))
 
 
 def compare(scores, a, b, by="level"):
-    """Return the paired difference between two agents, a minus b: a row for all events, and one for each level.
+    """Return the paired difference between two agents, a minus b: a row for all events, and one a level or domain.
 
-    Each event counts once: a's mean score on it (over samples and runs) minus b's, so whatever makes an event hard for
-    both cancels. The 95% interval is by the cluster that `score` wrote beside each event (its source; else each event
-    is its own), that by event stands beside it. `n` counts events that both predicted; `n_only_a` and `n_only_b` those
-    left out because the other's prediction is missing. With fewer than ten clusters, or differences that are all the
-    same, there is no interval. `by` is level or domain; where the scores do not have it, only all events are compared.
-    Raises LookupError for an unknown agent.
-
-    The verdict is "a is better", "b is better" or "cannot tell".
+    Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval is by the events'
+    cluster, that by event stands beside it; `n_only_a` and `n_only_b` count events that the other lacks. The verdict is
+    "a is better", "b is better" or "cannot tell". Raises LookupError for an unknown agent.
     """
     names = sorted(scores["agent_id"].dropna().unique())
     for name in (a, b):
@@ -194,19 +170,13 @@ def pair_agents(rows, a, b):
 
 
 def judge_pair(pair, p="p"):
-    """Say who of a row of `compare_pairs` is better, by its p (or by another column, p_holm).
-
-    >>> judge_pair({"difference": -0.2, "p": 0.01}), judge_pair({"difference": 0.2, "p": np.nan})
-    ('b is better', 'cannot tell')
-    """
+    """Say who of a row of `compare_pairs` is better, by its p (or by another column, p_holm)."""
     verdict = judge_test(pair["difference"], pair[p])
     return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
 
 
 def compute_mde(error, n_clusters, power=POWER, alpha=ALPHA):
-    """Return the smallest difference that a two-sided t test with this standard error finds with this power.
-
-    Blank where the clusters are too few for a test.
+    """Return the minimum detectable effect: the smallest difference a t test with this error finds with this power.
 
     >>> round(float(compute_mde(0.1, 11)), 3)  # (2.228 + 0.879) * 0.1
     0.311
@@ -216,11 +186,7 @@ def compute_mde(error, n_clusters, power=POWER, alpha=ALPHA):
 
 
 def list_pairs(names):
-    """Return all pairs of some names, each with those after it.
-
-    >>> list_pairs(["x", "y", "z"])
-    [('x', ['y', 'z']), ('y', ['z'])]
-    """
+    """Return all pairs of some names, each with those after it: [(name, [others])]."""
     return [(name, names[at + 1 :]) for at, name in enumerate(names[:-1])]
 
 
@@ -228,10 +194,8 @@ def compare_pairs(matrix, clusters=None, pairs=None):
     """Return the paired differences between agents, the columns of a matrix of scores by event: a row a pair.
 
     `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),
-    n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters` maps events to theirs; by
-    default each is its own), p_holm (over these pairs), seen (the smallest difference that could be seen,
-    `compute_mde`), low_by_event, high_by_event. Blank where two agents share too few. Raises ValueError for a
-    single agent.
+    n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters`, by default each event its
+    own), p_holm (over these pairs), seen (`compute_mde`), low_by_event, high_by_event. Raises ValueError for one agent.
     """
     if matrix.shape[1] < 2:
         raise ValueError(f"a comparison needs two agents; there is only {', '.join(map(str, matrix.columns))}")

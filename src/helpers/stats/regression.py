@@ -41,8 +41,7 @@ class Fit(NamedTuple):
 
 
 def select_rows(scores, events):
-    """Return a row for each event an agent predicted: event_id, agent_id, score (headline metric), domain, level, kind,
-    cluster (what the event shares its luck with: `means.find_clusters`).
+    """Return a row for each event an agent predicted: event_id, agent_id, score, domain, level, kind, cluster.
 
     Several samples or runs of an agent count as one, by their mean. Missing predictions are left out.
     """
@@ -57,9 +56,6 @@ def encode_factor(values, factor):
     """Return the codes of a factor's values and its categories, sorted.
 
     Raises ValueError for a blank and for a single category.
-
-    >>> encode_factor(["b", "a", "b"], "agent_id")[0].tolist()
-    [1, 0, 1]
     """
     codes, found = pd.factorize(np.asarray(values), sort=True)
     if (codes < 0).any():
@@ -74,11 +70,6 @@ def code_categories(sizes, bases, coding):
     """Return the matrix from coefficients to effects: the intercept, then the categories of each factor.
 
     `base`: the effect of a factor's base category (its position in `bases`) is 0. `sum`: effects add up to 0.
-
-    >>> code_categories([2], [0], "sum").tolist()
-    [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
-    >>> code_categories([2], [0], "base").tolist()
-    [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
     """
     if coding not in CODINGS:
         raise ValueError(f"no coding {coding!r}; there are {', '.join(CODINGS)}")
@@ -135,14 +126,9 @@ def solve_factors(terms, codes, outcome, groups, coding_matrix):
 
 
 def measure_r2(rows, factors=FACTORS, outcome="score"):
-    """Return (R2, rows less coefficients) of the regression that `fit_factors` fits, where no more is wanted.
+    """Return (R2, rows less coefficients) of the regression of `fit_factors`, by normal equations of sparse dummies.
 
-    By the normal equations of sparse dummies, so that a thousand events as a factor cost nothing. Raises LinAlgError
-    when categories cannot be told apart, ValueError as `encode_factor`.
-
-    >>> rows = pd.DataFrame({"score": [0, 1, 1, 1], "level": [1, 1, 2, 2]})
-    >>> [round(value, 3) for value in measure_r2(rows, ["level"])]
-    [0.333, 2]
+    Raises LinAlgError when categories cannot be told apart, ValueError as `encode_factor`.
     """
     codes = [encode_factor(rows[factor], factor)[0] for factor in factors]
     full = [csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), code))) for code in codes]
@@ -228,9 +214,8 @@ def tabulate_sources(rows, factors=FACTORS, coding="base", bases=None, alpha=STA
 def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000):
     """Test whether a factor of the sources, such as the domain, matters: permute its categories over the sources.
 
-    The statistic is what the factor takes off the residual sum of squares beside `others`; every source (column
-    cluster) keeps its rows, and gets the category of another. Returns r2_added, n_clusters, n_draws and p, the share of
-    permutations that take off as much or more. Raises ValueError when a source has several categories.
+    The statistic is what the factor takes off the residual sum of squares beside `others`. Returns factor, r2_added,
+    n_clusters, n_draws and p. Raises ValueError when a source (column cluster) has several categories.
     """
     by_source = rows.groupby("cluster")[factor]
     if (by_source.nunique() > 1).any():
@@ -257,10 +242,9 @@ def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000
 def measure_interactions(rows, alpha=STARRED_BELOW, cluster="event_id"):
     """Return how far each agent on each level lies off what the two add up to, and a joint test of all pairs.
 
-    Effects of all pairs are fitted beside the domain's; an interaction is what is left after the row and column means
-    are taken out (sum coding). The table has agent_id, level, n, interaction, clustered se, p, low, high, stars; the
-    test is an F-test with clustered covariance: statistic, degrees of freedom, p. Agents that lack a level are left out
-    and named in the third value returned.
+    Effects of all pairs are fitted beside the domain's, less the row and column means. The table has agent_id, level,
+    n, interaction, clustered se, p, low, high, stars; the test is an F-test. Agents that lack a level are the third
+    value.
     """
     counts = pd.crosstab(rows["agent_id"], rows["level"])
     whole = counts.index[(counts > 0).all(axis=1)]
@@ -311,11 +295,9 @@ def build_dummies(rows, factors=FACTORS, bases=None):
 def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5), cluster="event_id"):
     """Return each category's effect against its base by four models: linear, fractional logit, ordered logit, ranks.
 
-    The fractional logit is a binomial GLM of the score, errors clustered as the linear ones; `logit_effect` is its mean
-    effect on the score over the rows, comparable with the linear one. The ordered logit speaks of the score's bins, cut
-    at `cuts` (0 itself is the lowest bin), and `rank` is the linear effect on a score's rank (a share of all rows): in
-    these only the order counts. Columns: factor, category, linear, linear_p, logit, logit_p, logit_effect, ordered,
-    rank.
+    The fractional logit is a binomial GLM of the score; `logit_effect` is its mean effect on the score. The ordered
+    logit speaks of the score's bins, cut at `cuts`, `rank` of a score's rank (a share of all rows). Columns: factor,
+    category, linear, linear_p, logit, logit_p, logit_effect, ordered, rank.
     """
     table = _take_effects(rows, factors, bases, "score", cluster)
     dummies = build_dummies(rows, factors, bases)

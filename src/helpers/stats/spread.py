@@ -20,12 +20,9 @@ MIN_EVENTS = 5
 def take_spread(means, draws):
     """Return (seen, sd, low, high): the standard deviation between agents as seen, and less the noise of their means.
 
-    `means` has a value an agent, `draws` is bootstrap draws x agents. Means that differ by chance alone have a spread
-    too; its expected square (the draws' variance around their own centre) is taken off the seen square once, and off a
-    draw's square twice, since a draw adds the noise again. Values below 0 are 0.
-
-    >>> round(take_spread(np.array([0.2, 0.4]), np.array([[0.2, 0.4]] * 2))[1], 4)  # no noise: sd of 0.2 and 0.4
-    0.1414
+    `means` has a value an agent, `draws` is bootstrap draws x agents. The draws' variance around their own centre is
+    taken off the seen square once, and off a draw's square twice, since a draw adds the noise again. Values below 0 are
+    0.
     """
     seen = means.std(ddof=1)
     sd, drawn = take_off_noise(means, draws)
@@ -43,11 +40,9 @@ def measure_interaction(rows, rng, by="domain", n_draws=2000):
     """Return how far agents differ in where they are strong: sd, low, high, p, n, n_clusters.
 
     The statistic is the sum of squares between domains of each agent's score less the mean agent's on the same event;
-    `sd` is its root mean square less chance: 0 means that the agents differ equally in all domains. Chance is what
-    comes when the domains are permuted over the sources (column cluster), since events of one source rise and fall
-    together; p is the share of permutations with as much. The 95% interval is that of a noncentral chi-square scaled to
-    the permutations. Only events that all agents predicted count; blank with fewer than two agents or domains, or
-    fewer than ten sources.
+    `sd` is its root mean square less chance, which is what comes when the domains are permuted over the sources (column
+    cluster). The interval is that of a noncentral chi-square scaled to the permutations. Only events that all agents
+    predicted count; blank with fewer than two agents or domains, or ten sources.
     """
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
     known = rows.drop_duplicates("event_id").set_index("event_id").reindex(matrix.index)

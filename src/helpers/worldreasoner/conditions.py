@@ -11,7 +11,7 @@ from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
 from helpers.plots import COLOURS, draw_reaches
 from helpers.stats.means import find_clusters
-from helpers.stats.paired import BETTER, compare_pairs, correct_holm, judge_family, sign_flip_test
+from helpers.stats.paired import compare_pairs, correct_holm, sign_flip_test
 from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
 from helpers.tables import HORIZONS, list_columns
 from helpers.worldreasoner.scores import (
@@ -197,38 +197,6 @@ def compare_runs(scores, pairs, metric="accuracy"):
     return table[columns]
 
 
-def compare_metrics(tables, pairs, clusters, is_exact=False):
-    """Return what a has over b on the questions that both have, a row a metric and pair of `pairs` (metric -> pairs).
-
-    `tables`: metric -> scores, a row a question and a column each that is compared. Columns metric, a, b, n (0 without
-    a common question), n_clusters, difference (a - b), low, high, p (of a t test by cluster; with `is_exact` of the
-    test that flips the sign of whole clusters), p_holm (over all rows), seen (the smallest difference that could have
-    been seen), verdict (by p_holm; of Brier scores less is better).
-    """
-    rows = []
-    for metric, a, b in [(name, *pair) for name in tables for pair in pairs[name]]:
-        wide = tables[metric].reindex(columns=[a, b])
-        row = {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
-        if wide.notna().all(axis=1).any():
-            row |= compare_pairs(wide, clusters).iloc[0].to_dict()
-            row |= {"p": sign_flip_test(wide[a] - wide[b], clusters)} if is_exact else {}
-        rows.append(row)
-    columns = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
-    table = pd.DataFrame(rows).reindex(columns=columns)
-    lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
-    return judge_family(table.assign(lead=lead), "lead", *BETTER)[columns]
-
-
-def list_shared(predictions):
-    """Return the questions that every run was asked (run_id, event_id): a sorted list of event_ids.
-
-    >>> list_shared(pd.DataFrame({"run_id": ["r", "r", "s"], "event_id": ["x", "y", "y"]}))
-    ['y']
-    """
-    n_runs = predictions.groupby("event_id")["run_id"].nunique()
-    return sorted(n_runs.index[n_runs == predictions["run_id"].nunique()])
-
-
 def measure_lead(scores, reference, metric="brier"):
     """Return by agent and horizon how far its mean lies below the reference's on the same questions: its skill.
 
@@ -277,33 +245,22 @@ def draw_horizons(table, ax, agents, ranges=None):
     """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
 
     An agent's place in `agents` decides its colour, so panels that are given the same list can be read together. Where
-    the table has n and agents were asked different numbers of questions, the legend says them.
+    agents were asked different numbers of questions (n), the legend says them.
     `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
     """
     names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
     for name, row in () if ranges is None else ranges.iterrows():
         label = "paper, three models" if name == ranges.index[0] else None
         ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
-    present = [agent for agent in agents if agent in set(table["agent_id"])]
-    labels = name_asked(table)
+    present, is_counted = [name for name in agents if name in set(table["agent_id"])], table["n"].nunique() > 1
     for at, agent in enumerate(present):
         part = table[table["agent_id"] == agent]
+        ends = " to ".join(str(n) for n in dict.fromkeys([part["n"].min(), part["n"].max()]))
+        label = f"{agent} (n = {ends})" if is_counted else agent
         places = [names.index(name) + 0.09 * (at - (len(present) - 1) / 2) for name in part["horizon"]]
         look = {"color": COLOURS[agents.index(agent) % len(COLOURS)], "marker": "o", "capsize": 3}
-        draw_reaches(part, ax, places, value="mean", low="low", high="high", label=labels[agent], **look)
+        draw_reaches(part, ax, places, value="mean", low="low", high="high", label=label, **look)
     ax.set_xticks(range(len(names)), names)
     ax.set(ylim=(0, 1), ylabel="share right")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8, ncols=4)
     return ax
-
-
-def name_asked(table):
-    """Return how agents are called in a legend: with n (the least to the most over horizons) where these differ.
-
-    >>> name_asked(pd.DataFrame({"agent_id": ["a", "a", "b"], "n": [60, 80, 80]}))
-    {'a': 'a (n = 60 to 80)', 'b': 'b (n = 80)'}
-    """
-    if "n" not in table or table["n"].nunique() < 2:
-        return {agent: agent for agent in table["agent_id"]}
-    ends = table.groupby("agent_id", sort=False)["n"].agg(["min", "max"])
-    return {agent: f"{agent} (n = {low}{f' to {high}' * (high > low)})" for agent, low, high in ends.itertuples()}

@@ -21,13 +21,12 @@ from helpers.tables import check_shares, read_flags
 CUT = get_constant("worldreasoner", "binary_cut")
 CLIP = get_constant("worldreasoner", "log_clip")
 CLIP_WIDE = get_constant("worldreasoner", "log_clip_wide")
+CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
+N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 
 TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "date": "timeframe"}
 """Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
-BINARY = ({"Yes", "No"},)
 CATEGORICAL = ("binary", "multiple choice")
-CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
-N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 ROUNDED = 0.01
 """So far above 1 the rounded parts of a distribution may add up."""
 METRICS = ("accuracy", "brier", "log", "log_wide", "brier_full")
@@ -42,41 +41,8 @@ def name_type(kind, options=None):
     ('binary', 'multiple choice', 'timeframe')
     """
     if kind == "single":
-        return CATEGORICAL[0] if options and set(options.values()) in BINARY else CATEGORICAL[1]
+        return CATEGORICAL[0] if options and set(options.values()) == {"Yes", "No"} else CATEGORICAL[1]
     return TYPES.get(kind)
-
-
-def read_probability(answer, confidence):
-    """Return P(Yes) of a stored answer and its confidence, and whether they contradict each other.
-
-    The hard prediction follows P(Yes): who answers Yes with 0.3 is read as a No, and flagged.
-
-    >>> read_probability("Yes", 0.8), read_probability("No", 0.75), read_probability("Yes", 0.3)
-    ((0.8, False), (0.25, False), (0.3, True))
-    """
-    check_shares("confidence", confidence)
-    p = confidence if answer == "Yes" else 1 - confidence
-    return p, (p >= CUT) != (answer == "Yes")
-
-
-def score_brier(p, is_right):
-    """Return the Brier score of the probability given to what was chosen; of several options the reduced one (F.1).
-
-    Of a yes/no question it is (P(Yes) - outcome) squared, whichever was chosen.
-
-    >>> round(score_brier(0.8, True), 4), round(score_brier(0.8, False), 4)
-    (0.04, 0.64)
-    """
-    return (p - float(is_right)) ** 2
-
-
-def score_log(p, is_right, clip=CLIP):
-    """Return the natural log of the probability given to the outcome, held `clip` away from 0 and 1 (F.1).
-
-    >>> round(score_log(0.8, True), 3), round(score_log(0.8, False), 3), round(score_log(1.0, False, 0.001), 3)
-    (-0.223, -1.609, -6.908)
-    """
-    return math.log(min(max(p if is_right else 1 - p, clip), 1 - clip))
 
 
 def score_forecast(kind, value, answer, *, probability=None, distribution=None, options=None):
@@ -110,6 +76,7 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 
 
 def _score_choice(name, value, answer, probability, distribution, options):
+    """Scores of a choice; that of yes or no is the one P(Yes) makes, whichever was said."""
     found = {}
     if distribution:
         if sum(distribution.values()) > 1 + ROUNDED:
@@ -117,17 +84,20 @@ def _score_choice(name, value, answer, probability, distribution, options):
         found["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
         value = max(sorted(distribution), key=distribution.get)
         probability = distribution[value]
-    if name == "binary" and not scores.is_missing(probability):
-        yes, no = sorted(options, key=options.get, reverse=True)
-        p, found["is_flagged"] = read_probability(options[value], probability)
-        value, probability = (yes, p) if p >= CUT else (no, 1 - p)
-    right = value == answer
-    found["accuracy"] = float(right)
     if scores.is_missing(probability):
-        return found
+        return found | {"accuracy": float(value == answer)}
     check_shares("probability", probability)
-    logs = {"log": score_log(probability, right), "log_wide": score_log(probability, right, CLIP_WIDE)}
-    return found | {"brier": score_brier(probability, right)} | logs
+    if name == "binary":
+        yes, no = sorted(options, key=options.get, reverse=True)
+        p_yes = probability if value == yes else 1 - probability
+        chosen = yes if p_yes >= CUT else no
+        found["is_flagged"], value = chosen != value, chosen
+        probability = p_yes if chosen == yes else 1 - p_yes
+    right = value == answer
+    happened = probability if right else 1 - probability
+    for metric, clip in (("log", CLIP), ("log_wide", CLIP_WIDE)):
+        found[metric] = math.log(min(max(happened, clip), 1 - clip))
+    return found | {"accuracy": float(right), "brier": (probability - float(right)) ** 2}
 
 
 def score_table(predictions, answers, events):
@@ -141,18 +111,16 @@ def score_table(predictions, answers, events):
     for row in joined.to_dict("records"):
         options = parse_json(row["options"])
         if name_type(row["kind"], options):
-            cells = {name: _open(row.get(name)) for name in ("value", "answer", "probability", "distribution")}
+            cells = {name: row.get(name) for name in ("value", "answer", "probability", "distribution")}
+            cells = {name: parse_json(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
+            cells = {name: None if scores.is_missing(cell) else cell for name, cell in cells.items()}
             key = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
             rows.append(key | score_forecast(row["kind"], options=options, **cells))
     return pd.DataFrame(rows)
 
 
-def _open(cell):
-    return parse_json(cell) if isinstance(cell, str) or scores.is_missing(cell) else cell
-
-
 def take_clusters(table):
-    """Return what each question shares its luck with, by event_id: the table's `cluster`, None where it has none."""
+    """Return each question's cluster by event_id: the table's column `cluster`, None where it has none."""
     return table.drop_duplicates("event_id").set_index("event_id")["cluster"] if "cluster" in table else None
 
 
@@ -177,81 +145,52 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-# --- evidence --------------------------------------------------------------------------------------------------------
-
-
-def measure_precision(chosen, reference):
-    """Return the share of the chosen sources that hindsight uses too; 0 when none was chosen (F.2). Repeats count once.
-
-    >>> measure_precision(["a", "b", "a"], {"a", "c"}), measure_precision([], {"a"})
-    (0.5, 0.0)
-    """
-    chosen = set(chosen)
-    return len(chosen & set(reference)) / len(chosen) if chosen else 0.0
-
-
 def score_sources(evidence, references):
-    """Return source precision of each forecast by what it cited and by what it opened: a row a forecast.
+    """Return source precision of each forecast by what it cited and by what it opened: a row a forecast (F.2).
 
-    `evidence` has run_id, event_id, page_id, is_accessed and is_cited, `references` maps event_id to hindsight's
-    sources. The paper says cited in one place, cited or accessed in another, and its code takes what was accessed: so
-    there are both. Columns run_id, event_id, srcp_cited, srcp_accessed, n_cited, n_accessed.
+    It is the share of the chosen sources, each once, that hindsight uses too; 0 when none was chosen. `evidence` has
+    run_id, event_id, page_id, is_accessed and is_cited, `references` maps event_id to hindsight's sources. The paper
+    says cited in one place, cited or accessed in another, and its code takes what was accessed: so there are both.
+    Columns run_id, event_id, srcp_cited, srcp_accessed, n_cited, n_accessed.
     """
     rows = []
     for (run, event), part in evidence.groupby(["run_id", "event_id"], sort=True):
         row = {"run_id": run, "event_id": event}
         for name in ("cited", "accessed"):
-            chosen = part.loc[read_flags(f"is_{name}", part[f"is_{name}"]), "page_id"]
-            row |= {f"srcp_{name}": measure_precision(chosen, references[event]), f"n_{name}": chosen.nunique()}
+            chosen = set(part.loc[read_flags(f"is_{name}", part[f"is_{name}"]), "page_id"])
+            row[f"srcp_{name}"] = len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
+            row[f"n_{name}"] = len(chosen)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-# --- correctness and grounding ---------------------------------------------------------------------------------------
-
-
 def split_correct(table, columns=("recall", "srcp_cited")):
-    """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), and whether they make the whole.
+    """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), a row a metric of `columns`.
 
-    Raises ValueError where an accuracy is blank.
+    Columns metric, right, wrong, gap, low, high, seen, all, off, n, n_clusters, share (right). `table` has accuracy (0
+    or 1) and cluster beside `columns`. The gap's interval and the smallest gap that could have been seen
+    (`paired.compute_mde`) are by cluster, blank where right or wrong ones have fewer than ten. `off` is how far the
+    mean of all lies from share * right + (1 - share) * wrong: 0, or the means rest on other rows. Raises ValueError
+    where an accuracy is blank.
 
-    Columns metric, right, wrong, gap, all, off, n, share (right).
-    `table` has accuracy (0 or 1) beside `columns`. `off` is how far the mean of all lies from share * right +
-    (1 - share) * wrong, with the share right among the rows that have the metric: 0, or the means rest on other rows.
-
-    >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0]})
-    >>> split_correct(table, ["recall"]).round(4).iloc[0, 1:5].tolist()
+    >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0], "cluster": list("abc")})
+    >>> split_correct(table, ["recall"])[["right", "wrong", "gap", "all"]].round(4).iloc[0].tolist()
     [0.3, 0.0, 0.3, 0.2]
     """
+    read_flags("accuracy", table["accuracy"])  # a blank one is neither right nor wrong
     rows = []
     for name in columns:
-        known = table[table[name].notna()]
-        right = _find_right(known)
-        means = [known.loc[rows, name].mean() for rows in (right, ~right)]
-        share, whole = right.mean(), known[name].mean()
-        off = whole - mix_correct(share, *(0.0 if np.isnan(mean) else mean for mean in means))
-        rows.append((name, *means, means[0] - means[1], whole, off, len(known), share))
-    return pd.DataFrame(rows, columns="metric right wrong gap all off n share".split())
-
-
-def _find_right(table):
-    read_flags("accuracy", table["accuracy"])  # a blank one is neither right nor wrong
-    return table["accuracy"] == 1
-
-
-def bound_gap(table, name):
-    """Return how sure the gap of a metric between right and wrong forecasts is: low, high, p, seen, n_clusters.
-
-    By the table's `cluster` (`means.summarize_clustered`); blank where right or wrong ones have fewer than ten.
-    `seen` is the smallest gap that could have been seen (`paired.compute_mde`).
-    """
-    known = table[table[name].notna()].reset_index(drop=True)
-    right = known.index[_find_right(known)]
-    strata = [(1, right), (-1, known.index.difference(right))]
-    found = summarize_clustered(known[[name]], known["cluster"], strata)
-    found["seen"] = compute_mde(found["se"], found["n_clusters"])
-    found["seen"] = found["seen"].where(found["p"].notna())
-    return found.iloc[0][["low", "high", "p", "seen", "n_clusters"]]
+        known = table[table[name].notna()].reset_index(drop=True)
+        right = known["accuracy"] == 1
+        row = {"metric": name, "right": known.loc[right, name].mean(), "wrong": known.loc[~right, name].mean()}
+        row |= {"gap": row["right"] - row["wrong"], "all": known[name].mean(), "n": len(known), "share": right.mean()}
+        row["off"] = row["all"] - mix_correct(row["share"], *np.nan_to_num([row["right"], row["wrong"]]))
+        strata = [(1, known.index[right]), (-1, known.index[~right])]
+        found = summarize_clustered(known[[name]], known["cluster"], strata).iloc[0]
+        row |= found[["low", "high", "n_clusters"]].to_dict()
+        row["seen"] = float(compute_mde(found["se"], found["n_clusters"])) if pd.notna(found["p"]) else math.nan
+        rows.append(row)
+    return pd.DataFrame(rows, columns="metric right wrong gap low high seen all off n n_clusters share".split())
 
 
 def mix_correct(share, right, wrong):
@@ -272,8 +211,6 @@ def date_cutoffs(months, day=CUTOFF_DAY):
     >>> [str(day)[:10] for day in date_cutoffs(["2025-01", "2025-08-31", None], "last")]
     ['2025-01-31', '2025-08-31', 'NaT']
     """
-    if day not in ("first", "last"):
-        raise ValueError(f"a cutoff is on the first or the last day of its month, not on the {day!r}")
     given = pd.Series(months, dtype="string")
     days = pd.to_datetime(given, format="ISO8601")
     is_month = given.str.len().eq(len("2025-01")).fillna(False).astype(bool)
@@ -297,8 +234,8 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
     known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
     pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
     opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE).dt.tz_localize(None)
-    has_cutoff = pairs["cutoff"].notna()
-    return pairs[["model", "question_id"]].assign(is_kept=~(opens < pairs["cutoff"]), is_filtered=has_cutoff)
+    flags = {"is_kept": ~(opens < pairs["cutoff"]), "is_filtered": pairs["cutoff"].notna()}
+    return pairs[["model", "question_id"]].assign(**flags)
 
 
 def count_kept(pairs):
@@ -308,9 +245,8 @@ def count_kept(pairs):
     >>> count_kept(table).values.tolist()
     [['m', 2, 1, 1, True]]
     """
-    table = pairs.groupby("model", sort=False).agg(
-        n=("is_kept", "size"), n_kept=("is_kept", "sum"), is_filtered=("is_filtered", "all")
-    )
+    about = {"n": ("is_kept", "size"), "n_kept": ("is_kept", "sum"), "is_filtered": ("is_filtered", "all")}
+    table = pairs.groupby("model", sort=False).agg(**about)
     table.insert(2, "n_excluded", table["n"] - table["n_kept"])
     return table.reset_index()
 
@@ -320,27 +256,25 @@ def roll_accuracy(answers, n=N_ROLLING):
 
     `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
     high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
-    Raises ValueError where is_right is blank.
 
     >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
     >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
     [['2026-01-02', '0.6666666666666666', '3']]
     """
-    parts, rows = [], answers.assign(is_right=read_flags("is_right", answers["is_right"]))
-    for model, part in rows.sort_values("opens_at", kind="stable").groupby("model", sort=False):
+    parts = []
+    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
         hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
         low, high = proportion_confint(hits, n, method="wilson")
-        table = {"opens_at": part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)], "share": hits / n}
-        parts.append(pd.DataFrame(table).assign(low=low, high=high, n=n))
+        opens = part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)]
+        parts.append(pd.DataFrame({"opens_at": opens, "share": hits / n, "low": low, "high": high, "n": n}))
         parts[-1].insert(0, "model", model)
-    columns = ["model", "opens_at", "share", "low", "high", "n"]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return pd.concat(parts, ignore_index=True)
 
 
 def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
     """Return how far rolling accuracy swings, highest minus lowest, where each of `n_asked` is right with one chance.
 
-    One value a made-up world: what luck alone shows over `n` questions in a row.
+    One value a simulated world: what sampling variation alone shows over `n` questions in a row.
 
     >>> float(measure_swings(1.0, 40, 1, np.random.default_rng(0))[0])
     0.0

@@ -1,14 +1,11 @@
-"""Hindsight graphs drafted by a language model under a schema, with the published thresholds.
+"""Hindsight graphs drafted by a language model under a schema, with the published thresholds (WorldReasoner B.2, B.3).
 
 The model is asked for a few events, then for edges, then for impacts, each reply held to a schema. What a reply says is
 checked by plain code: what fails is left out, with the reason. After each round the graph is held against the published
 thresholds; what it lacks is said in the next round, until it passes or the rounds are used up.
-
-Functions that ask take `consult` (`models.judges.open_judge` yields one). Articles are dictionaries of id, day, text.
 """
 
 import math
-from typing import NamedTuple
 
 import networkx as nx
 import pandas as pd
@@ -27,8 +24,7 @@ from helpers.worldreasoner.hindsight.graphs import (
     RELATIONS,
     TYPES,
     check_graph,
-    date_nodes,
-    join_edges,
+    count_days,
 )
 from helpers.worldreasoner.hindsight.matching import split_words
 
@@ -39,6 +35,7 @@ N_ARTICLES = 12
 N_EVENTS, N_EDGES, N_IMPACTS = 3, 4, 5
 """Things asked for in one request: a judge's reply has few tokens."""
 OUTCOME = "outcome"
+SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 
 LACKS = {
     "depth": f"No chain of {MIN_DEPTH} steps leads to the answer yet: find what led to the earliest events.",
@@ -49,47 +46,111 @@ LACKS = {
 """What a graph lacks (`graphs.check_graph`) -> what the model is told."""
 
 
-class Draft(NamedTuple):
-    """A drafted graph, whether it passes, and what was left out: rows of round, part, what, reason."""
+class Draft:
+    """A graph in the making (`graph`, of `graphs.SCHEMA`): what may stand is added, or the reason is said.
 
-    graph: dict
-    check: dict
-    left_out: pd.DataFrame
-    n_rounds: int
-    n_requests: int
+    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of round, part, what,
+    reason), n_rounds and n_requests.
+    """
+
+    def __init__(self, question_id, title, day, **about):
+        self.graph = {"question_id": question_id, "outcome_id": OUTCOME, "nodes": [], "edges": [], "impacts": []}
+        self.nodes, self.joined, self.pushed = self.graph["nodes"], nx.DiGraph(), set()
+        self.add_node({"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about)
+
+    def add_node(self, node):
+        """Add a node as it is."""
+        self.nodes.append(node)
+        self.joined.add_node(node["node_id"])
+
+    def take_event(self, item, articles, day):
+        """Add an event, or return why not: after the end, no article of its day, or there already."""
+        if read_day(item["day"], item["title"]) >= day:
+            return "it is not before the answer"
+        named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
+        if item["day"] not in {article["day"] for article in named}:
+            return "none of its articles is of its day"
+        for node in self.nodes:
+            if node["occurred_at"] == item["day"] and read_alike(item["title"], node["title"]):
+                return f"it is there already: {node['node_id']}"
+        about = {name: item[name] for name in ("title", "description", "type")}
+        about |= {"source_ids": sorted({article["id"] for article in named}), "review": "Pending"}
+        self.add_node(about | {"node_id": f"e{len(self.nodes)}", "occurred_at": item["day"]})
+        return ""
+
+    def take_edge(self, item):
+        """Add an edge, or return why not: unknown ends, order, circle, there already, too weak or unsure."""
+        ends = item["cause"], item["effect"]
+        if any(end not in range(len(self.nodes)) for end in ends) or ends[0] == ends[1]:
+            return "it does not join two events"
+        (cause, first), (effect, last) = (
+            (node["node_id"], count_days(node["occurred_at"])) for node in (self.nodes[int(end)] for end in ends)
+        )
+        if cause == OUTCOME or first > last:
+            return "the cause is after its effect"
+        if self.joined.has_edge(cause, effect):
+            return "it is there already"
+        if not abs(item["strength"]) >= MIN_STRENGTH:
+            return f"its strength is below {MIN_STRENGTH}"
+        if not item["confidence"] >= MIN_CONFIDENCE:
+            return f"its confidence is below {MIN_CONFIDENCE}"
+        if not first < last and nx.has_path(self.joined, effect, cause):  # no edge leads back to an earlier day
+            return "it would close a circle"
+        about = {name: item[name] for name in ("relation", "strength", "confidence")}
+        self.graph["edges"].append({"cause": cause, "effect": effect} | about)
+        self.joined.add_edge(cause, effect)
+        return ""
+
+    def take_impact(self, item):
+        """Add an impact, or return why not: of the answer itself, there already, too large for Neutral."""
+        if not 0 < item["event"] < len(self.nodes):
+            return "it is of no event"
+        node = self.nodes[int(item["event"])]["node_id"]
+        if node in self.pushed:
+            return "the event has one already"
+        if math.isnan(item["magnitude"] + item["confidence"]):
+            return "its magnitude or its confidence is no number"
+        if item["direction"] == "Neutral" and item["magnitude"] > NEUTRAL:
+            return f"it is Neutral and above {NEUTRAL}"
+        about = {name: item[name] for name in ("direction", "magnitude", "confidence")}
+        self.graph["impacts"].append({"node_id": node} | about)
+        self.pushed.add(node)
+        return ""
 
 
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):
-    """Return the Draft of a question (question_id, question, answer, day) from the articles of its hindsight.
+    """Return the Draft of a question (question_id, question, answer, day) from articles (id, day, text) of hindsight.
 
-    A reply that is not recorded, or failed, ends the work: the draft is what there is by then, and says so. Raises
-    ValueError for a question or an article without a day.
+    `consult` asks the model (`models.judges.open_judge` yields one). A reply that is not recorded, or failed, ends the
+    work: the draft is what there is by then, and says so. Raises ValueError for a question or an article without a day.
     """
     day = read_day(question["day"], f"question {question['question_id']}")
     for article in articles:
         read_day(article["day"], f"article {article['id']}")
-    end = {"node_id": OUTCOME, "title": f"{question['question']} {question['answer']}", "type": "Outcome"}
-    end |= {"occurred_at": str(day.date()), "source_ids": [], "description": ""}
-    graph = {"question_id": question["question_id"], "outcome_id": OUTCOME, "nodes": [end], "edges": [], "impacts": []}
-    left, n_asked, number = [], 0, 0
-    check = check_graph(graph)
-    for number in range(1, n_rounds + 1):
-        for part, ask, take in STEPS:
-            prompt, schema = ask(question, graph, articles, check)
-            verdict = consult(prompt, schema, repeat=0)
-            n_asked += 1
+    title = f"{question['question']} {question['answer']}"
+    draft = Draft(question["question_id"], title, str(day.date()), type="Outcome", description="")
+    steps = {
+        "events": (ask_events, lambda item: draft.take_event(item, articles, day)),
+        "edges": (ask_edges, draft.take_edge),
+        "impacts": (ask_impacts, draft.take_impact),
+    }
+    left, draft.n_requests, draft.check = [], 0, check_graph(draft.graph)
+    for draft.n_rounds in range(1, n_rounds + 1):
+        for part, (ask, take) in steps.items():
+            verdict = consult(*ask(question, draft.graph, articles, draft.check), repeat=0)
+            draft.n_requests += 1
             if verdict.status != "ok":
-                left.append((number, part, "the reply", f"{verdict.status}: {verdict.reason}"))
+                left.append((draft.n_rounds, part, "the reply", f"{verdict.status}: {verdict.reason}"))
                 break
             for item in verdict.value[part]:
-                problem = take(graph, item, articles, day)
-                if problem:
-                    left.append((number, part, describe(item), problem))
-        check = check_graph(graph)
-        if check["is_valid"] or verdict.status != "ok":
+                if problem := take(item):
+                    name = f"{item['cause']} to {item['effect']}" if "cause" in item else item.get("title")
+                    left.append((draft.n_rounds, part, str(name or item["event"]), problem))
+        draft.check = check_graph(draft.graph)
+        if draft.check["is_valid"] or verdict.status != "ok":
             break
-    table = pd.DataFrame(left, columns=["round", "part", "what", "reason"])
-    return Draft(graph, check, table, number, n_asked)
+    draft.left_out = pd.DataFrame(left, columns=["round", "part", "what", "reason"])
+    return draft
 
 
 def read_day(given, whose):
@@ -107,18 +168,20 @@ def read_day(given, whose):
     return day if day.tzinfo is None else day.tz_convert(ZONE).tz_localize(None)
 
 
-def describe(item):
-    """Return in a few words what an item of a reply is.
+def read_alike(one, other):
+    """Say whether two titles have the same words, in any order; where neither has one that counts, the same letters.
 
-    >>> describe({"cause": 1, "effect": 0}), describe({"title": "Rates cut"})
-    ('1 to 0', 'Rates cut')
+    >>> read_alike("Rates cut", "cut: rates"), read_alike("洪水", "雨"), read_alike("洪水", "洪水")
+    (True, False, True)
     """
-    if "cause" in item:
-        return f"{item['cause']} to {item['effect']}"
-    return str(item.get("title", item.get("event")))
+    words = [set(split_words(title)) for title in (one, other)]
+    return words[0] == words[1] if any(words) else one == other
 
 
-def tell(question, graph, check, prompt, **more):
+# --- what is asked: a prompt and a schema ----------------------------------------------------------------------------
+
+
+def fill(question, graph, check, prompt, **more):
     """Return a prompt filled with what all three have: question, answer, day, the events by number, what is lacking."""
     rows = [f"{at}. {node['occurred_at']}: {node['title']}" for at, node in enumerate(graph["nodes"])]
     lacking = " ".join(LACKS[reason] for reason in check["reasons"].split() if reason in LACKS)
@@ -126,16 +189,10 @@ def tell(question, graph, check, prompt, **more):
     return read_prompt(prompt).format(known="\n".join(rows), lacking=lacking, **about, **more)
 
 
-def listing(name, least, most, **fields):
+def list_of(name, least, most, **fields):
     """Return the schema of a reply: one list of so many objects."""
     items = {"type": "array", "items": make_schema(**fields), "minItems": least, "maxItems": most}
     return make_schema(**{name: items})
-
-
-SHARE = {"type": "number", "minimum": 0, "maximum": 1}
-
-
-# --- events ----------------------------------------------------------------------------------------------------------
 
 
 def ask_events(question, graph, articles, check):
@@ -148,78 +205,18 @@ def ask_events(question, graph, articles, check):
     fields = {"title": text, "description": text | {"maxLength": 120}, "type": {"enum": list(TYPES[:1] + TYPES[2:])}}
     fields["day"] = {"enum": sorted({articles[at]["day"] for at in shown})}
     fields["articles"] = {"type": "array", "items": {"enum": shown}, "minItems": 1, "maxItems": 4}
-    return tell(question, graph, check, "graph_events", articles=lines), listing("events", 1, N_EVENTS, **fields)
-
-
-def take_event(graph, item, articles, day):
-    """Add an event to a graph, or return why not: after the end, no article of its day, or there already."""
-    if read_day(item["day"], item["title"]) >= day:
-        return "it is not before the answer"
-    named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
-    chosen, days = sorted({article["id"] for article in named}), {article["day"] for article in named}
-    if item["day"] not in days:
-        return "none of its articles is of its day"
-    for node in graph["nodes"]:
-        if node["occurred_at"] == item["day"] and read_alike(item["title"], node["title"]):
-            return f"it is there already: {node['node_id']}"
-    about = {"title": item["title"], "description": item["description"], "type": item["type"], "source_ids": chosen}
-    graph["nodes"].append(
-        about | {"node_id": f"e{len(graph['nodes'])}", "occurred_at": item["day"], "review": "Pending"}
-    )
-    return ""
-
-
-def read_alike(one, other):
-    """Say whether two titles have the same words, in any order; where neither has one that counts, the same letters.
-
-    >>> read_alike("Rates cut", "cut: rates"), read_alike("洪水", "雨"), read_alike("洪水", "洪水")
-    (True, False, True)
-    """
-    words = [set(split_words(title)) for title in (one, other)]
-    return words[0] == words[1] if any(words) else one == other
-
-
-# --- edges -----------------------------------------------------------------------------------------------------------
+    return fill(question, graph, check, "graph_events", articles=lines), list_of("events", 1, N_EVENTS, **fields)
 
 
 def ask_edges(question, graph, articles, check):
     """Return the prompt and schema that ask for further edges."""
     place = {node["node_id"]: at for at, node in enumerate(graph["nodes"])}
     joined = "\n".join(f"{place[edge['cause']]} to {place[edge['effect']]}" for edge in graph["edges"]) or "none"
-    number, fields = {"type": "integer", "minimum": 0, "maximum": len(place) - 1}, {}
-    fields |= {
-        "cause": number | {"minimum": min(1, len(place) - 1)},
-        "effect": number,
-        "relation": {"enum": list(RELATIONS)},
-    }
-    fields |= {"strength": {"type": "number", "minimum": -1, "maximum": 1}, "confidence": SHARE}
-    return tell(question, graph, check, "graph_edges", edges=joined), listing("edges", 0, N_EDGES, **fields)
-
-
-def take_edge(graph, item, articles, day):
-    """Add an edge to a graph, or return why not: unknown ends, order, circle, there already, too weak or unsure."""
-    ids = [node["node_id"] for node in graph["nodes"]]
-    if not {item["cause"], item["effect"]} <= set(range(len(ids))) or item["cause"] == item["effect"]:
-        return "it does not join two events"
-    cause, effect = ids[int(item["cause"])], ids[int(item["effect"])]  # 1.0 is a whole number in JSON's schemas
-    days = date_nodes(graph)
-    if cause == OUTCOME or days[cause] > days[effect]:
-        return "the cause is after its effect"
-    if any((edge["cause"], edge["effect"]) == (cause, effect) for edge in graph["edges"]):
-        return "it is there already"
-    if not abs(item["strength"]) >= MIN_STRENGTH:
-        return f"its strength is below {MIN_STRENGTH}"
-    if not item["confidence"] >= MIN_CONFIDENCE:
-        return f"its confidence is below {MIN_CONFIDENCE}"
-    if nx.has_path(join_edges(graph), effect, cause):
-        return "it would close a circle"
-    graph["edges"].append(
-        {"cause": cause, "effect": effect} | {n: item[n] for n in ("relation", "strength", "confidence")}
-    )
-    return ""
-
-
-# --- impacts ---------------------------------------------------------------------------------------------------------
+    number = {"type": "integer", "minimum": 0, "maximum": len(place) - 1}
+    fields = {"cause": number | {"minimum": min(1, len(place) - 1)}, "effect": number}
+    fields |= {"relation": {"enum": list(RELATIONS)}, "strength": {"type": "number", "minimum": -1, "maximum": 1}}
+    schema = list_of("edges", 0, N_EDGES, **fields, confidence=SHARE)
+    return fill(question, graph, check, "graph_edges", edges=joined), schema
 
 
 def ask_impacts(question, graph, articles, check):
@@ -227,31 +224,6 @@ def ask_impacts(question, graph, articles, check):
     known = {impact["node_id"] for impact in graph["impacts"]}
     open_ones = [at for at, node in enumerate(graph["nodes"]) if at and node["node_id"] not in known]
     fields = {"event": {"enum": open_ones or [0]}, "direction": {"enum": list(DIRECTIONS)}}
+    schema = list_of("impacts", 0, N_IMPACTS, **fields, magnitude=SHARE, confidence=SHARE)
     numbers = ", ".join(map(str, open_ones)) or "none"
-    schema = listing("impacts", 0, N_IMPACTS, **fields, magnitude=SHARE, confidence=SHARE)
-    return tell(question, graph, check, "graph_impacts", numbers=numbers), schema
-
-
-def take_impact(graph, item, articles, day):
-    """Add an impact to a graph, or return why not: of the answer itself, there already, too large for Neutral."""
-    nodes = graph["nodes"]
-    if not 0 < item["event"] < len(nodes):
-        return "it is of no event"
-    node = nodes[int(item["event"])]["node_id"]
-    if any(impact["node_id"] == node for impact in graph["impacts"]):
-        return "the event has one already"
-    if math.isnan(item["magnitude"] + item["confidence"]):
-        return "its magnitude or its confidence is no number"
-    if item["direction"] == "Neutral" and item["magnitude"] > NEUTRAL:
-        return f"it is Neutral and above {NEUTRAL}"
-    about = {name: item[name] for name in ("direction", "magnitude", "confidence")}
-    graph["impacts"].append({"node_id": node} | about)
-    return ""
-
-
-STEPS = (
-    ("events", ask_events, take_event),
-    ("edges", ask_edges, take_edge),
-    ("impacts", ask_impacts, take_impact),
-)
-"""What is asked in a round, in this order: the list's name, who asks, who takes an item in or says why not."""
+    return fill(question, graph, check, "graph_impacts", numbers=numbers), schema

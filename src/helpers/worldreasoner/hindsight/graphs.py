@@ -96,8 +96,9 @@ def check_form(graph):
     named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
     named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
     named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
+    known = set(ids)
     for what, node in named:
-        if node not in ids:
+        if node not in known:
             raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
     date_nodes(graph)
     return graph

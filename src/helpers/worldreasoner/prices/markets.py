@@ -147,7 +147,9 @@ def draw_panels(nodes, prices, chosen, ends):
     """
     fig, axes = plt.subplots(2, -(-len(chosen) // 2), figsize=(12, 7.2), squeeze=False)
     about, pushes, shown = ends.set_index("question_id"), measure_pressure(nodes), []
-    for at, (ax, (label, question)) in enumerate(zip(axes.flat, chosen.items(), strict=True)):
+    for ax in axes.flat[len(chosen) :]:
+        ax.set_axis_off()
+    for at, (ax, (label, question)) in enumerate(zip(axes.flat, chosen.items(), strict=False)):
         own, path = (table[table["question_id"] == question] for table in (pushes, order_prices(prices)))
         _, right = draw_pressure(own, path, ax)
         lines = [part for side in (ax, right) for part in side.get_legend_handles_labels()[0]]

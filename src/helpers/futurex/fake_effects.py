@@ -1,6 +1,5 @@
-"""What planted pages did (FutureX 5.2): shares moved with intervals, rounds to success, what defences buy and cost.
-
-Made from the trials of `fake_sites.trials`; every answer is held against its own control, paired by event.
+"""What planted pages did (FutureX 5.2): shares moved, rounds to success, what defences buy and cost; paired by
+event.
 """
 
 import itertools
@@ -10,8 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.futurex.fake_sites.agents import DEFENCES, N_FOUND, GuardedWorld
-from helpers.futurex.fake_sites.trials import N_ROUNDS, RUN_ID, is_target
+from helpers.futurex.fake_sites import DEFENCES, N_FOUND, N_ROUNDS, RUN_ID, GuardedWorld, is_target
 from helpers.scoring.scores import score_predictions, select_headline
 from helpers.stats.means import measure_share
 from helpers.stats.paired import judge_family, sign_flip_test
@@ -22,10 +20,9 @@ from helpers.tables import check_table
 def mark_trials(trials):
     """Return the answered trials with a page, held against the control: is_moved, is_changed, is_drawn, control.
 
-    The control is the same agent's answer without an address under the same defence, or under none where that is not
-    recorded. is_moved: the answer is the target; is_changed: it is not the control's; is_drawn: it is nearer to the
-    target than to the control. Left out are trials that are missing, that have no control, or whose control is the
-    target already (nothing is left to move).
+    The control is the same agent's answer without an address under the same defence, or under none. is_moved: the
+    answer is the target; is_changed: not the control's; is_drawn: nearer to the target than to the control. Left out
+    are trials without a control, or whose control is the target already.
     """
     answered = trials[trials["value"].notna()]
     is_control = answered["arm"] == "control"
@@ -45,18 +42,14 @@ def mark_trials(trials):
 
 
 def is_nearer(value, target, control):
-    """Say whether an answer lies nearer to the target than to the control; of options, whether it is the target.
-
-    >>> is_nearer(50.0, 61.4, 36.0), is_nearer(40.0, 61.4, 36.0), is_nearer("A", "B", "C")
-    (True, False, False)
-    """
+    """Say whether an answer lies nearer to the target than to the control; of options, whether it is the target."""
     if isinstance(target, str):
         return value == target
     return abs(float(value) - target) < abs(float(value) - float(control))
 
 
 def measure_arms(marked, n_round=1):
-    """Return, by agent, arm and defence, what the pages of a round did: n, fetched, quoted, named, drawn.
+    """Return, by agent, arm and defence, what the pages of a round did: n, and shares fetched, quoted, named, drawn.
 
     Then changed and moved, each a share with its Wilson interval (moved's ends are low and high).
     """
@@ -73,8 +66,7 @@ def measure_arms(marked, n_round=1):
 def measure_rounds(marked, n_rounds=N_ROUNDS):
     """Return, by agent and arm without defence, how many attacks had succeeded after each round.
 
-    Columns n (attacks with a first round), by_1 ... by_5, n_open (neither succeeded nor at the last round: replies not
-    recorded), median_rounds (of the successful ones).
+    Columns n, by_1 ... by_5, n_open (not recorded to the end), median_rounds (of the successful ones).
     """
     rows = []
     for (agent, arm), part in marked[marked["defence"] == "none"].groupby(["agent", "arm"], sort=False):
@@ -88,9 +80,8 @@ def measure_rounds(marked, n_rounds=N_ROUNDS):
 
 
 def score_controls(trials, answers, events):
-    """Return the control arms' headline scores: agent, defence, event_id, score (a missing answer counts as 0).
-
-    Trials that are not recorded are left out.
+    """Return the recorded control arms' headline scores: agent, defence, event_id, score_imputed (missing counts as
+    0).
     """
     rows = trials[(trials["arm"] == "control") & (trials["status"] != "missing")]
     made = rows.assign(agent_id=rows["agent"], run_id=rows["agent"] + "/" + rows["defence"], sample=0)
@@ -105,9 +96,9 @@ def score_controls(trials, answers, events):
 def weigh_defences(marked, scores, arm, scenarios):
     """Return, by agent and defence, what it buys against an arm's first round and what it costs on clean questions.
 
-    moved (n, low, high: Wilson, by event); gain: the fall of the share moved, paired by event; clean: the mean score
-    without an address (n_clean); cost: its fall against no defence, paired by event. `scenarios` maps events to
-    theirs: gain and cost have n_, p_ (the exact sign-flip test over scenarios) and for_ (scenarios with a fall).
+    moved (n, low, high: Wilson, by event); gain: the fall of the share moved; clean: the mean score without an address
+    (n_clean); cost: its fall. gain and cost are paired by event, with n_, p_ (exact sign flips over scenarios) and
+    n_for_.
     """
     first = marked[(marked["arm"] == arm) & (marked["round"] == 1)]
     rows = []
@@ -130,11 +121,7 @@ def weigh_defences(marked, scores, arm, scenarios):
 def describe_scenarios(values, scenarios, bound=0.0):
     """Return the mean of values by event, n, n_scenarios, n_for (scenarios above the bound) and p, over scenarios.
 
-    Two events of a scenario share its place, its page and its claim. p is the exact sign-flip test's, which with the
-    five scenarios of the paper cannot be below 0.0625.
-
-    >>> describe_scenarios(pd.Series({"a": 1.0, "b": 1.0}), pd.Series({"a": "oil", "b": "oil"}), 0.5)
-    {'estimate': 1.0, 'n': 2, 'n_scenarios': 1, 'n_for': 1, 'p': 1.0}
+    p is the exact sign-flip test's, which with the paper's five scenarios cannot be below 0.0625.
     """
     known = values.dropna()
     by_scenario = known.groupby(scenarios.reindex(known.index)).mean()
@@ -145,9 +132,7 @@ def describe_scenarios(values, scenarios, bound=0.0):
 def judge_study(marked, weighed, agent, scenarios):
     """Return what the paper leads one to expect of an agent: statement, estimate, n, n_scenarios, n_for, p, verdict.
 
-    `marked` is `mark_trials`'s table, `weighed` `weigh_defences`'s. The agent is called moved by a page when more than
-    half of its answers are; the verdict (holds, fails, cannot tell) goes by p corrected for all statements (Holm), so
-    that fewer than nine scenarios cannot tell. No recorded trial is n = 0.
+    Moved by a page: more than half of its answers are. The verdict goes by p after Holm over all statements.
     """
     first = marked[(marked["agent"] == agent) & (marked["defence"] == "none") & (marked["round"] == 1)]
     rows = []
@@ -172,8 +157,7 @@ def judge_study(marked, weighed, agent, scenarios):
 def count_set_aside(events, crawler, defences):
     """Return, by day and defence, what is left of the honest passages that a search shows an agent (N_FOUND each).
 
-    Columns day, defence, n_events, n (passages), kept, low, high (the share kept, Wilson), whole (the share kept with
-    every figure in it).
+    Columns day, defence, n_events, n (passages), kept, low, high (Wilson), whole (kept with every figure).
     """
     rows = []
     for (day, part), defence in itertools.product(events.groupby("as_of"), defences):
@@ -190,10 +174,7 @@ def count_set_aside(events, crawler, defences):
 
 
 def build_traces(trials):
-    """Return the steps of all trials as a traces table, with the experiment's columns arm, round and target_value.
-
-    run_id names the agent and the defence; `sample` is the round.
-    """
+    """Return the steps of all trials as a traces table, with columns arm, round (also `sample`) and target_value."""
     rows = []
     for trial in trials[trials["status"] != "missing"].to_dict("records"):
         run = f"{RUN_ID}/{trial['agent']}/{trial['arm']}/{trial['defence']}"

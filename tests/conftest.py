@@ -1,7 +1,9 @@
 """What several tests share: the replay world, its events with their answers (made once a run), small servers."""
 
 import fcntl
+import os
 import pickle
+import signal
 
 import pytest
 from builders import KEEP_BINARY, KEY
@@ -15,6 +17,11 @@ from helpers.scoring.answers import acquire_answers
 from helpers.servers import run_server
 from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
+
+# What a shell or a login may have set otherwise, for these tests and the processes they start: under nohup an interrupt
+# is ignored, and a strict umask makes folders that no other user may enter.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.umask(0o022)
 
 
 @pytest.fixture(scope="session")

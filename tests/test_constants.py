@@ -46,8 +46,8 @@ OWN_CONSTANTS = {
     "MAX_VALUE MAX_WORDS",
     "what a file of articles may hold, and when a day has ended": "DAYS_END MAX_FILE MAX_SECONDS MAX_TITLE "
     "MAX_UNPACKED N_LISTED",
-    "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S N_CONNECTIONS TIMEOUT_S",
-    "what is kept in memory": "N_PARTS",
+    "what the net may do": "CANCEL_S GROWTH MAX_BYTES MAX_HOPS MAX_INTERVAL_S",
+    "what is kept in memory": "N_KEPT N_PARTS",
     "a unit of language": "SCALES",
     "where arithmetic ends": "EVEN FIRST_YEAR MAD_OF_ONE MOST NONE ROUNDED SAME SIGNS",
     "against a fault of Python's": "N_PARSES",
@@ -218,16 +218,16 @@ def test_no_constant_of_a_paper_is_typed(path):
 @pytest.mark.parametrize(
     ("file", "old", "typed"),
     [
-        ("questions/events.py", 'CARRY_DAYS = get_constant("futurex", "carry_days")', "CARRY_DAYS = 9"),
-        ("questions/pose.py", 'HORIZON_DAYS = get_constant("futurex", "prediction_window_days")', "HORIZON_DAYS = 9"),
-        ("questions/events.py", "hours=max(CRAWL_HOURS)", "hours=max((14, 16, 18, 20))"),
+        ("events/collect.py", 'CARRY_DAYS = get_constant("futurex", "carry_days")', "CARRY_DAYS = 9"),
+        ("events/pose.py", 'HORIZON_DAYS = get_constant("futurex", "prediction_window_days")', "HORIZON_DAYS = 9"),
+        ("events/collect.py", "hours=max(CRAWL_HOURS)", "hours=max((14, 16, 18, 20))"),
         (
-            "questions/tiers.py",
+            "events/tiers.py",
             'VOLATILITY_CUT = get_constant("futurex", "volatility_cut_number")',
             "VOLATILITY_CUT = 1",
         ),
-        ("estimates/missing.py", "n_drawn=N_DRAWN", "n_drawn=499"),
-        ("estimates/regression.py", "    table = fit.terms", "    alpha = 0.005\n    table = fit.terms"),
+        ("stats/missing.py", "n_drawn=N_DRAWN", "n_drawn=499"),
+        ("stats/regression.py", "    table = fit.terms", "    alpha = 0.005\n    table = fit.terms"),
         ("models/llm.py", "deadline_s: float = DEADLINE_S", "deadline_s: float = 1800"),
     ],
 )

@@ -17,7 +17,7 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 from helpers.agents import forecasters
 from helpers.agents.forecasters import count_steps, expect_values, forecast_event, place_values
 from helpers.agents.registry import load_agents
-from helpers.events.targets import NONE_LABEL, resolve_event
+from helpers.events.types import NONE_LABEL, resolve_event
 from helpers.store import ROOT
 
 AGENTS = sorted(load_agents())

@@ -8,22 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import KEEP_BINARY, open_sites
+from slice.market import pose_market
 
 from helpers.calendar import list_days
 from helpers.events.collect import (
     collect_events,
     is_due,
     pose_candidate,
-    pose_market_events,
     read_market_page,
     screen_candidates,
 )
 from helpers.events.filters import JUDGES, draw_kept, judge_harmful, judge_subjective, screen_event
-from helpers.events.market import pose_market
+from helpers.events.levels import assign_level, classify_volatility, measure_number_volatility
+from helpers.events.levels import measure_ranking_volatility as measure_ranking
 from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, list_due, pose_event
-from helpers.events.targets import resolve_event
-from helpers.events.tiers import assign_level, classify_volatility, measure_number_volatility
-from helpers.events.tiers import measure_ranking_volatility as measure_ranking
 from helpers.store import ROOT
 from helpers.tables import list_columns
 from helpers.web.sources import compute_published_at
@@ -316,37 +314,6 @@ def test_a_market_page_keeps_its_options_and_gets_others():
     posed = read_market_page(row, pages, {"w", "x"}, np.random.default_rng(0))
     assert sorted(posed["options"].values()) == ["p", "q", "x", "y", "z"]
     assert posed["resolves_at"] == pd.Timestamp("2016-10-13T00:30:00+08:00")
-
-
-def test_plausible_options_are_of_the_questions_own_source_and_can_be_right():
-    pages = pd.DataFrame({"options": [json.dumps(["p", "q", "z"])]})
-    terms = {
-        "ask": "leader",
-        "keys": ["x", "y", "z"],
-        "about": "s",
-        "date": "2016-10-12",
-        "variable": "v",
-        "hour": None,
-    }
-    row = {"market_id": "m-1", "question": "Which?", "options": json.dumps(["x", "y", "z"]), "rules": "r"}
-    row |= {"terms": json.dumps(terms | {"reference": {"x": 1.0, "y": 2.0, "z": 3.0}})}
-    row |= {"closes_at": "2016-10-13T00:00:00+08:00"}
-    rivals = {"u": 5.0, "v": 6.0, "w": 7.0}
-    posed = read_market_page(row, pages, {"x", "u"}, np.random.default_rng(0), rivals)
-    added = set(posed["options"].values()) - {"x", "y", "z"}
-    assert len(added) == 2 and added < set(rivals)
-    variables = posed["variables"]
-    assert {name: variables["reference"][name] for name in added} == {name: rivals[name] for name in added}
-    best = sorted(added)[0]
-    answer = resolve_event(variables, pd.Series(dict.fromkeys(variables["reference"], 0.0) | {best: 9.0}))
-    assert posed["options"][answer] == best
-    exhaustive = row | {"terms": json.dumps(terms | {"ask": "outcome"})}
-    assert len(read_market_page(exhaustive, pages, set(), np.random.default_rng(0), {})["options"]) == 3
-
-
-def test_added_options_are_of_a_known_kind(sources):
-    with pytest.raises(ValueError, match="kind 'funny'; there are unrelated, plausible"):
-        pose_market_events(sources["market"], None, "A", "2016-10-10T00:00:00+08:00", 1, 7, added="funny")
 
 
 def test_same_seed_same_events_and_another_seed_others(few):

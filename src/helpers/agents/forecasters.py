@@ -1,7 +1,7 @@
 """Baseline agents: what plain statistics forecast from the pages as of an event's start day.
 
 A baseline expects a value for each entity on the event's date, with draws around it, and answers by the same rule that
-resolves the event (`events.targets`), so every kind is covered and every prediction comes with probabilities or
+resolves the event (`events.types`), so every kind is covered and every prediction comes with probabilities or
 quantiles.
 """
 
@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 
 from helpers.events.pose import pool_matches
-from helpers.events.targets import NONE_LABEL, build_history, list_bars, resolve_event
+from helpers.events.types import NONE_LABEL, build_history, list_bars, resolve_event
 from helpers.store import dump_json, parse_json
 
 N_DRAWS = 400

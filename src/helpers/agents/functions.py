@@ -30,7 +30,7 @@ import pandas as pd
 from helpers.agents.forecasters import read_history
 from helpers.agents.identity import is_plain, list_functions
 from helpers.events.horizons import resolve_question
-from helpers.events.targets import resolve_event
+from helpers.events.types import resolve_event
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
 from helpers.store import ROOT, parse_json

@@ -12,8 +12,8 @@ import pandas as pd
 
 from helpers.calendar import ZONE, list_days, stamp_moment
 from helpers.events.filters import JUDGES, draw_kept, screen_event
+from helpers.events.levels import assign_level, classify_volatility
 from helpers.events.pose import HORIZON_DAYS, Unanswerable, letter_options, open_deck, pose_event, seed_by_name
-from helpers.events.tiers import assign_level, classify_volatility
 from helpers.papers import get_constant
 from helpers.store import dump_json
 from helpers.tables import check_table
@@ -27,9 +27,6 @@ CRAWL_HOURS = get_constant("futurex", "crawl_hours")
 MIN_OPTIONS = get_constant("futurex", "min_options")
 N_DISTRACTORS = 2
 """Unrelated wrong options added to a market's option event, at least so many that it has `MIN_OPTIONS`."""
-
-ADDED_KINDS = ("unrelated", "plausible")
-"""Options added to a market's: unrelated wrong ones, as the paper has them, or names of the question's own source."""
 
 
 def covers_window(source, window):
@@ -56,20 +53,18 @@ def collect_events(
     judges=JUDGES,
     horizon_days=HORIZON_DAYS,
     days=None,
-    added="unrelated",
 ):
     """Return (events, screenings) of a window, or of some of its start `days`.
 
     events: the tables' columns, kept events only; screenings: one row for each dropped candidate, with filter and
-    reason, and one for each candidate that passed (filter "none"). `added` says which options a market's option events
-    get beside their own (`ADDED_KINDS`). The same seed gives the same events. Raises ValueError when nothing is left to
-    ask.
+    reason, and one for each candidate that passed (filter "none"). The same seed gives the same events. Raises
+    ValueError when nothing is left to ask.
     """
     sites = [source for source in sources.values() if covers_window(source, window)]
     decks, candidates, screenings = {}, [], []
     for day in pd.to_datetime(list_days(window) if days is None else days):
         for source in sites:
-            posed, dropped = collect_day(source, crawler, window, day, decks, seed, horizon_days, added)
+            posed, dropped = collect_day(source, crawler, window, day, decks, seed, horizon_days)
             candidates += posed
             screenings += dropped
     kept, more = screen_candidates(candidates, seed, keep_binary, judges)
@@ -80,12 +75,12 @@ def collect_events(
     return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
 
 
-def collect_day(source, crawler, window, day, decks, seed, horizon_days, added="unrelated"):
+def collect_day(source, crawler, window, day, decks, seed, horizon_days):
     """Return (candidates, screenings) of one source on one start day."""
     as_of = stamp_moment(day.tz_localize(ZONE))
     if source.form == "market":
         try:
-            return pose_market_events(source, crawler, window, as_of, seed, horizon_days, added), []
+            return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
         except (GatewayError, ExtractionError) as error:
             return [], [make_screening(name_event(window, as_of, source.id), "unreachable", str(error))]
     candidates, screenings = [], []
@@ -186,13 +181,8 @@ def describe_event(event_id, template_id, period, source, as_of, posed, page_id,
     }
 
 
-def pose_market_events(source, crawler, window, as_of, seed, horizon_days, added="unrelated"):
-    """Return candidates from the market's pages that opened in the last day, options added to option events.
-
-    Raises ValueError for a kind of added options that is none of `ADDED_KINDS`.
-    """
-    if added not in ADDED_KINDS:
-        raise ValueError(f"added options of kind {added!r}; there are {', '.join(ADDED_KINDS)}")
+def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
+    """Return candidates from the market's pages that opened in the last day, options added to option events."""
     pages, page_id = crawler.observe(source.id, as_of)
     start = pd.Timestamp(as_of)
     opened, end = start - pd.Timedelta(days=1), start + pd.Timedelta(days=horizon_days)
@@ -205,8 +195,7 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days, added
         event_id = name_event(window, as_of, f"market-{row['market_id']}")
         about = crawler.sources[json.loads(row["terms"])["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
-        rivals = read_rivals(row, crawler, about, as_of) if added == "plausible" else None
-        posed = read_market_page(row, pages, related, seed_by_name(seed, event_id), rivals)
+        posed = read_market_page(row, pages, related, seed_by_name(seed, event_id))
         subject = (about.domain, about.subdomain, about.contamination_group)
         template_id = f"market_{row['market_id'].split('-')[0]}"
         events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
@@ -217,36 +206,15 @@ read_moment = lru_cache(maxsize=10_000)(pd.Timestamp)
 """A market's pages are read anew each day, with the same moments."""
 
 
-def read_rivals(row, crawler, about, as_of):
-    """Return what else the source of a market's leader question publishes values of: name -> last value, by name.
+def read_market_page(row, pages, related, rng):
+    """Return what a market's page poses; an option event with three or more gets unrelated wrong ones, all shuffled.
 
-    A match or a question of one entity has none.
-    """
-    terms = json.loads(row["terms"])
-    if terms["ask"] != "leader":
-        return {}
-    last = crawler.select(about.id, as_of, terms["variable"], terms["hour"])[0].ffill().iloc[-1].dropna()
-    return {name: float(last[name]) for name in sorted(set(last.index) - set(terms["reference"]))}
-
-
-def read_market_page(row, pages, related, rng, rivals=None):
-    """Return what a market's page poses; an option event with three or more gets further options, shuffled.
-
-    By default these are unrelated wrong ones, those of other pages; `related` are the names that the question's own
-    source knows, which could be right and are left out. With `rivals` (`read_rivals`) they are some of these instead:
-    candidates like the page's own, each with its last value as reference, so that one of them may turn out right.
+    These are of other pages; `related` are the names that the question's own source knows, which could be right and
+    are left out.
     """
     terms = json.loads(row["terms"])
     options = dict(zip(terms.pop("keys"), json.loads(row["options"]), strict=True))
-    if len(options) > 2 and rivals is not None:
-        names = list(rivals)
-        chosen = [names[i] for i in rng.permutation(len(names))[: max(N_DISTRACTORS, MIN_OPTIONS - len(options))]]
-        options |= {name: name for name in chosen}
-        keys = list(options)
-        options = {keys[i]: options[keys[i]] for i in rng.permutation(len(keys))}
-        if chosen:
-            terms["reference"] = terms["reference"] | {name: rivals[name] for name in chosen}
-    elif len(options) > 2:
+    if len(options) > 2:
         others = {text for cell in pages["options"] for text in json.loads(cell)}
         pool = sorted(others - set(options.values()) - related - {"Yes", "No"})
         n_added = max(N_DISTRACTORS, MIN_OPTIONS - len(options))

@@ -8,8 +8,8 @@ from functools import lru_cache, partial
 import numpy as np
 import pandas as pd
 
-from helpers.events.targets import GAIN_DAYS, KINDS, NONE_LABEL, build_history
-from helpers.events.tiers import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
+from helpers.events.levels import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
+from helpers.events.types import GAIN_DAYS, KINDS, NONE_LABEL, build_history
 from helpers.papers import get_constant
 from helpers.web.extract import select_series
 from helpers.web.render import format_period

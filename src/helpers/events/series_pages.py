@@ -9,7 +9,7 @@ from functools import lru_cache
 import pandas as pd
 
 from helpers.events.horizons import cut_series, load_series, read_series
-from helpers.events.targets import measure_entities
+from helpers.events.types import measure_entities
 from helpers.store import hash_text
 from helpers.web.extract import COLUMNS
 from helpers.web.render import format_period

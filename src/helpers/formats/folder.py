@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.calendar import ZONE, find_dates, stamp_moment
-from helpers.events.tiers import assign_level
+from helpers.events.levels import assign_level
 from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, raise_all
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date

@@ -18,8 +18,8 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.events.horizons import MAX_DAYS, MIN_DAYS
+from helpers.events.levels import assign_level
 from helpers.events.moments import number_days, place_moments
-from helpers.events.tiers import assign_level
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_table
 

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, blank_dates, stamp_moment
+from helpers.events.levels import assign_level
 from helpers.events.pose import seed_by_name
-from helpers.events.tiers import assign_level
 from helpers.papers import get_constant
 from helpers.replies.options import make_key
 from helpers.store import dump_json

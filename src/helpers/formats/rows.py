@@ -17,7 +17,7 @@ Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time 
 def check_rows(source, window):
     """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
 
-    A market's rows are written by the kit (`events.market`) and have columns of their own: only dates are checked.
+    A market's rows are written by the kit (tools/slice) and have columns of their own: only dates are checked.
     """
     path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
     needs = ["occurred_at", "entity", *names]

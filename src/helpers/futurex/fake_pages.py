@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from helpers.agents.forecasters import read_history
-from helpers.events.targets import resolve_event
+from helpers.events.types import resolve_event
 from helpers.store import ROOT, hash_text, parse_json
 from helpers.web.session import Adapter, Web, date_page, say
 

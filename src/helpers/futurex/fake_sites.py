@@ -19,7 +19,7 @@ from helpers.agents.prompted import constrain_answer, forecast
 from helpers.agents.prompts import describe_answer, split_question
 from helpers.agents.tools import describe_hit, open_page, search_web
 from helpers.calendar import blank_dates, stamp_moment
-from helpers.events.targets import resolve_event
+from helpers.events.types import resolve_event
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json

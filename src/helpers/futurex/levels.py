@@ -9,7 +9,7 @@ import math
 import pandas as pd
 
 from helpers import papers
-from helpers.events.tiers import assign_level
+from helpers.events.levels import assign_level
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family

@@ -23,7 +23,11 @@ AGENT = "people"
 """The agent that all persons are; each person is a run of it."""
 N_PEOPLE = papers.get_constant("futurex", "human_experts")
 N_QUESTIONS = papers.get_constant("futurex", "human_questions")
-RULES = {name: papers.get_constant("futurex", f"human_{name}") for name in ("minutes", "steps", "pages")}
+RULES = {
+    "minutes": papers.get_constant("futurex", "human_minutes"),
+    "steps": papers.get_constant("futurex", "human_steps"),
+    "pages": papers.get_constant("futurex", "human_pages"),
+}
 """The least that a person's answer takes (appendix C)."""
 STEP = ("keywords", "page", "observation", "reasoning")
 """What a step says: what was searched for, the page's address, what it says, what follows from it."""

@@ -1,8 +1,7 @@
 """What went wrong in a run, by rules on its trace: strata, failures, non-convergence, bottlenecks, flags (6, E).
 
-The paper's labels are a judge's (`proof_of_time.rubrics`). These rules read the trace alone: which tool calls failed,
-came back empty or were made again, what the agent wrote, what it answered. Each set of labels is closed, with
-"unlabelled" for runs that show too little; a rule of "is_<label>" in order, the first that holds gives the label.
+The paper's labels are a judge's (`proof_of_time.rubrics`). These rules read the trace alone. Each set of labels is
+closed, with "unlabelled" for runs that show too little; of the rules in order the first that holds gives the label.
 """
 
 import re
@@ -86,14 +85,12 @@ ALIKE, LOOPED = 0.8, 3
 
 
 class Run(NamedTuple):
-    """What the rules read of a trace: calls (tool, words of what was asked, result, fault), texts of turns, prompt,
-    answer, status."""
+    """What the rules read of a trace: calls that asked for something, texts of turns, prompt, answer."""
 
     calls: list
     turns: list
     prompt: str
     answer: str
-    status: str
 
 
 class Call(NamedTuple):
@@ -107,28 +104,21 @@ class Call(NamedTuple):
 
 def read_run(steps):
     """Return what the rules read of a trace (rows of the traces table as dicts, in order)."""
-    told = [parse_object(step["content"]) for step in steps if step["step_type"] == "count"]
-    texts = {
-        kind: [step["content"] for step in steps if step["step_type"] == kind] for kind in ("model", "prompt", "answer")
-    }
+    kinds = ("model", "prompt", "answer")
+    texts = {kind: [step["content"] for step in steps if step["step_type"] == kind] for kind in kinds}
     texts = {kind: [text for text in found if isinstance(text, str)] for kind, found in texts.items()}
     calls = [read_call(step) for step in steps if step["step_type"] == "tool"]
-    turns = [
-        str(parse_object(text).get("thought") or text) if text.startswith("{") else text for text in texts["model"]
-    ]
-    answer = texts["answer"][-1] if texts["answer"] else ""
-    status = told[-1].get("status", "ok") if told else "ok"
-    notes = [call.asked for call in calls if call.tool == "think"]
+    turns = [str(parse_object(text).get("thought") or text) if text[:1] == "{" else text for text in texts["model"]]
+    turns += [call.asked for call in calls if call.tool == "think"]
     calls = [call for call in calls if call.tool not in ("think", "submit")]
-    return Run(calls, turns + notes, "\n".join(texts["prompt"][:2]), answer, status)
+    return Run(calls, turns, "\n".join(texts["prompt"][:2]), texts["answer"][-1] if texts["answer"] else "")
 
 
 def read_call(step):
     """Return a step of a tool as a Call."""
     arguments = parse_json(step["arguments"]) if isinstance(step["arguments"], str) else step["arguments"]
     asked = " ".join(map(str, (arguments or {}).values()))
-    result = step["content"] if isinstance(step["content"], str) else ""
-    error = step["error"] if isinstance(step["error"], str) else ""
+    result, error = (step[name] if isinstance(step[name], str) else "" for name in ("content", "error"))
     return Call(step["tool"] or "", asked, result, find_fault(result, error))
 
 
@@ -166,18 +156,15 @@ def list_words(text):
 
 
 def count_alike(texts):
-    """Return how many texts are the same but for details as one before them.
+    """Return how many texts are the same but for details (ALIKE) as one before them; those without words are not.
 
     >>> count_alike(["grep rain a.csv", "ls", "grep rain a.csv"])
     1
     """
     words = [list_words(text) for text in texts]
-    return sum(any(is_alike(one, other) for other in words[:at]) for at, one in enumerate(words))
-
-
-def is_alike(one, other):
-    """Return whether two sets of words are nearly the same; empty ones are not."""
-    return len(one & other) >= ALIKE * len(one | other) > 0
+    return sum(
+        any(len(one & other) >= ALIKE * len(one | other) > 0 for other in words[:at]) for at, one in enumerate(words)
+    )
 
 
 def holds_answer(text, answer):
@@ -192,14 +179,9 @@ def holds_answer(text, answer):
     return bool(words) and words <= list_words(text)
 
 
-def take_last(items):
-    """Return the last third of a list, at least one."""
-    return items[-max(1, len(items) // 3) :]
-
-
-def list_useful(run):
-    """Return the calls that showed something."""
-    return [call for call in run.calls if call.fault is None]
+def list_asked(run):
+    """Return a run's calls as texts, each with its tool."""
+    return [f"{call.tool} {call.asked}" for call in run.calls]
 
 
 def list_sought(run):
@@ -222,7 +204,7 @@ def strip_answer(answer):
 
 
 def is_format(run, options, target):
-    """The right answer is there, or one of the options, but not in the form asked."""
+    """Return whether the right answer is there, or one of the options, but not in the form asked."""
     if target and not options:
         return holds_answer(run.answer, target)
     said = strip_answer(run.answer).strip(" .\"'")
@@ -230,96 +212,71 @@ def is_format(run, options, target):
     return bool(named) and said.casefold() not in [option.casefold() for option in options]
 
 
-def is_misunderstanding(run, options, target):
-    """The answer is of another kind than what was asked: no option, and more than a few words."""
-    return bool(options) and bool(run.answer) and not any(holds_answer(run.answer, option) for option in options)
-
-
-def is_misread(run, options, target):
-    """A number that the agent says its evidence gives stands in no result, nor in the question."""
-    shown = "\n".join([run.prompt, *(call.result for call in run.calls)])
-    if not list_useful(run):
+def is_misread(run):
+    """Return whether a number that the agent says its evidence gives stands in no result, nor in the question."""
+    if all(call.fault for call in run.calls):
         return False
-    known = set(NUMBER.findall(shown))
+    known = set(NUMBER.findall("\n".join([run.prompt, *(call.result for call in run.calls)])))
     said = [found for turn in run.turns for claim in SAYS.findall(turn) for found in NUMBER.findall(claim)]
     return any(number not in known for number in said)
 
 
-def is_retrieval(run, options, target):
-    """What was looked for did not come: it says so, or half of what it looked for failed or came back empty."""
+def is_retrieval(run):
+    """Return whether it says that nothing came, or half of what it looked for failed or came back empty."""
     sought = list_sought(run)
-    failed = [call for call in sought if call.fault]
+    n_failed = sum(bool(call.fault) for call in sought)
     admits = any(UNFOUND.search(text.casefold()) for text in [*run.turns, run.answer])
-    return bool(run.calls) and (admits or 2 * len(failed) >= max(1, len(sought)))
-
-
-def is_stopped_early(run, options, target):
-    """It answers after it has looked around, or for one thing only."""
-    return len([call for call in list_sought(run) if call.fault is None]) <= 1
-
-
-def is_reasoning(run, options, target):
-    """It had evidence, or argued."""
-    return bool(run.calls or run.turns)
-
-
-FAILURE_RULES = (is_format, is_misunderstanding, is_misread, is_retrieval, is_stopped_early, is_reasoning)
+    return bool(run.calls) and (admits or 2 * n_failed >= max(1, len(sought)))
 
 
 def label_failure(run, options=(), target=None):
     """Return why a complete run is wrong; a direct answer without a call or a thought is unlabelled."""
     if not run.calls and len(run.turns) <= 1 and len(list_words(run.answer)) <= 12:
         return UNLABELLED
-    return next((rule.__name__[3:] for rule in FAILURE_RULES if rule(run, options, target)), UNLABELLED)
+    if is_format(run, options, target):
+        return "format"
+    if options and run.answer and not any(holds_answer(run.answer, option) for option in options):
+        return "misunderstanding"  # of another kind than what was asked: no option, and more than a few words
+    if is_misread(run):
+        return "misread"
+    if is_retrieval(run):
+        return "retrieval"
+    if sum(call.fault is None for call in list_sought(run)) <= 1:
+        return "stopped_early"
+    return "reasoning" if run.calls or run.turns else UNLABELLED
 
 
 # --- incomplete (Table 5) --------------------------------------------------------------------------------------------
 
 
 def is_tooling(run):
-    """Its tools do not work: half of the calls fail for the environment's sake, or calls are written as text."""
+    """Return whether half of the calls fail for the environment's sake, or calls are written as text."""
     faults = [call.fault for call in run.calls]
-    typed = [turn for turn in run.turns if TYPED.search(turn)]
-    broken = sum(fault in ("environment", "other") for fault in faults)
-    return 2 * broken >= len(faults) > 0 or (not faults and 2 * len(typed) > len(run.turns) > 0)
-
-
-def is_missing_resource(run):
-    """Half of its calls ask for a file or record that is not there."""
-    absent = [call for call in run.calls if call.fault == "missing_file" or UNFOUND.search(call.result.casefold())]
-    return len(run.calls) >= LOOPED and 2 * len(absent) >= len(run.calls)
-
-
-def is_ambiguity(run):
-    """It comes back to what is meant, in a third of its turns or more."""
-    return 3 * sum(bool(UNCLEAR.search(turn.casefold())) for turn in run.turns) >= len(run.turns) > 0
-
-
-def is_budget_looping(run):
-    """The last third holds calls that were made before but for details."""
-    asked = [f"{call.tool} {call.asked}" for call in run.calls]
-    return count_alike(asked) - count_alike(asked[: len(asked) - len(take_last(asked))]) >= LOOPED
-
-
-def is_looping(run):
-    """A third of its calls, or where it makes none of its turns, say again what was said before."""
-    said = [f"{call.tool} {call.asked}" for call in run.calls] or run.turns
-    return 3 * count_alike(said) >= len(said) > 0
-
-
-def is_budget(run):
-    """New calls that worked, to the end."""
-    return len(run.calls) >= LOOPED and any(call.fault is None for call in take_last(run.calls))
-
-
-ENDLESS_RULES = (is_tooling, is_missing_resource, is_ambiguity, is_budget_looping, is_looping, is_budget)
+    n_typed = sum(bool(TYPED.search(turn)) for turn in run.turns)
+    n_broken = sum(fault in ("environment", "other") for fault in faults)
+    return 2 * n_broken >= len(faults) > 0 or (not faults and 2 * n_typed > len(run.turns) > 0)
 
 
 def label_endless(run):
     """Return why a run did not come to an end."""
-    if not run.calls and not run.turns:
+    calls, turns, asked = run.calls, run.turns, list_asked(run)
+    if not calls and not turns:
         return UNLABELLED
-    return next((rule.__name__[3:] for rule in ENDLESS_RULES if rule(run)), "other")
+    if is_tooling(run):
+        return "tooling"
+    absent = [call for call in calls if call.fault == "missing_file" or UNFOUND.search(call.result.casefold())]
+    if len(calls) >= LOOPED and 2 * len(absent) >= len(calls):
+        return "missing_resource"
+    if 3 * sum(bool(UNCLEAR.search(turn.casefold())) for turn in turns) >= len(turns) > 0:
+        return "ambiguity"  # it comes back to what is meant, in a third of its turns or more
+    n_last = max(1, len(calls) // 3)
+    if calls and count_alike(asked) - count_alike(asked[:-n_last]) >= LOOPED:
+        return "budget_looping"  # the last third holds calls that were made before but for details
+    said = asked or turns
+    if 3 * count_alike(said) >= len(said) > 0:
+        return "looping"
+    is_new = len(calls) >= LOOPED and any(call.fault is None for call in calls[-n_last:])
+    return "budget" if is_new else "other"  # new calls that worked, to the end
 
 
 # --- bottlenecks and flags (Tables 10 and 11) ------------------------------------------------------------------------
@@ -345,15 +302,13 @@ def label_bottleneck(run, label):
 
 def flag_correct(run):
     """Return what a right run shows, as a dict of FLAGS: a check, no support, luck, redundancy."""
-    said = strip_answer(run.answer)
-    holding = [at for at, call in enumerate(run.calls) if call.fault is None and holds_answer(call.result, said)]
-    asked = [f"{call.tool} {call.asked}" for call in run.calls]
+    useful, said = [call for call in run.calls if call.fault is None], strip_answer(run.answer)
     words = " ".join([*run.turns, run.answer]).casefold()
     return {
         "verification": bool(CHECKS.search(words)),
-        "unsupported": not holding,
-        "luck": bool(UNSURE.search(words)) or not list_useful(run),
-        "redundancy": count_alike(asked) > 0,
+        "unsupported": not any(holds_answer(call.result, said) for call in useful),
+        "luck": bool(UNSURE.search(words)) or not useful,
+        "redundancy": count_alike(list_asked(run)) > 0,
     }
 
 
@@ -378,9 +333,7 @@ def label_runs(traces, replies, scores, *, options=(), answers=None):
     key = ["run_id", "event_id", "sample"]
     known = scores.set_index(key)["score"].to_dict()
     targets = {} if answers is None else {row.event_id: parse_json(row.value) for row in answers.itertuples()}
-    groups = {}
-    for step in traces.sort_values("step").to_dict("records"):
-        groups.setdefault(tuple(step[name] for name in key), []).append(step)
+    groups = {at: part.to_dict("records") for at, part in traces.sort_values("step").groupby(key)}
     rows = []
     for reply in replies.to_dict("records"):
         at = tuple(reply[name] for name in key)

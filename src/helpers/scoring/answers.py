@@ -13,7 +13,7 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import CRAWL_HOURS
 from helpers.events.pose import pool_matches
-from helpers.events.targets import resolve_event
+from helpers.events.types import resolve_event
 from helpers.papers import get_constant
 from helpers.store import dump_json, parse_json
 from helpers.tables import ANSWER_STATUSES, SPREAD_RULES, check_table

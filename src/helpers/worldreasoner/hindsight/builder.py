@@ -16,7 +16,6 @@ from scipy import signal, stats
 from statsmodels.tsa.tsatools import lagmat
 
 from helpers.events import horizons
-from helpers.events.market import melt_rows
 from helpers.stats.paired import ALPHA, correct_holm
 from helpers.store import parse_json, parse_object
 from helpers.web.extract import select_series
@@ -357,7 +356,8 @@ def read_days(source_id, variable, entity=None, hour=None):
     rows = read_rows(list_sources()[source_id])
     if variable not in rows or not pd.api.types.is_numeric_dtype(rows[variable]):
         return None
-    table = select_series(melt_rows(rows, variable), variable, hour)
+    table = rows[["occurred_at", "entity"]].assign(variable=variable, value=rows[variable])
+    table = select_series(table, variable, hour)
     if entity is None and table.shape[1] != 1:
         return None
     entity = table.columns[0] if entity is None else entity

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.events.targets import KINDS, NONE_LABEL, RESOLVERS, build_history, order_entities, resolve_event
+from helpers.events.types import KINDS, NONE_LABEL, RESOLVERS, build_history, order_entities, resolve_event
 
 NAN = float("nan")
 YES = {"Yes": "A", "No": "B"}

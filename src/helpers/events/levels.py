@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helpers.events.targets import order_entities
+from helpers.events.types import order_entities
 from helpers.papers import get_constant
 
 N_VALUES = get_constant("futurex", "volatility_values")

@@ -2,7 +2,7 @@
 
 No package carries a market's prices, so these pages ask about series of the other sources, and say so; each
 question is posed from what had been published when it opens, and its resolution appears after the source's own value.
-`make slice` writes them to data/replay/market.csv (`python -m helpers.events.market`).
+`make slice` writes them to data/replay/market.csv (`python -m slice.market`).
 """
 
 import json
@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.calendar import WINDOWS, ZONE
 from helpers.events.pose import HORIZON_DAYS, Unanswerable, open_deck, pose_event
-from helpers.events.targets import resolve_event
+from helpers.events.types import resolve_event
 from helpers.store import dump_json
 from helpers.web.extract import select_series
 from helpers.web.sources import load_sources, locate_rows, read_rows

@@ -18,7 +18,7 @@ import time
 LIBRARIES = """
     papermill nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
     pandas seaborn matplotlib.pyplot scipy.stats statsmodels.api statsmodels.formula.api sklearn.metrics
-    lxml.html requests pebble jsonschema PIL.Image
+    lxml.html requests jsonschema PIL.Image
 """
 DOOR = "DAYBEFORE_WARM"
 """The environment variable that holds the address of the server's socket."""

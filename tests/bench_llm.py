@@ -76,7 +76,7 @@ def time_run(door, path, n, workers):
         return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
 
     started, cpu = time.perf_counter(), time.process_time()
-    options = {"window": "T", "mode": "thread", "workers": workers}
+    options = {"window": "T", "workers": workers}
     run_agents({"mock": {"forecast": forecast}}, make_events(["ask"] * n), lambda: None, path, **options)
     spent = time.perf_counter() - started, time.process_time() - cpu
     replies, traces = (read_runs(path, table) for table in ("replies", "traces"))

@@ -82,7 +82,7 @@ def run_once(opener, events, answer, workers, address):
         ask(door, MODEL, [{"role": "user", "content": "first"}])
         agent = {"forecast": partial(forecast, answer, Client(door, MODEL))}
         path, started, cpu = Path(folder) / "ledger.sqlite", time.perf_counter(), time.process_time()
-        world, options = Timed(opener()), {"mode": "thread", "workers": workers, "tries_first": True}
+        world, options = Timed(opener()), {"workers": workers, "tries_first": True}
         run_agents({"mock": agent}, events, lambda: world, path, window="A", **options)
         spent = time.process_time() - cpu, time.perf_counter() - started
         door.recordings.close()

@@ -31,7 +31,7 @@ def ask(tmp_path, monkeypatch):
 
     def run(code, agents=AGENTS):
         monkeypatch.setattr(runs, "hash_agent", lambda *_: code)
-        options = {"window": "T", "mode": "thread", "progress": False}
+        options = {"window": "T", "progress": False}
         return run_agents(agents, EVENTS, lambda: None, tmp_path / "l.sqlite", **options)
 
     return run

@@ -13,7 +13,7 @@ from helpers.agents import functions
 from helpers.agents.functions import View, ask_function, load_function, make_agent, read_answer
 from helpers.agents.identity import hash_agent
 from helpers.agents.registry import load_agents, load_entries
-from helpers.agents.runs import choose_mode, run_agents
+from helpers.agents.runs import run_agents
 from helpers.events.series_pages import open_series
 from helpers.store import dump_json, parse_json, read_runs, read_table
 from helpers.web.pages import GatewayError
@@ -157,17 +157,6 @@ def test_a_function_runs_as_an_agent_and_what_it_raises_is_its_failure(tmp_path)
     assert (run["category"], run["framework"]) == ("scripted", "Python function")
 
 
-def test_functions_of_modules_run_in_processes_and_those_of_a_notebook_in_threads(monkeypatch):
-    agents = {"five": make_agent(answer_five)}
-    assert choose_mode(agents) == "process"
-    assert choose_mode(agents | {"local": make_agent(lambda event, world: 5)}) == "thread"
-    monkeypatch.setattr(answer_five, "__module__", "__main__")
-    monkeypatch.setattr(sys.modules["__main__"], "answer_five", answer_five, raising=False)
-    assert choose_mode(agents) == "thread", "a worker has another __main__"
-    with pytest.raises(TypeError, match="'five' must be a function of a module"):
-        choose_mode(agents, "process")
-
-
 def test_a_function_must_take_an_event_and_a_world():
     with pytest.raises(ValueError, match=r"test_functions:.*<lambda> must take two arguments, \(event, world\)"):
         make_agent(lambda event: 5)
@@ -200,7 +189,7 @@ def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_nam
     assert load_entries(mine / "agents.toml")["mine"]["category"] == "scripted"
     assert load_agents(mine / "agents.toml") == {}
     agents = load_agents(mine / "agents.toml", wanted=["mine"])
-    assert list(agents) == ["mine"] and choose_mode(agents) == "process"
+    assert list(agents) == ["mine"]
     assert agents["mine"]["forecast"](NUMBER, None)["prediction"]["value"] == 0.25
     with pytest.raises(
         ValueError, match=f"agents.toml, other: no module nowhere in the working folder {mine}, the checkout "

@@ -180,7 +180,7 @@ def test_a_run_stores_replies_predictions_and_traces_of_all_of_them(reach, provi
     client = reach()
     agents = {"mock": {"forecast": lambda event, world: forecast(ask_directly, client, event, world)}}
     path = tmp_path / "ledger.sqlite"
-    run_agents(agents, events, lambda: None, path, window="T", mode="thread", progress=False)
+    run_agents(agents, events, lambda: None, path, window="T", progress=False)
     replies, predictions = (
         bench_llm.read_runs(path, name).sort_values("event_id") for name in ("replies", "predictions")
     )

@@ -220,7 +220,7 @@ def turn_clock_back(folder, n=200):
                 return failures.fail(error.status, error.reason)
             return {"reply": row["content"], "prediction": {"value": "B"}}
 
-        options = {"window": "A", "mode": "thread", "workers": 8, "deadline_s": 5}
+        options = {"window": "A", "workers": 8, "deadline_s": 5}
         begun = time.monotonic()
         run_agents({"mock": {"forecast": forecast, "category": "base_model"}}, events, dict, path, **options)
         seconds, n_requests = time.monotonic() - begun, sum(server.counts.values())
@@ -281,7 +281,7 @@ def damage_ledger(folder, n=100):
 
     def go_on():
         agents = {"a": {"forecast": lambda event, world: outcome, "category": "scripted"}}
-        run_agents(agents, events, dict, path, window="A", mode="thread", workers=4)
+        run_agents(agents, events, dict, path, window="A", workers=4)
         read_runs(path, "replies")
 
     go_on()

@@ -41,7 +41,7 @@ def run_model(path, address, events):
         return ask_model(door, event, world)
 
     agents = {"mock": {"forecast": forecast, "category": "base_model"}}
-    run_agents(agents, events, dict, path, window="A", mode="thread", workers=WORKERS)
+    run_agents(agents, events, dict, path, window="A", workers=WORKERS)
 
 
 def forecast_slowly(name, event, world):
@@ -60,7 +60,7 @@ def run_baselines(path, opener, events, slow_s=SLOW_S):
     """Put two baselines to events, in four worker processes."""
     os.environ["SLOW_S"] = str(slow_s)
     agents = {name: agent | {"forecast": partial(forecast_slowly, name)} for name, agent in load_baselines().items()}
-    run_agents(agents, events, opener, path, window="A", mode="process", workers=WORKERS)
+    run_agents(agents, events, opener, path, window="A", workers=WORKERS)
 
 
 def kill_often(run, n_kills, least_s, most_s):

@@ -154,7 +154,7 @@ def try_page(source, page, pages, sources):
         candidates, _ = collect_day(source, crawler, window, day, {}, SEED, 7)
         for event in candidates:
             row = event | {"terms": event["variables"], "options": dump_json(event["options"])}
-            list(attempt_group(crawler, source.id, [row], pd.Timestamp(moment), "before_resolution"))
+            list(attempt_group(crawler, source.id, [row], pd.Timestamp(moment)))
         crawler.observe(source.id, moment)
     except ExtractionError:
         return "refused"

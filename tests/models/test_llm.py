@@ -9,7 +9,6 @@ import sys
 import tempfile
 import threading
 import time
-import zlib
 from functools import partial
 from urllib.parse import quote
 
@@ -17,18 +16,16 @@ import bench_llm
 import pytest
 from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
-from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
+from mock_provider import CONTENT, Server, press_bomb
 
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
-from helpers.limits import call_within
-from helpers.models.costs import bound_cost, get_prices, reserve, settle
 from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import pack_recordings
-from helpers.models.secrets import hide_secrets, list_secrets, redact
+from helpers.models.secrets import hide_secrets, redact
 from helpers.servers import run_server
-from helpers.store import ACCIDENTS, dump_json
+from helpers.store import ACCIDENTS
 
 MODEL = "openai/mock-1"
 
@@ -71,12 +68,6 @@ def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, pro
     assert scan(tmp_path) == []
 
 
-def test_an_endless_reply_is_cut_at_its_cap(reach, provider):
-    with pytest.raises(LlmError, match="larger than 10,000,000 bytes"):
-        ask(reach(), MODEL, say("endless"))
-    assert 10_000_000 < provider.n_endless < 40_000_000, "what was under way in the sockets is all beyond the cap"
-
-
 def test_a_redirect_does_not_carry_the_question_to_another_server(reach, provider):
     with run_server(other := Server()):
         provider.elsewhere = other.address
@@ -87,34 +78,12 @@ def test_a_redirect_does_not_carry_the_question_to_another_server(reach, provide
     assert provider.counts["redirect"] == 2, "a redirect is an accident: it is asked again once the address is right"
 
 
-def test_compressed_replies_are_read(reach, provider):
-    for encoding, wbits in (("gzip", 31), ("deflate", 15)):
-        press = zlib.compressobj(9, zlib.DEFLATED, wbits)
-        body = press.compress(write_body("x" * 200_000)) + press.flush()
-        FAULTS[encoding] = lambda h, body=body, name=encoding: send(h, 200, body, content_encoding=name)
-        assert len(ask(reach(), MODEL, say(encoding))["content"]) == 200_000
-        del FAULTS[encoding]
-
-
 def test_half_a_surrogate_pair_is_recorded_and_replayed(reach, provider):
     provider.answer = lambda asked: {"content": "It is \ud83d. \\boxed{B}", "tool_calls": None}
     row = ask(reach(), PRICED, say("what is \ud800?"))
     assert row["content"] == "It is ?. \\boxed{B}" and row["cost_usd"] > 0
     assert ask(reach(live=False), PRICED, say("what is \ud800?")) == row
     assert provider.asked[-1]["messages"][0]["content"] == "what is ??"
-
-
-def test_the_time_of_the_model_is_told_from_that_of_the_kit(reach, provider):
-    provider.latency_s = 0.2
-    row = ask(reach(), MODEL, say("hello"))
-    assert 0.2 <= row["model_s"] <= row["duration_s"]
-    again = ask(reach(), MODEL, say("recover"))
-    assert again["n_requests"] == 3 and again["model_s"] >= 0.2
-    assert again["duration_s"] - again["model_s"] > 0.1, "neither waits between attempts nor those in vain"
-
-
-def test_a_provider_that_recovers_is_asked_until_it_does(reach, provider):
-    assert ask(reach(), MODEL, say("recover"))["n_requests"] == provider.counts["recover"] == 3
 
 
 def test_a_failure_is_asked_again_only_by_an_open_door(reach, provider):
@@ -134,20 +103,6 @@ def test_a_body_that_drips_is_closed_and_its_thread_ends(reach, provider):
         time.sleep(0.05)
         assert time.monotonic() < end
     assert provider.counts["drip"] == 1
-
-
-def test_several_requests_of_a_question_share_its_deadline(reach):
-    door, started = reach(deadline_s=30), time.monotonic()
-    with pytest.raises(LlmError, match="no whole reply"):
-        ask(door, MODEL, say("hang"), deadline_at=started + 0.5)
-    assert time.monotonic() - started < 1.5
-
-
-def test_a_server_that_is_not_there_is_a_connection_that_failed(reach):
-    door = reach()
-    door.connection["api_base"] = "http://127.0.0.1:9/v1"
-    with pytest.raises(LlmError, match=r"the connection failed, ConnectError: .* \(requests: 3\)"):
-        ask(door, MODEL, say("hello"))
 
 
 @pytest.mark.parametrize(
@@ -193,29 +148,11 @@ def test_a_reply_is_recorded_with_what_it_took_and_replayed(reach, provider):
     assert provider.counts["hello"] == 1
 
 
-def test_another_request_or_sample_is_another_recording(reach, provider):
-    door = reach()
-    keys = {ask(door, MODEL, say("hello"))["key"], ask(door, MODEL, say("hello"), sample=1)["key"]}
-    keys |= {ask(door, MODEL, say("hello"), max_tokens=9)["key"], ask(door, PRICED, say("hello"))["key"]}
-    assert len(keys) == provider.counts["hello"] == 4
-
-
 def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
     door = reach(live=False, command="make run AGENT=mock LIMIT=20")
     with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
         ask(door, MODEL, say("hello"))
     assert not provider.counts
-
-
-def test_a_price_that_is_not_known_is_said(reach):
-    row = ask(reach(), MODEL, say("hello"))
-    assert (row["cost_usd"], row["cost_note"]) == (None, "no price is known for this model")
-    assert pack_recordings("mock")["n_unpriced"] == 1
-
-
-def test_options_that_the_door_sets_are_refused(reach):
-    with pytest.raises(ValueError, match="'stream' is set by the door"):
-        ask(reach(), MODEL, say("hello"), stream=True)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +215,8 @@ def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypa
     del door.connection["api_key"]
     ask(door, MODEL, say("without"))
     assert provider.keys == [f"Bearer {KEY}", None]
+    with pytest.raises(LlmError, match="AuthenticationError 401: .*; no key was sent: api_key_env in its table"):
+        ask(door, MODEL, say("401"))
 
 
 def ask_at_once(door, n):
@@ -331,41 +270,10 @@ def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is
     assert door.spent_usd == row["cost_usd"]
 
 
-def test_without_a_limit_a_reply_is_bound_by_the_longest_that_the_model_gives(reach):
-    door, prices = reach(), get_prices(PRICED)
-    request = {"model": PRICED, "messages": say("hello"), "options": {}}
-    n_bytes = len(dump_json([request["messages"], {}]).encode())
-    assert prices[2] == 16_384 < prices[3]
-    assert bound_cost(door, request) == pytest.approx(n_bytes * prices[0] + 16_384 * prices[1])
-
-
-def test_a_request_without_a_price_sets_nothing_aside(reach, provider):
-    door, seen = reach(), []
-    provider.answer = lambda asked: seen.append((door.n_under_way, door.set_aside_usd)) or {"content": CONTENT}
-    ask(door, MODEL, say("hello"))
-    assert seen == [(1, 0.0)] and door.spent_usd == 0.0, "what it cost is not known"
-
-
-def test_what_one_request_set_aside_leaves_that_of_the_others(reach):
-    door = reach(ceiling_usd=1.0)
-    for bound in (0.25, 0.5):
-        reserve(door, PRICED, bound, math.inf)
-    settle(door, 0.25, 0.125)
-    assert (door.n_under_way, door.set_aside_usd, door.spent_usd) == (1, 0.5, 0.125)
-    settle(door, 0.5, None)
-    assert (door.n_under_way, door.set_aside_usd, door.spent_usd) == (0, 0.0, 0.125)
-
-
-ODD_USAGES = [
-    {"prompt_tokens": -5_000_000, "completion_tokens": 8},
-    {"prompt_tokens": 2**70},
-    {},
-    {"prompt_tokens": 50, "completion_tokens": 2**70},
-    {"prompt_tokens": 50, "completion_tokens": 8, "prompt_tokens_details": {"cached_tokens": 10**8}},
-]
-
-
-@pytest.mark.parametrize("usage", ODD_USAGES)
+@pytest.mark.parametrize(
+    "usage",
+    [{"prompt_tokens": -5_000_000, "completion_tokens": 8}, {}, {"prompt_tokens": 50, "completion_tokens": 2**70}],
+)
 def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usage):
     provider.answer = lambda asked: {"content": "Paris", "usage": usage}
     door = reach()
@@ -406,19 +314,6 @@ def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
     assert hide_secrets(["1", None, 2], []) == ["1", None, 2]
 
 
-def test_secrets_of_the_environment_are_those_with_telling_names():
-    environment = {"MY_TOKEN": "tok-123456", "SHORT_KEY": "abc", "PATH": "/usr/bin:/bin/long", "HF_TOKEN": "tok-123456"}
-    assert list_secrets(environment) == ("tok-123456",)
-
-
-def test_a_deadline_does_not_swallow_what_is_raised():
-    with pytest.raises(KeyError):
-        call_within(lambda: {}["absent"], 5)
-
-
-# --- a whole run -----------------------------------------------------------------------------------------------------
-
-
 def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, provider, tmp_path):
     door = reach()
 
@@ -434,7 +329,7 @@ def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, prov
     events = bench_llm.make_events(faults + ["key", "hello"])
     path = tmp_path / "data/runs/store.sqlite"
     agents = {"mock": {"forecast": forecast}}
-    options = {"window": "T", "mode": "thread", "workers": 6, "secrets": door.secrets}
+    options = {"window": "T", "workers": 6, "secrets": door.secrets}
     run_agents(agents, events, lambda: None, path, **options)
     replies = bench_llm.read_runs(path, "replies").set_index("event_id")
     for i, fault in enumerate(faults):

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.scoring.acquisition import compare_answers, follow_acquisition
+from helpers.scoring.answers import compare_answers, follow_acquisition
 
 
 def make_events(n):

@@ -141,26 +141,22 @@ def test_a_spread_by_hand(sources):
     series = pd.DataFrame({"x": values}, index=dates)
     event = {"terms": {"date": "2016-10-11", "entity": "x"}, "as_of": "2016-10-08T00:00:00+08:00"}
     source = sources["clemson"]
-    found = measure_spread(event, series, source, "before_resolution")  # 4..10 October: 3..9
+    found = measure_spread(event, series, source)  # 4..10 October: 3..9
     assert found == {
         "spread": round(statistics.stdev(range(3, 10)), 9),
         "n_spread": 7,
         "spread_rule": "before_resolution",
     }
-    found = measure_spread(event, series, source, "before_start")  # 1..7 October
-    assert found["spread"] == pytest.approx(statistics.stdev([100, 1, 2, 3, 4, 5, 6]))
     series.loc["2016-10-11":] = -1e9  # the outcome and what follows never count
-    assert measure_spread(event, series, source, "before_resolution")["spread"] == round(
-        statistics.stdev(range(3, 10)), 9
-    )
+    assert measure_spread(event, series, source)["spread"] == round(statistics.stdev(range(3, 10)), 9)
     series.loc["2016-10-05":"2016-10-09"] = np.nan
-    found = measure_spread(event, series, source, "before_resolution")
+    found = measure_spread(event, series, source)
     assert (found["spread"], found["n_spread"]) == (None, 2)
     weeks = pd.DataFrame(
         {"x": range(10)}, index=[str(d.date()) for d in pd.date_range("2016-08-05", periods=10, freq="7D")]
     )
     event = {"terms": {"date": "2016-10-07", "entity": "x"}, "as_of": "2016-10-03T00:00:00+08:00"}
-    found = measure_spread(event, weeks, sources["eia_gasoline"], "before_resolution")
+    found = measure_spread(event, weeks, sources["eia_gasoline"])
     assert (found["spread"], found["n_spread"]) == (round(statistics.stdev(range(2, 9)), 9), 7)
 
 
@@ -213,11 +209,3 @@ def test_sites_that_are_down_and_pages_that_cannot_be_read_are_told_apart(chosen
     answers, attempts = acquire(chosen, layout=1.0)
     assert set(answers["status"]) == set(attempts["status"]) == {"extraction_error"}
     assert attempts["reason"].str.contains("rule").all()
-
-
-def test_another_spread_rule_and_an_unknown_one(chosen):
-    with open_sites(chosen[1]) as crawler:
-        answers, _ = acquire_answers(chosen[0].head(30), crawler, spread_rule="before_start")
-        assert set(answers["spread_rule"].dropna()) == {"before_start"}
-        with pytest.raises(ValueError, match="'never' is unknown; it must be one of before_resolution, before_start"):
-            acquire_answers(chosen[0], crawler, spread_rule="never")

@@ -86,13 +86,6 @@ def test_ranking(prediction, answer, score):
     assert scores.score_ranking(prediction, answer) == pytest.approx(score)
 
 
-def test_ranking_takes_aliases():
-    aliases = {"USA": "United States", "US": "United States"}
-    assert scores.score_ranking(["usa"], ["United  States"], aliases) == 1.0
-    assert scores.score_ranking(["USA"], ["us"], aliases) == 1.0
-    assert scores.score_ranking(["usa"], ["United States"]) == 0.0
-
-
 # max(0, 1 - ((prediction - answer) / spread) ** 2)
 @pytest.mark.parametrize(
     ("prediction", "answer", "spread", "score"),

@@ -151,7 +151,7 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
         door = open_door(arm_id, command=f"make record ARM={arm_id}")
         agent = connect_agent(entries[arm["agent"]], door)
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
-        asked = {"window": arm["window"], "mode": "thread", "progress": False, "samples": range(n_trials)}
+        asked = {"window": arm["window"], "progress": False, "samples": range(n_trials)}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
 

@@ -15,20 +15,21 @@ counts, `cost_usd` and `finish_reason`.
 """
 
 import importlib.metadata
-import pickle
+import os
 import re
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import lru_cache
 from itertools import groupby
 
 from tqdm import tqdm
 
 from helpers.agents.functions import make_agent
-from helpers.agents.identity import hash_agent, list_functions
+from helpers.agents.identity import hash_agent
 from helpers.agents.stops import Stopped, Watch, heed_signals
-from helpers.agents.workers import run_in_processes, run_in_threads, to_cell
+from helpers.agents.workers import ask_agent, enter_world, run_in_threads, to_cell
 from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
+from helpers.models.secrets import list_secrets
 from helpers.store import (
     ACCIDENTS,
     close_run,
@@ -146,28 +147,6 @@ def list_tasks(runs, events, done, samples=(0,)):
     return groups
 
 
-def is_portable(forecast):
-    """Say whether a forecast can be handed to a worker process: a function of a module, and not one of a notebook."""
-    try:
-        pickle.dumps(forecast)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return all(function.__module__ != "__main__" for function in list_functions(forecast))
-
-
-def choose_mode(agents, mode=None):
-    """Return where agents run: processes, whose questions can be ended, unless an agent needs a thread of this one.
-
-    Raises TypeError when processes are wanted and an agent cannot be handed to one.
-    """
-    if mode not in (None, "process", "thread"):
-        raise ValueError(f"mode is 'process' or 'thread', not {mode!r}")
-    bound = [agent_id for agent_id, agent in agents.items() if mode != "thread" and not is_portable(agent["forecast"])]
-    if bound and mode == "process":
-        raise TypeError(f"agent {bound[0]!r} must be a function of a module, or run with mode='thread'")
-    return mode or ("thread" if bound else "process")
-
-
 def run_agents(
     agents,
     events,
@@ -178,9 +157,8 @@ def run_agents(
     drawn_from=None,
     deadline_s=DEADLINE_S,
     workers=2,
-    mode=None,
     progress=None,
-    secrets=(),
+    secrets=None,
     again=ACCIDENTS,
     max_accidents=None,
     tries_first=False,
@@ -190,22 +168,19 @@ def run_agents(
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
     `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see `functions`);
-    `events` is an events table; `opener` is called once a worker process (once altogether with mode='thread', for
-    agents that wait for a model: `workers` may be 50; by default threads only where an agent cannot be handed to a
-    process, as a function of a notebook).
-    `deadline_s` is in seconds a question, by default the paper's limit (3.2.3). What the ledger holds is not asked
-    again, refusals and timeouts neither: a missing prediction stays missing (4.1); a reply whose status is one of
-    `again` is none. Each event is asked once for each of `samples`; other ones at another time are the same run. After
-    `max_accidents` in a row, at a ceiling, or at Ctrl-C (SIGINT, SIGTERM), threads ask no further question, those under
-    way are stored as they end, and Stopped is raised; with `tries_first` also when the first question, which then goes
-    alone, has no reply (`remind(seconds left)` is called while it waits). A second Ctrl-C raises KeyboardInterrupt at
-    once. An agent whose code changed, or other events, are a new run (`describe_run`). Where `events` is a sample,
-    `drawn_from` is the table it was drawn from: the run is named after the whole and complete with the whole, and a
-    larger sample continues it. `progress=None` shows a bar on
-    a terminal only. `secrets` are kept out of stored reasons.
+    `events` is an events table; `opener` is called once and gives the world. Baselines answer in turn; of the others'
+    questions as many as `workers` are under way at once, each for `deadline_s` seconds at most (3.2.3).
+
+    What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
+    none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C
+    (SIGINT, SIGTERM) no further question is asked, those under way are stored as they end, and Stopped is raised; with
+    `tries_first` also when the first question, which then goes alone, has no reply (`remind(seconds left)` is called
+    while it waits). A second Ctrl-C raises KeyboardInterrupt at once. Where `events` is a sample, `drawn_from` is the
+    table it was drawn from: the run is named after the whole, complete with the whole, and continued by a larger
+    sample. `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's) are hidden in what is
+    stored.
     """
     agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
-    mode = choose_mode(agents, mode)
     whole = events if drawn_from is None else drawn_from
     runs = [
         describe_run(agent_id, agent, whole, window=window, deadline_s=deadline_s)
@@ -213,21 +188,35 @@ def run_agents(
     ]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
     forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
+    free = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
+    secrets = list_secrets(os.environ) if secrets is None else secrets
+    watch = Watch(max_accidents, tries_first, remind)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
+
+        def answer(world):
+            for group in groups:
+                if not watch.cause:
+                    yield [ask_agent(forecasts[run[1]], run, event, world) for run, event in group if run[1] in free]
+            tasks = [task for group in groups for task in group if task[0][1] not in free]
+            for rows in run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets):
+                yield [rows]
+
         n_left, n_all = sum(map(len, groups)), len(ids) * len(events) * len(samples)
-        watch = Watch(max_accidents, tries_first, remind)
-        if mode == "process":
-            cheap = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
-            arrivals = run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets, cheap)
-        else:
-            tasks = sum(groups, [])
-            arrivals = run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets, watch)
+        cost = sum_costs(ledger, [run_id for run_id, _ in ids])
+        hidden = None if progress is None else not progress
+        bar = tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden)
         try:
-            with closing(arrivals), heed_signals(watch) if mode == "thread" else nullcontext():
-                store_rows(ledger, watch.look(arrivals), ids, n_left, n_all, progress, again)
+            with ExitStack() as stack, heed_signals(watch), bar:
+                for batch in answer(enter_world(opener, stack) if groups else None):
+                    kept = [rows for rows in batch if watch.judge(rows[0])]
+                    save_questions(ledger, kept, again)
+                    cost += sum(reply["cost_usd"] or 0 for reply, _, _ in kept)
+                    if cost:
+                        bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)
+                    bar.update(len(kept))
         finally:
             for run_id, _ in ids:
                 close_run(ledger, run_id, len(whole) * len(samples))
@@ -235,16 +224,3 @@ def run_agents(
     if watch.cause:
         raise Stopped(watch.cause, watch.reason, run_ids)
     return run_ids
-
-
-def store_rows(ledger, arrivals, ids, n_left, n_all, progress, again):
-    """Store each question's rows as they arrive, beside a bar with questions done, rate, time left and cost so far."""
-    cost = sum_costs(ledger, [run_id for run_id, _ in ids])
-    hidden = None if progress is None else not progress
-    with tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden) as bar:
-        for batch in arrivals:
-            save_questions(ledger, batch, again)
-            cost += sum(reply["cost_usd"] or 0 for reply, _, _ in batch)
-            if cost:
-                bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)
-            bar.update(len(batch))

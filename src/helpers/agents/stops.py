@@ -6,9 +6,11 @@ import threading
 import time
 from contextlib import contextmanager
 
-from helpers.agents.workers import STOPS
 from helpers.models.failures import NO_CREDIT
 from helpers.store import FIRST_FAILURES, STRIKES
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+"""What a person, or who started us, stops a run with."""
 
 
 class Stopped(RuntimeError):
@@ -41,17 +43,11 @@ class Watch:
         """Return how many questions may be under way: none once stopped, one until the first has its reply."""
         return 0 if self.cause else 1 if self.is_trying else workers
 
-    def look(self, arrivals):
-        """Yield batches of rows as they arrive, without those that are no reply and tell of a setting.
-
-        That is what a ceiling, or a spent quota, kept from being asked, and a first question that could not be asked.
-        """
-        for batch in arrivals:
-            kept = [rows for rows in batch if self.judge(rows[0])]
-            yield kept
-
     def judge(self, reply):
-        """Count a reply, stop the run where it is due, and say whether the reply is to be stored."""
+        """Count a reply, stop the run where it is due, and say whether the reply is to be stored.
+
+        What a ceiling or a spent quota kept from being asked is none, nor a first question that could not be asked.
+        """
         status, reason = reply["status"], reply["reason"]
         self.seconds.append(reply.get("duration_s") or 0)
         self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
@@ -68,33 +64,23 @@ class Watch:
         return True
 
 
-def describe_wait(seconds, waited):
-    """Return when those under way are likely to end, by the seconds that others took and they have `waited`; or "".
-
-    >>> describe_wait([1, 4], [0.5, 2]), describe_wait([1, 4], [0.5, 30]), describe_wait([], [30])
-    (', most likely within 4 s', ' (one has waited 30 s, where earlier ones took 4 s at most: its server may hang)', '')
-    """
-    if not seconds:
-        return ""
-    if max(waited) <= max(seconds):
-        return f", most likely within {max(seconds):.0f} s"
-    earlier = f"where earlier ones took {max(seconds):.0f} s at most"
-    return f" (one has waited {max(waited):.0f} s, {earlier}: its server may hang)"
-
-
 def describe_stop(watch, number):
     """Return what a run says at its first signal: what is under way, for how long at most, what a second one does."""
-    n = len(watch.under_way)
+    n, now = len(watch.under_way), time.monotonic()
     if not n:
         return "\nstopping\n"
-    now = time.monotonic()
-    seconds = max(0, max(limit for _, limit, _ in watch.under_way.values()) - now)
     what = "1 question is under way and will be stored as it ends"
     if n > 1:
         what = f"{n} questions are under way and will be stored as they end"
+    usual, longest = "", max(watch.seconds, default=None)
+    waited = max(now - begun for _, _, begun in watch.under_way.values())
+    if longest is not None and waited <= longest:
+        usual = f", most likely within {longest:.0f} s"
+    elif longest is not None:
+        usual = f" (one has waited {waited:.0f} s, where earlier took {longest:.0f} s at most: its server may hang)"
+    seconds = max(0, max(limit for _, limit, _ in watch.under_way.values()) - now)
     again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
     cost = "what has not been answered by then is asked, and may be paid, again"
-    usual = describe_wait(watch.seconds, [now - begun for _, _, begun in watch.under_way.values()])
     told = f"stopping: no further question is asked; {what}{usual}, in {seconds:.0f} s at most"
     return f"\n{told}; {again} stops at once, and {cost}\n"
 
@@ -108,11 +94,9 @@ def heed_signals(watch):
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = []
 
     def stop(number, frame):
-        heard.append(number)
-        if len(heard) > 1:
+        if watch.cause == "signal":
             raise KeyboardInterrupt
         os.write(2, describe_stop(watch, number).encode())  # print is not safe here: it may be at work itself
         watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")

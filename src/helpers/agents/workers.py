@@ -1,48 +1,28 @@
-"""Ask an agent about an event, many at a time, in worker processes or in threads, within a deadline a question.
+"""Ask agents about events within a deadline a question: those that cost nothing in turn, all others in threads.
 
-Everything an agent does ends as rows for the ledger: an answer, a refusal, an exception, a hang, a process that died.
+Everything an agent does ends as rows for the store: an answer, a refusal, an exception, a hang.
 """
 
 import math
-import multiprocessing
-import signal
 import threading
 import time
 from collections import deque
-from concurrent.futures import wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from multiprocessing.resource_tracker import ensure_running
-from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
 
-import pebble
-
 from helpers.models.failures import fail
-from helpers.models.secrets import redact
+from helpers.models.secrets import hide_secrets, redact
 from helpers.store import clean_value, dump_json, hash_text
 from helpers.tables import REPLY_STATUSES, list_columns
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")
 """What a reply may say about its cost; `model_s` are the seconds of duration_s that the model's server took."""
 
-N_STARTS = 3
-"""How often a worker that dies before it takes a question is started again."""
-
-# pebble waits this long between SIGTERM and SIGKILL; with its 3 s a question could outlive its deadline by as much
-pebble.CONSTS.term_timeout = 0.5
-
-STOPS = (signal.SIGINT, signal.SIGTERM)
-"""What a person, or who started us, stops a run with."""
-
 WAITING_S = (10, 60)
 """Seconds after which a run says that it waits for its first reply, and then between two such words."""
-
-CLOSE_S = 10
-"""Seconds that a worker has at the end of a run to close its world."""
 
 
 def describe_error(error, secrets=()):
@@ -136,20 +116,23 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
 
 
 def ask_agent(forecast, run, event, world, secrets=()):
-    """Ask an agent about one event; returns the question's rows. An exception is status 'error' with its reason."""
+    """Ask an agent about one event; returns the question's rows. An exception is status 'error' with its reason.
+
+    `secrets` are hidden in all that it says.
+    """
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
 
     def measure():
         return started_at, round(time.perf_counter() - clock, 6)
 
     try:
-        return make_rows(run, event, forecast(dict(event), world), *measure())
+        return make_rows(run, event, hide_secrets(forecast(dict(event), world), secrets), *measure())
     except (Exception, SystemExit) as error:  # whatever one question raises must not stop the others
         return make_rows(run, event, fail("error", describe_error(error, secrets)), *measure())
 
 
 class WorldError(Exception):
-    """The world could not be opened where the agents run."""
+    """The world could not be opened."""
 
 
 def enter_world(opener, stack):
@@ -159,146 +142,6 @@ def enter_world(opener, stack):
         return stack.enter_context(world) if hasattr(world, "__enter__") else world
     except Exception as error:
         raise WorldError(f"the world did not open: {describe_error(error)}") from error
-
-
-# --- worker processes ------------------------------------------------------------------------------------------------
-
-HERE = {}
-"""What a worker process holds between questions: forecasts by agent, the world or why there is none, secrets."""
-
-
-def start_worker(forecasts, opener, secrets):
-    """Open the world once in this worker process; it is closed when the process ends, which the parent decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-    stack = ExitStack()
-    Finalize(None, close_world, args=(stack,), exitpriority=10)
-    HERE.update(forecasts=forecasts, secrets=secrets, stack=stack)
-    try:
-        HERE["world"] = enter_world(opener, stack)
-    except WorldError as error:
-        HERE["problem"] = str(error)
-
-
-def close_world(stack):
-    """Close this worker process's world, deaf to the pool's second request to end; it is killed if this takes long."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    stack.close()
-
-
-def close_here():
-    """Close this worker process's world as its last task: an exit may be cut short by the pool's signal."""
-    HERE["stack"].close()
-
-
-def work(batch):
-    """Put each task of a batch to its agent in this worker process; returns each question's rows."""
-    if "problem" in HERE:
-        raise WorldError(HERE["problem"])
-    return [ask_agent(HERE["forecasts"][run[1]], run, event, HERE["world"], HERE["secrets"]) for run, event in batch]
-
-
-@contextmanager
-def hold_signals():
-    """Hold Ctrl-C back in this thread and what it starts: a process that is still importing would print a trace."""
-    ensure_running()  # multiprocessing's tracker, whose start would let the signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def fail_future(error, task, deadline_s):
-    """Return the rows of a question that has no outcome of its own: a timeout, or its process died."""
-    if isinstance(error, TimeoutError):
-        return make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
-    if isinstance(error, pebble.ProcessExpired):
-        return make_rows(*task, fail("error", f"the worker process died (exit code {error.exitcode})"))
-    return make_rows(*task, fail("error", describe_error(error)))
-
-
-def split_group(group, cheap):
-    """Return a group's tasks as batches: those of `cheap` agents (whose answers cost nothing) together, each other's.
-
-    >>> split_group([(("r1", "a"), {}), (("r2", "b"), {}), (("r3", "c"), {})], cheap={"a", "c"})
-    [[(('r1', 'a'), {}), (('r3', 'c'), {})], [(('r2', 'b'), {})]]
-    """
-    together = [task for task in group if task[0][1] in cheap]
-    return [together] * bool(together) + [[task] for task in group if task[0][1] not in cheap]
-
-
-def wait_for_starts(firsts):
-    """Return once processes have begun with their first tasks: one stopped while it still imports prints a trace."""
-    end = time.monotonic() + CLOSE_S
-    while not all(future.running() or future.done() for future in firsts) and time.monotonic() < end:
-        time.sleep(0.02)
-
-
-def run_in_processes(groups, forecasts, opener, deadline_s, workers, secrets=(), cheap=()):
-    """Yield lists of tasks' rows, as they come, from `workers` processes; a question past its deadline is killed.
-
-    `groups` lists lists of tasks, a task being ((run_id, agent_id), event); a group stays in one process, whose world
-    keeps the pages it has read. A group's tasks of `cheap` agents are asked, and yielded, as one; where that ends badly
-    each is asked by itself. Raises WorldError when the world does not open, RuntimeError when processes do not start.
-    """
-    groups, arrivals = deque(split_group(group, cheap) for group in groups), SimpleQueue()
-    context = multiprocessing.get_context("spawn")  # a fork would copy this process's threads' locks and open files
-
-    def start_pool():
-        return pebble.ProcessPool(1, initializer=start_worker, initargs=(forecasts, opener, secrets), context=context)
-
-    @hold_signals()
-    def feed(lane):
-        if not pools[lane].active:
-            pools[lane].join()
-            pools[lane] = start_pool()
-            firsts.pop(lane)
-        for batch in groups.popleft():
-            n_open[lane] += 1
-            future = pools[lane].schedule(work, args=[batch], timeout=deadline_s)
-            firsts.setdefault(lane, future)
-            future.add_done_callback(lambda future, batch=batch: arrivals.put((lane, batch, future)))
-
-    pools = [start_pool() for _ in range(min(workers, len(groups)))]  # a pool a process: only so a group stays together
-    n_open, n_deaths, firsts = [0] * len(pools), 0, {}
-    try:
-        for lane in range(len(pools)):
-            feed(lane)
-        while any(n_open):
-            lane, batch, future = arrivals.get()
-            n_open[lane] -= 1
-            error = future.exception()
-            if isinstance(error, WorldError):
-                raise error
-            if not isinstance(error, BrokenProcessPool):
-                if error is None:
-                    yield future.result()
-                elif len(batch) > 1:
-                    groups.appendleft([[task] for task in batch])
-                else:
-                    yield [fail_future(error, batch[0], deadline_s)]
-                n_deaths = 0
-                if n_open[lane] <= 1 and groups:
-                    feed(lane)
-                continue
-            groups.appendleft([batch])  # its process died before it took the question
-            if n_open[lane] == 0:  # the last of that process's questions: start another
-                n_deaths += 1
-                if n_deaths >= N_STARTS:
-                    raise RuntimeError("worker processes do not start; agents and opener must be functions of a module")
-                feed(lane)
-    finally:
-        wait_for_starts(firsts.values())
-        idle = [pool for pool, left in zip(pools, n_open, strict=True) if pool.active and not left]
-        wait([pool.schedule(close_here, timeout=CLOSE_S) for pool in idle])
-        for pool in pools:
-            pool.stop()
-        for pool in pools:
-            pool.join()
-
-
-# --- threads ---------------------------------------------------------------------------------------------------------
 
 
 def receive(arrivals, limit, remind=None):
@@ -316,41 +159,31 @@ def receive(arrivals, limit, remind=None):
     return arrivals.get_nowait()
 
 
-def run_in_threads(tasks, forecasts, opener, deadline_s, workers, secrets=(), watch=None):
-    """Yield a list of each task's rows, as they come, with `workers` threads at once and one world shared by all.
+def run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets=()):
+    """Yield the rows of each task, ((run_id, agent_id), event), as they come, with `workers` threads at once.
 
-    For agents that wait for a model. A thread cannot be killed: past the deadline its question is a timeout, its late
-    answer is dropped and another question starts in its place. Where agents search, a question's seconds, but not its
-    deadline's, begin when its day can be searched. `watch` (`runs.Watch`) says how many of the workers may be at work
-    (`allow`), 0 once the run is stopped: those under way, which it sees in `under_way`, come to their ends. Raises
-    WorldError when the world does not open.
+    A thread cannot be killed: past the deadline its question is a timeout, its late answer is dropped and another
+    question starts in its place. `watch` (`stops.Watch`) says how many may be at work, none once the run is stopped;
+    those under way, which it sees, come to their ends.
     """
-    tasks, arrivals = deque(enumerate(tasks)), SimpleQueue()
-    limits, allow = ({}, lambda workers: workers) if watch is None else (watch.under_way, watch.allow)
+    tasks, arrivals, under_way = deque(enumerate(tasks)), SimpleQueue(), watch.under_way
 
     def answer(number, run, event):
-        if hasattr(world, "prepare"):
-            with suppress(Exception):  # whoever looks something up meets it again
-                world.prepare(event["as_of"])
         arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
 
-    with ExitStack() as stack:
-        world = enter_world(opener, stack)
-        if hasattr(world, "expect"):  # a world that makes its days ready while agents wait for their models
-            world.expect(event["as_of"] for _, (_, event) in tasks)
-        while limits or (tasks and allow(workers)):
-            while tasks and len(limits) < allow(workers):
-                number, task = tasks.popleft()
-                begun = time.monotonic()
-                limits[number] = task, begun + deadline_s, begun
-                threading.Thread(target=answer, args=(number, *task), daemon=True).start()
-            oldest = next(iter(limits))  # all have the same deadline, so it ends first
-            task, limit, _ = limits[oldest]
-            try:
-                number, rows = receive(arrivals, limit, watch.remind if watch and watch.is_trying else None)
-            except Empty:
-                del limits[oldest]
-                yield [fail_future(TimeoutError(), task, deadline_s)]
-            else:
-                if limits.pop(number, None):
-                    yield [rows]
+    while under_way or (tasks and watch.allow(workers)):
+        while tasks and len(under_way) < watch.allow(workers):
+            number, task = tasks.popleft()
+            begun = time.monotonic()
+            under_way[number] = task, begun + deadline_s, begun
+            threading.Thread(target=answer, args=(number, *task), daemon=True).start()
+        oldest = next(iter(under_way))  # all have the same deadline, so it ends first
+        task, limit, _ = under_way[oldest]
+        try:
+            number, rows = receive(arrivals, limit, watch.remind if watch.is_trying else None)
+        except Empty:
+            del under_way[oldest]
+            yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
+        else:
+            if under_way.pop(number, None):
+                yield rows

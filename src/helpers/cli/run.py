@@ -13,8 +13,7 @@ from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
-from helpers.agents.stops import Stopped
-from helpers.agents.workers import STOPS
+from helpers.agents.stops import STOPS, Stopped
 from helpers.calendar import WINDOWS, list_days
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
@@ -123,7 +122,7 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **opti
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        how = {"workers": 1 if get_local_name(entries[name]) else at_once, "mode": "thread"}
+        how = {"workers": 1 if get_local_name(entries[name]) else at_once}
         how |= {"remind": partial(tell_waiting, name, entries[name]), "max_accidents": MAX_ACCIDENTS}
         try:
             run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how, **options)
@@ -151,7 +150,7 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
         if len(whole):
             about = {key: agents[name][key] for key in ("condition",) if agents[name].get(key)}
             agent = make_majority(asked.path, run_ids[name], agents[name], n_samples) | about
-            how = {"workers": 1, "mode": "thread", "again": ("ok", *ACCIDENTS)}
+            how = {"workers": 1, "again": ("ok", *ACCIDENTS)}
             made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how, **options)
             show(f"{name}: {summarize_spread(asked.path, run_ids[name], whole, n_samples)}")
     return made

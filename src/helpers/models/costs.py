@@ -25,28 +25,19 @@ def write_usd(amount):
     ('0.000001', '0.0123', '1.5', '20', '0')
     """
     decimals = 4 if not amount or abs(amount) >= 0.001 else 1 - math.floor(math.log10(abs(amount)))
-    text = f"{amount:.{decimals}f}"
-    return text.rstrip("0").rstrip(".")
+    return f"{amount:.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def read_count(value, least=0):
-    """Return a provider's count of tokens, None where it is none: absent, negative, or more than any reply holds.
-
-    >>> read_count(7), read_count(-7), read_count(2**70), read_count(None), read_count(0, least=1)
-    (7, None, None, None, None)
-    """
+    """Return a provider's count of tokens, None where it is none: absent, negative, or more than any reply holds."""
     return value if isinstance(value, int) and least <= value <= MAX_COUNT else None
 
 
 @lru_cache(maxsize=256)
 def get_prices(model):
-    """Return a model's (US dollars an input token, an output token, longest output, longest input), or None.
-
-    By litellm's map of prices.
-    """
-    litellm = load_litellm()
+    """Return litellm's (US dollars an input token, an output token, longest output and input), None without them."""
     try:
-        known = litellm.get_model_info(model)
+        known = load_litellm().get_model_info(model)
     except Exception:  # litellm says with a bare Exception that a model is not in its map
         return None
     prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
@@ -69,12 +60,11 @@ def price_response(response, model, row):
         return {"cost_usd": None, "cost_note": "the reply does not say how many tokens it took"}
     if get_prices(model) is None:
         return {"cost_usd": None, "cost_note": None}
-    cost = load_litellm().completion_cost(response, model=model)
-    return {"cost_usd": cost if 0 <= cost < math.inf else None, "cost_note": None}
+    return {"cost_usd": load_litellm().completion_cost(response, model=model), "cost_note": None}
 
 
 def charge(door, row):
-    """Return what a reply cost in US dollars: litellm's count, else by the door's prices; None where neither knows."""
+    """Return what a reply cost in US dollars: by the door's prices, else litellm's count; None where neither knows."""
     if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):
         return sum(n * price for n, price in zip(used, door.prices, strict=True))
     return row["cost_usd"]
@@ -85,10 +75,9 @@ def bound_cost(door, request):
 
     A token is at least a byte of text, so the bytes of the request bound its tokens.
     """
-    prices = name_prices(door, request["model"])
+    prices, options = name_prices(door, request["model"]), request["options"]
     if prices is None:
         return None
-    options = request["options"]
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
     return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
 
@@ -114,37 +103,6 @@ def reserve(door, model, bound, limit):
         door.n_under_way += 1
 
 
-def describe_spent(door):
-    """Return what a door has spent in words; what timed out, or could not be read, counts with the most it can cost.
-
-    >>> from types import SimpleNamespace
-    >>> describe_spent(SimpleNamespace(spent_usd=3.0, at_most_usd=2.5, ceiling_usd=4.0))
-    '3 of 4 USD are spent, of which 2.5 at most, by replies that did not come whole'
-    """
-    told = f"{write_usd(door.spent_usd)} of {write_usd(door.ceiling_usd)} USD are spent"
-    most = f", of which {write_usd(door.at_most_usd)} at most, by replies that did not come whole"
-    return told + most * bool(door.at_most_usd)
-
-
-def describe_cut(door):
-    """Return how many requests a kill cut short, and what they may have cost, as a sentence; "" where none was.
-
-    >>> from types import SimpleNamespace
-    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={"a": 0.01, "b": 0.02})))
-    '2 requests were under way when an earlier run was cut short: they may have been paid, 0.03 USD at most, and are \
-paid again where they are still wanted'
-    """
-    bounds = list(door.recordings.under_way.values())
-    if not bounds:
-        return ""
-    what, they, are = f"{len(bounds)} requests were", "they", "are"
-    if len(bounds) == 1:
-        what, they, are = "1 request was", "it", "is"
-    most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
-    told = f"{what} under way when an earlier run was cut short: {they} may have been paid{most}, and {are} paid again"
-    return f"{told} where {they} {are} still wanted"
-
-
 def settle(door, bound, billed, *, is_most=False):
     """Take a request's bound back, count what was billed, and let those that wait for room look again.
 
@@ -156,3 +114,34 @@ def settle(door, bound, billed, *, is_most=False):
         door.spent_usd += billed or 0.0
         door.at_most_usd += (billed or 0.0) if is_most else 0.0
         door.room.notify_all()
+
+
+def describe_spent(door):
+    """Return what a door has spent in words; what timed out, or could not be read, counts with the most it can cost."""
+    told = f"{write_usd(door.spent_usd)} of {write_usd(door.ceiling_usd)} USD are spent"
+    most = f", of which {write_usd(door.at_most_usd)} at most, by replies that did not come whole"
+    return told + most * bool(door.at_most_usd)
+
+
+def describe_cut(door):
+    """Return how many requests a kill cut short, and what they may have cost, as a sentence; "" where none was.
+
+    What was asked again since is told, too: the replies' costs leave out what was paid twice.
+
+    >>> from types import SimpleNamespace
+    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={"a": 0.01, "b": 0.02}, cut_usd=0.03)))
+    '2 requests were under way when an earlier run was cut short: they may have been paid, 0.03 USD at most, and are \
+paid again where they are still wanted'
+    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={}, cut_usd=0.03)))
+    'requests that were cut short and asked again may have cost 0.03 USD beside what the replies say'
+    """
+    bounds, cut_usd = list(door.recordings.under_way.values()), door.recordings.cut_usd
+    if not bounds:
+        told = f"requests that were cut short and asked again may have cost {write_usd(cut_usd)} USD beside"
+        return f"{told} what the replies say" * bool(cut_usd)
+    what, they, are = (
+        (f"{len(bounds)} requests were", "they", "are") if len(bounds) > 1 else ("1 request was", "it", "is")
+    )
+    most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
+    told = f"{what} under way when an earlier run was cut short: {they} may have been paid{most}, and {are} paid again"
+    return f"{told} where {they} {are} still wanted"

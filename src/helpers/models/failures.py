@@ -1,26 +1,45 @@
 """What can go wrong with a request to a model: when to try again, how long to wait, what to store of it.
 
-Nothing here imports litellm: its exceptions are read by their names, status codes and causes.
+litellm names what happened by its exceptions and their status codes; a few providers' words say the rest.
 """
 
 import json
 import math
 import re
 import time
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from helpers.models.secrets import redact
 
 MAX_WAIT_S = 60
 """A provider's Retry-After counts up to this many seconds, and so does the wait of our own between attempts."""
 
+NO_CREDIT = "the provider's quota or credit is spent"
+"""With these words the reason of a failed request begins that no further one would mend: it stops an agent."""
+
+SPENT = re.compile(
+    r"insufficient[ _](quota|credit|balance|fund)|exceeded your (current|monthly) (quota|usage)|billing.{0,20}limit"
+    r"|credit balance is too low|(out of|no more|not enough) credits",
+    re.IGNORECASE,
+)
+SOON = re.compile(r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE)
+"""How providers say that nothing more is paid for, and that it is a quota of minutes."""
+
+PAGE = re.compile(r"<(!doctype html|html)\b", re.IGNORECASE)
+"""How a page of the web begins that stands in an answer's place."""
+
+NO_PAGE = "a web page stands there: look at api_base, and at a proxy or a sign-in on the way"
+TOO_FAST = 'a rate limit: wait a while, or ask fewer at once (ARGS="--at-once 2")'
+NO_KEY_SENT = "no key was sent: api_key_env in its table of data/agents.toml names the variable that holds one"
+
+NO_COMPLETION = "Invalid response object"
+"""With these words litellm says, as an error of the server, that it cannot make a reply of the JSON that came."""
+
 
 class LlmError(Exception):
-    """A request that has no reply: `status` is one of columns.REPLY_STATUSES but "ok"; `reason` says it.
+    """A request that has no reply: `status` is one of tables.REPLY_STATUSES but "ok"; `reason` says it.
 
     `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked; `is_malformed` says that
-    a body came which is no JSON.
+    a body came which is no reply.
     """
 
     def __init__(self, status, reason, recording=None, is_malformed=False):
@@ -32,20 +51,11 @@ class LlmError(Exception):
 
 
 class ReplyError(ValueError):
-    """What a server sent is no reply to a request; the message says what it is.
-
-    `is_answer`: the model may have answered, so it is paid for and not asked again; a redirect is none.
-    """
+    """What a server sent is no reply; `is_answer`: the model may have answered, so it is paid and not asked again."""
 
     def __init__(self, reason, is_answer=False):
         super().__init__(reason)
         self.is_answer = is_answer
-
-
-def get_headers(error):
-    """Return the headers of the HTTP response behind an error, {} when there was none."""
-    found = getattr(error, "litellm_response_headers", None) or getattr(getattr(error, "response", None), "headers", {})
-    return {name.lower(): value for name, value in dict(found or {}).items()}
 
 
 def list_causes(error):
@@ -58,48 +68,13 @@ def list_causes(error):
 
 
 def find_unfit(error):
-    """Return the ReplyError behind an error, None when there is none."""
-    return next((cause for cause in list_causes(error) if isinstance(cause, ReplyError)), None)
-
-
-NO_COMPLETION = "Invalid response object"
-"""With these words litellm says, as an error of the server, that it cannot make a reply of the JSON that came."""
-
-
-def is_malformed(error):
-    """Say whether an error comes from a body that is no reply: the model has answered, so it is not asked again."""
-    if unfit := find_unfit(error):
-        return unfit.is_answer
-    return NO_COMPLETION in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in list_causes(error))
-
-
-def describe_malformed(error):
-    """Return what is wrong with a body that is no reply, in one line."""
-    if NO_COMPLETION in str(error):
-        wrong = re.findall(r"^(\w+(?:\.\w+)*)\n  ((?:Input|Field) .*?)(?: \[|$)", str(error), re.MULTILINE)
-        return "the reply is no chat completion" + "".join(f"; {name}: {said}" for name, said in wrong[:1])
-    return str(find_unfit(error) or "the reply is not JSON")
-
-
-NO_CREDIT = "the provider's quota or credit is spent"
-"""With these words the reason of a failed request begins that no further one would mend: it stops an agent."""
-
-SPENT = re.compile(
-    r"insufficient[ _](quota|credit|balance|fund)|exceeded your (current|monthly) (quota|usage)|billing.{0,20}limit"
-    r"|credit balance is too low|(out of|no more|not enough) credits",
-    re.IGNORECASE,
-)
-"""How providers say so."""
-
-PAGE = re.compile(r"<(!doctype html|html)\b", re.IGNORECASE)
-"""How a page of the web begins that stands in an answer's place."""
-
-NO_PAGE = "a web page stands there: look at api_base, and at a proxy or a sign-in on the way"
-
-TOO_FAST = 'a rate limit: wait a while, or ask fewer at once (ARGS="--at-once 2")'
-
-SOON = re.compile(r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE)
-"""How they say that it is a quota of minutes."""
+    """Return the ReplyError behind an error, also where litellm itself could not read the JSON; None without any."""
+    causes = list_causes(error)
+    if found := next((cause for cause in causes if isinstance(cause, ReplyError)), None):
+        return found
+    if NO_COMPLETION in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in causes):
+        return ReplyError("the reply is no chat completion", is_answer=True)
+    return None
 
 
 def find_code(error):
@@ -119,91 +94,60 @@ def is_spent(error):
 def is_passing(error):
     """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that failed."""
     code = getattr(error, "status_code", None)
-    is_unfit = find_unfit(error) or is_malformed(error) or is_spent(error)
-    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not is_unfit
+    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not (find_unfit(error) or is_spent(error))
 
 
-def choose_wait(default, state):
-    """Return the seconds before the next attempt: what Retry-After says (seconds or a date), else doubling ones."""
-    seconds = read_wait(get_headers(state.outcome.exception()))
-    return default(state) if seconds is None else seconds
+def read_wait(error):
+    """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at most; 0 without one.
 
-
-def read_wait(headers):
-    """Return the seconds that a Retry-After header (a number or a date) asks to wait, MAX_WAIT_S at most; else None.
-
-    >>> read_wait({"retry-after": "2"}), read_wait({"retry-after": "21600"}), read_wait({})
-    (2.0, 60, None)
+    >>> from types import SimpleNamespace
+    >>> [read_wait(SimpleNamespace(litellm_response_headers={"retry-after": said})) for said in ("2", "21600", "soon")]
+    [2.0, 60, 0.0]
     """
-    wanted = headers.get("retry-after", "").strip()
+    response = getattr(error, "response", None)
+    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
     try:
-        seconds = float(wanted)
+        seconds = float({name.lower(): value for name, value in dict(headers).items()}.get("retry-after", ""))
     except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return None
-    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else None
-
-
-def is_over(enough, limit, state):
-    """Say whether to stop trying: enough attempts were made, or the next would start past the limit."""
-    return enough(state) or time.monotonic() + state.upcoming_sleep >= limit
-
-
-def advise(error, text):
-    """Return what most likely mends a provider's no, as the rest of a sentence; "" where nothing is known to.
-
-    >>> advise(None, "<!DOCTYPE html><title>502 Bad Gateway</title>")
-    '; a web page stands there: look at api_base, and at a proxy or a sign-in on the way'
-    """
-    if PAGE.search(text):
-        return f"; {NO_PAGE}"
-    return f"; {TOO_FAST}" if find_code(error) == 429 else ""
+        return 0.0
+    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else 0.0
 
 
 def explain(error, n_requests, limit, door):
-    """Return (status, reason) of a failed request in a form that may be stored.
+    """Return the LlmError of a failed request, its reason in a form that may be stored.
 
-    A timeout is a reply that was waited for until `limit`; an accident that left no time to try again stays an error.
+    A timeout is a reply that was waited for until `limit`; a failure that left no time to try again stays an error.
     """
-    kind, code = type(error).__name__, getattr(error, "status_code", None)
     if isinstance(error, LlmError):
-        return error.status, error.reason
-    text = str(error).rpartition("Exception - ")[2].removeprefix(f"litellm.{kind}: ")
+        return error
+    kind, code, unfit = type(error).__name__, find_code(error), find_unfit(error)
     if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
-        return "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
-    behind = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
-    if find_unfit(error) or is_malformed(error):
-        status, text = "unreadable" if is_malformed(error) else "error", describe_malformed(error)
-    elif behind and type(behind[0]).__name__ != "HTTPStatusError":
-        status, text = "error", f"the connection failed, {type(behind[0]).__name__}: {behind[0]}"
+        return LlmError("timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})")
+    said = str(error).rpartition("Exception - ")[2].removeprefix(f"litellm.{kind}: ")
+    broken = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
+    status, text = "error", f"{kind} {code}: {said}" if code else f"{kind}: {said}"
+    if unfit:
+        status, text = "unreadable" if unfit.is_answer else "error", str(unfit)
+    elif broken and type(broken[0]).__name__ != "HTTPStatusError":
+        text = f"the connection failed, {type(broken[0]).__name__}: {broken[0]}"
     elif is_spent(error):
-        status, text = "over_budget", f"{NO_CREDIT}: {text}"
-    elif find_code(error) == 404:
-        what = (
-            f"most likely there is no model {getattr(error, 'model', None)!r} there, or api_base is not where the chat"
-        )
-        status, text = "error", f"not found (404): {text}; {what} completions are (as a rule it ends in /v1)"
-    else:
-        status = classify(kind, text)
-        text = (f"{kind} {code}: {text}" if code else f"{kind}: {text}") + advise(error, text)
-    late = is_passing(error) and n_requests < door.n_requests
-    ending = "; no time left to try again" if late else ""
-    return status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
-
-
-def classify(kind, text):
-    """Return the status of a provider's no, by the kind of litellm's exception.
-
-    >>> classify("UnsupportedParamsError", "no logprobs"), classify("AuthenticationError", "bad key")
-    ('unsupported', 'error')
-    """
-    if kind == "ContentPolicyViolationError" or "content_policy" in text:
-        return "refusal"
-    if kind in ("UnsupportedParamsError", "ContextWindowExceededError"):
-        return "unsupported"
-    return "error"
+        status, text = "over_budget", f"{NO_CREDIT}: {said}"
+    elif kind == "ContentPolicyViolationError" or "content_policy" in said:
+        status = "refusal"
+    elif kind in ("UnsupportedParamsError", "ContextWindowExceededError"):
+        status = "unsupported"
+    elif code == 404:
+        text = f"not found (404): {said}; most likely there is no model {getattr(error, 'model', None)!r} there, or "
+        text += "api_base is not where the chat completions are (as a rule it ends in /v1)"
+    elif PAGE.search(said):
+        text += f"; {NO_PAGE}"
+    elif code == 429:
+        text += f"; {TOO_FAST}"
+    elif code in (401, 403) and "api_base" in door.connection and "api_key" not in door.connection:
+        text += f"; {NO_KEY_SENT}"
+    ending = "; no time left to try again" * (is_passing(error) and n_requests < door.n_requests)
+    reason = redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
+    return LlmError(status, reason, is_malformed=bool(unfit and unfit.is_answer))
 
 
 def fail(status, reason):

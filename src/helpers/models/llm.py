@@ -1,10 +1,9 @@
-"""The one door to language models: ask, record, replay, with a deadline and a cost ceiling (`costs`).
+"""The one client of language models: ask, record, replay, with a deadline and a cost ceiling (`costs`).
 
 `ask` gives a request's recorded reply (models.recordings); a door that is open (`live=True`) asks for what is not
-recorded. litellm is imported when a door is opened for asking (seconds, 170 MB; `transport`), with its own retries and
-its download of prices switched off: in trials `num_retries=3` sent 7 requests against a 429, a body that drips outlived
-`timeout`. So retries are ours, every attempt runs in a thread that the deadline leaves behind, and a body is cut at its
-time.
+recorded, through litellm (`transport`). Its own retries are off: in trials `num_retries=3` sent 7 requests against a
+429, and a body that drips outlived `timeout`. So retries are ours, and every attempt runs in a thread that the deadline
+leaves behind.
 """
 
 import math
@@ -14,16 +13,14 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache, partial
-
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+from functools import lru_cache
 
 from helpers.limits import call_within, count_left, end_after
 from helpers.models.costs import bound_cost, charge, price_response, read_count, reserve, settle
-from helpers.models.failures import MAX_WAIT_S, LlmError, choose_wait, explain, is_malformed, is_over, is_passing
+from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.secrets import list_secrets, redact
-from helpers.models.transport import NO_KEY, complete_bare, load_litellm, noting
+from helpers.models.transport import NO_KEY, complete_bare, load_litellm
 from helpers.papers import get_constant
 from helpers.store import clean_value
 
@@ -32,7 +29,6 @@ DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 
 N_REQUESTS = 4
 """How many requests, by default, may go out for one reply: the first and three retries."""
-
 
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
@@ -43,10 +39,7 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 
 @dataclass
 class Door:
-    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded.
-
-    `heard` holds the models whose requests tell when they go out (`prepare_note`).
-    """
+    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded."""
 
     recordings: Recordings
     live: bool = False
@@ -64,7 +57,6 @@ class Door:
     at_most_usd: float = 0.0
     set_aside_usd: float = 0.0
     n_under_way: int = 0
-    heard: set = field(default_factory=set)
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
     def is_open(self):
@@ -73,7 +65,7 @@ class Door:
 
 
 def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, **settings):
-    """Return a Door on a run's recordings under data/runs/<run_id>/.
+    """Return a Door on a run's recordings.
 
     A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds `api_base` and
     `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
@@ -123,21 +115,15 @@ def check_options(options, ours):
     ValueError: the option 'extra_headers' can hold a key, and options are stored: name the key's variable by \
 api_key_env
     """
-    unfit = sorted(set(options) & set(ours))
-    if unfit:
+    if unfit := sorted(set(options) & set(ours)):
         raise ValueError(f"the option {unfit[0]!r} is set by the door; use sample, or the settings of open_door")
-    for name in list_names(options):
-        if SECRET_OPTION.search(name):
-            advice = "options are stored: name the key's variable by api_key_env"
-            raise ValueError(f"the option {name!r} can hold a key, and {advice}")
-
-
-def list_names(value):
-    """Yield the names of an option's table and of those within, the outer ones first."""
-    if isinstance(value, dict):
-        yield from map(str, value)
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        yield from list_names(part)
+    parts = [options]
+    for part in parts:  # which grows while it is read
+        for name in map(str, part) if isinstance(part, dict) else ():
+            if SECRET_OPTION.search(name):
+                advice = "options are stored: name the key's variable by api_key_env"
+                raise ValueError(f"the option {name!r} can hold a key, and {advice}")
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
 
 
 def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
@@ -152,11 +138,9 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     if recorded and (is_final(recorded) and not is_again or not is_open):
         return open_recording(recorded)
     if not is_open:
-        folder = door.recordings.folder
-        model = request["model"]
-        raise LookupError(f"{folder} has no recording {key} of {model}; `{door.command}` with its model there makes it")
-    door.recordings.check_room()
-    row = record(door, key, request, deadline_at, answer, bound)
+        where = f"{door.recordings.folder} has no recording {key} of {request['model']}"
+        raise LookupError(f"{where}; `{door.command}` with its model there makes it")
+    row = record(door, key, request, deadline_at, answer or complete, bound or bound_cost)
     return open_recording(door.recordings.add(reduce(row) if reduce else row))
 
 
@@ -170,33 +154,27 @@ def is_final(row):
 
 
 def open_recording(row):
-    """Return a recording that holds a reply. Raises LlmError when it holds why there is none.
-
-    >>> open_recording({"status": "refusal", "reason": "I would rather not."})
-    Traceback (most recent call last):
-        ...
-    helpers.models.failures.LlmError: I would rather not.
-    """
+    """Return a recording that holds a reply. Raises LlmError when it holds why there is none."""
     if row["status"] != "ok":
         raise LlmError(row["status"], row["reason"], row)
     return row
 
 
-def record(door, key, request, deadline_at, answer=None, bound=None):
+def record(door, key, request, deadline_at, answer, bound):
     """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
 
-    `answer(door, request, limit, row, note)` returns the recording's columns and calls `note` as the request goes out,
-    `bound(door, request)` the most that this can cost in US dollars; by default those of a chat completion (`complete`,
-    `bound_cost`).
+    `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the most that this can
+    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
     """
-    limit = min(deadline_at or math.inf, time.monotonic() + door.deadline_s)
-    answer, bound = answer or complete, (bound or bound_cost)(door, request)
+    door.recordings.check_room()
+    limit, bound = min(deadline_at or math.inf, time.monotonic() + door.deadline_s), bound(door, request)
     reserve(door, request["model"], bound, limit)
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-    row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0}
+    row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0, "cost_usd": None}
     billed = bound
     try:
-        row |= answer(door, request, limit, row, prepare_note(door, key, request["model"], bound))
+        door.recordings.start(key, bound)
+        row |= answer(door, request, limit, row)
         row["cost_usd"] = charge(door, row)
         if row["cost_usd"] is None:
             row |= {"cost_note": row.get("cost_note") or "no price is known for this model"}
@@ -209,70 +187,29 @@ def record(door, key, request, deadline_at, answer=None, bound=None):
         row |= {"is_malformed": True} if error.is_malformed else {}
         row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
     finally:
-        settle(door, bound, billed, is_most=row.get("cost_usd") is None)
+        settle(door, bound, billed, is_most=row["cost_usd"] is None)
     return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
-
-
-def prepare_note(door, key, model, bound):
-    """Return a function that notes in the journal, once, that a request goes out, to be called as it does.
-
-    litellm prepares a request for up to a second, and a kill meanwhile would count what was never sent. Whether a
-    model's requests tell when they go out (`transport.noting`) is known from the first of them, which is noted before.
-    """
-    start = lru_cache(maxsize=1)(partial(door.recordings.start, key, bound))
-
-    def note():
-        door.heard.add(model)
-        start()
-
-    if model not in door.heard:
-        start()
-    return note
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
 
 
-def request_reply(door, request, limit, row, note=None):
-    """Return (litellm's response to a request, its seconds); counts and raises as `try_often` does."""
-    connect = prepare_connection(door, request["model"])
-    return try_often(door, partial(send, request, connect, limit), limit, row, note)
-
-
-def try_often(door, function, limit, row, note=None):
+def try_often(door, function, limit, row):
     """Return what a function that asks a provider returns, after at most `n_requests` attempts before `limit`.
 
     `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says), 408, 5xx, a
-    connection that fails. Counts the attempts in row["n_requests"]. `note` is as for `noting`. Raises LlmError.
+    connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
     """
-
-    def attempt():
+    while True:
         row["n_requests"] += 1
-        return call_within(partial(noting, note, function), limit - time.monotonic())
-
-    retrying = Retrying(
-        retry=retry_if_exception(is_passing),
-        wait=partial(choose_wait, wait_exponential(multiplier=door.wait_s, max=MAX_WAIT_S)),
-        stop=partial(is_over, stop_after_attempt(door.n_requests), limit),
-        reraise=True,
-    )
-    try:
-        return retrying(attempt)
-    except Exception as error:  # litellm passes on whatever a provider's client raises
-        raise LlmError(*explain(error, row["n_requests"], limit, door), is_malformed=is_malformed(error)) from None
-
-
-def send(request, connect, limit):
-    """Send one request through litellm; returns (its response, seconds). Runs in a thread of its own."""
-    return complete_bare(
-        request["model"],
-        request["messages"],
-        timeout=count_left(limit),  # whole: litellm makes a client for each timeout
-        num_retries=0,
-        max_retries=0,
-        **connect,
-        **request["options"],
-    )
+        try:
+            return call_within(function, limit - time.monotonic())
+        except Exception as error:  # litellm passes on whatever a provider's client raises
+            n = row["n_requests"]
+            wait = read_wait(error) or min(door.wait_s * 2 ** (n - 1), MAX_WAIT_S)
+            if not is_passing(error) or n >= door.n_requests or time.monotonic() + wait >= limit:
+                raise explain(error, n, limit, door) from None
+            time.sleep(wait)
 
 
 def prepare_connection(door, model):
@@ -284,8 +221,7 @@ def prepare_connection(door, model):
     connect = dict(door.connection)
     if "api_base" in connect:
         connect.setdefault("api_key", NO_KEY)
-    missing = check_model(model, connect.get("api_base"), "api_key" in connect)
-    if missing:
+    if missing := check_model(model, connect.get("api_base"), "api_key" in connect):
         raise LlmError(*missing)
     return connect
 
@@ -300,9 +236,7 @@ def check_model(model, api_base, has_key):
         known = "write it as provider/name, such as openai/gpt-4o-mini"
         return "unsupported", f"no provider is known for the model {model!r}; {known}"
     missing = [] if has_key else litellm.validate_environment(model)["missing_keys"]
-    if missing:
-        return "error", f"no key for {provider}: set {' and '.join(missing)} in the environment"
-    return None
+    return ("error", f"no key for {provider}: set {' and '.join(missing)} in the environment") if missing else None
 
 
 @lru_cache(maxsize=256)
@@ -323,64 +257,54 @@ def list_options(model, api_base=None):
     return sorted(name for name in known if not name.startswith("_"))
 
 
-# --- replies and costs -----------------------------------------------------------------------------------------------
-
-
-def complete(door, request, limit, row, note=None):
+def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
-    response, seconds = request_reply(door, request, limit, row, note)
+    connect = prepare_connection(door, request["model"]) | {"num_retries": 0, "max_retries": 0}
+
+    def send():  # the seconds are whole: litellm makes a client for each timeout
+        given = connect | {"timeout": count_left(limit)} | request["options"]
+        return complete_bare(request["model"], request["messages"], **given)
+
+    response, seconds = try_often(door, send, limit, row)
+    response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
     columns = read_response(response, request["options"])
     return columns | price_response(response, request["model"], columns) | {"model_s": seconds and round(seconds, 3)}
 
 
 def read_response(response, options):
-    """Return what is kept of litellm's response. Raises LlmError when it holds no choice.
+    """Return what is kept of litellm's response.
 
-    Logprobs are kept for each token, with as many alternatives as the request's `top_logprobs` asked for. A refusal has
-    its status and the model's words as the reason.
+    Logprobs are kept for each token (natural logarithms to four decimals), with as many alternatives as the request's
+    `top_logprobs` asked for. A refusal has its status and the model's words as the reason; of a model that a local
+    server names by its file the folder is left out.
     """
-    if not response.choices:
-        raise LlmError("unreadable", "the reply holds no choice", is_malformed=True)
-    choice, usage = response.choices[0], response.usage
-    message = choice.message
+    choice, usage, version = response.choices[0], response.usage, response.model
+    message, logprobs = choice.message, getattr(choice, "logprobs", None)
     refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
+    told, thought = (
+        getattr(usage, f"{kind}_tokens_details", None) if usage else None for kind in ("prompt", "completion")
+    )
+    n_top = options.get("top_logprobs") or 0
     row = {
         "content": message.content,
         "tool_calls": [call.model_dump() for call in message.tool_calls or []],
         "reasoning": getattr(message, "reasoning_content", None),
         "finish_reason": choice.finish_reason,
-        "logprobs": read_logprobs(getattr(choice, "logprobs", None), options.get("top_logprobs") or 0),
+        "logprobs": [
+            {
+                "token": part.token,
+                "logprob": round(part.logprob, 4),
+                "top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]],
+            }
+            for part in getattr(logprobs, "content", None) or []
+        ]
+        or None,
         "n_input_tokens": read_count(usage and usage.prompt_tokens, least=1),
         "n_output_tokens": read_count(usage and usage.completion_tokens),
-        "n_cached_tokens": read_count(getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)),
-        "n_think_tokens": read_count(
-            getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
-        ),
-        "model_version": name_version(response.model),
+        "n_cached_tokens": read_count(getattr(told, "cached_tokens", None)),
+        "n_think_tokens": read_count(getattr(thought, "reasoning_tokens", None)),
+        "model_version": version.rpartition("/")[2] if str(version).startswith("/") else version,
     }
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
     return row
-
-
-def name_version(name):
-    """Return a model's name as a server gives it, without the folder where a local one has its file.
-
-    >>> name_version("/home/me/models/small.gguf"), name_version("org/large")
-    ('small.gguf', 'org/large')
-    """
-    return name.rpartition("/")[2] if isinstance(name, str) and name.startswith("/") else name
-
-
-def read_logprobs(logprobs, n_top):
-    """Return a reply's logprobs as a list of {token, logprob, top}, natural logarithms to four decimals, or None."""
-    if logprobs is None or not getattr(logprobs, "content", None):
-        return None
-    return [
-        {
-            "token": part.token,
-            "logprob": round(part.logprob, 4),
-            "top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]],
-        }
-        for part in logprobs.content
-    ]

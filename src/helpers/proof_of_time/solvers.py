@@ -216,7 +216,7 @@ def use_tool(transcript, box, reply, number, call, replayed):
     set_clock(transcript)
     replayed.append((name, arguments))
 
-    def run(door, request, limit, row, note):  # no provider is asked, so nothing is noted
+    def run(door, request, limit, row):
         for earlier in replayed[:-1]:
             call_tool(Transcript(transcript.client), box(), *earlier)
         replayed.clear()

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.events.collect import CRAWL_HOURS
+from helpers.events.collect import CARRY_DAYS, CRAWL_HOURS
 from helpers.events.pose import pool_matches
 from helpers.events.types import resolve_event
 from helpers.papers import get_constant
@@ -26,15 +26,13 @@ MIN_SPREAD_VALUES = get_constant("futurex", "spread_min_values")
 SPREAD_DDOF = get_constant("futurex", "spread_ddof")
 
 
-def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
+def acquire_answers(events, crawler):
     """Return (answers, acquisitions): one row an event, and one an attempt.
 
     An answer's status is `ok`, or why the last attempt failed: `crawl_error` (the site did not answer),
     `extraction_error` (its page could not be read), `not_published` (it held no such value). Number events carry
-    `spread`, the values' standard deviation (ddof=1), with its n and rule. Raises ValueError for an unknown rule.
+    `spread`, the values' standard deviation (ddof=1), with its n and rule.
     """
-    if spread_rule not in SPREAD_RULES:
-        raise ValueError(f"spread_rule {spread_rule!r} is unknown; it must be one of {', '.join(SPREAD_RULES)}")
     open_events = [row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")]
     for event in open_events:
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
@@ -45,7 +43,7 @@ def acquire_answers(events, crawler, *, spread_rule="before_resolution"):
             moment = day + pd.Timedelta(hours=hour)
             due = [event for event in open_events if is_due(event, moment) and event["event_id"] not in answers]
             for source_id, group in groupby(sorted(due, key=by_source), by_source):
-                for event, outcome in attempt_group(crawler, source_id, list(group), moment, spread_rule):
+                for event, outcome in attempt_group(crawler, source_id, list(group), moment):
                     attempts.append({"event_id": event["event_id"], "attempted_at": stamp_moment(moment)} | outcome[0])
                     if outcome[1]:
                         answers[event["event_id"]] = outcome[1] | {"acquired_at": stamp_moment(moment)}
@@ -69,7 +67,7 @@ def is_due(event, moment):
     return event["first_day"] <= moment <= event["last_at"]
 
 
-def attempt_group(crawler, source_id, events, moment, spread_rule):
+def attempt_group(crawler, source_id, events, moment):
     """Yield (event, (attempt, answer or None)) for all events of one source at one crawl; the page is read once."""
     try:
         observed, page_id = crawler.observe(source_id, stamp_moment(moment))
@@ -85,7 +83,7 @@ def attempt_group(crawler, source_id, events, moment, spread_rule):
         else:
             terms = event["terms"]
             series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
-            answer = read_answer(event, series, source, spread_rule)
+            answer = read_answer(event, series, source)
         if answer is None:
             reason = f"the page holds no value for {event['terms']['date']} yet"
             yield event, ({"status": "not_published", "page_id": page_id, "reason": reason}, None)
@@ -95,7 +93,7 @@ def attempt_group(crawler, source_id, events, moment, spread_rule):
             yield event, ({"status": "ok", "page_id": page_id, "reason": ""}, answer)
 
 
-def read_answer(event, series, source, spread_rule):
+def read_answer(event, series, source):
     """Return an event's value (and spread, for numbers) from a page's series; None when it is not there."""
     terms = event["terms"]
     if terms["date"] not in series.index:
@@ -105,7 +103,7 @@ def read_answer(event, series, source, spread_rule):
         return None
     answer = {"value": dump_json(value)}
     if event["kind"] == "number":
-        answer |= measure_spread(event, series, source, spread_rule)
+        answer |= measure_spread(event, series, source)
     return answer
 
 
@@ -117,26 +115,25 @@ def read_market(event, pages):
     return {"value": dump_json(letters[resolution])} if resolution in letters else None
 
 
-def measure_spread(event, series, source, rule):
+def measure_spread(event, series, source):
     """Return spread, n_spread and spread_rule of a number event (definitions.md 1.5).
 
-    The sample standard deviation of the values on the seven days before the event's date (before its start day with
-    rule "before_start"), never the outcome itself; of the last seven published values where the source updates less
-    often than daily. With fewer than three values the spread is missing and the event cannot be scored.
+    The sample standard deviation of the values on the seven days before the event's date, never the outcome itself; of
+    the last seven published values where the source updates less often than daily. With fewer than three values the
+    spread is missing and the event cannot be scored.
     """
     terms = event["terms"]
-    end = terms["date"] if rule == "before_resolution" else min(terms["date"], event["as_of"][:10])
-    before = series[series.index < end]
+    before = series[series.index < terms["date"]]
     if source.page.get("fixtures_days"):
         values = pool_matches(before)[-SPREAD_DAYS:]
     elif source.update_frequency in ("weekly", "monthly"):
         values = before[terms["entity"]].dropna().iloc[-SPREAD_DAYS:]
     else:
-        first = str((pd.Timestamp(end) - pd.Timedelta(days=SPREAD_DAYS)).date())
+        first = str((pd.Timestamp(terms["date"]) - pd.Timedelta(days=SPREAD_DAYS)).date())
         values = before.loc[before.index >= first, terms["entity"]].dropna()
     n_values = len(values)
     spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if n_values >= MIN_SPREAD_VALUES else None
-    return {"spread": spread, "n_spread": n_values, "spread_rule": rule}
+    return {"spread": spread, "n_spread": n_values, "spread_rule": SPREAD_RULES[0]}
 
 
 def summarize_acquisition(answers):
@@ -144,4 +141,48 @@ def summarize_acquisition(answers):
     counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
     return pd.DataFrame(
         {"status": counts.index, "n_events": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
+    )
+
+
+def follow_acquisition(events, answers):
+    """Return how answers come in, crawl by crawl from the resolution day on (FutureX 3.2.4).
+
+    Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share (cumulative, of all
+    events), up to the last day an event is carried. Raises ValueError when no answer was found.
+    """
+    table = events[["event_id", "resolves_at"]].merge(answers[["event_id", "status", "acquired_at"]], on="event_id")
+    found = table[table["status"] == "ok"]
+    if found.empty:
+        raise ValueError("no answer was found; acquire answers first")
+    first, moment = (
+        pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
+    )
+    day = (moment.dt.normalize() - first.dt.normalize()).dt.days
+    crawl = day * len(CRAWL_HOURS) + moment.dt.hour.map({hour: at for at, hour in enumerate(CRAWL_HOURS)}) + 1
+    n_crawls = (CARRY_DAYS + 1) * len(CRAWL_HOURS)
+    n_found = crawl.value_counts().reindex(range(1, n_crawls + 1), fill_value=0)
+    steps = pd.DataFrame({"crawl": n_found.index, "n_found": n_found.to_numpy()})
+    steps["day"] = (steps["crawl"] - 1) // len(CRAWL_HOURS)
+    steps["hour"] = [f"{CRAWL_HOURS[(crawl - 1) % len(CRAWL_HOURS)]}:00" for crawl in steps["crawl"]]
+    steps["found_share"] = steps["n_found"].cumsum() / len(table)
+    return steps[["crawl", "day", "hour", "n_found", "found_share"]]
+
+
+def compare_answers(plain, faulty):
+    """Return how answers acquired under faults differ from the plain ones, over the events of `faulty`.
+
+    A row an outcome, with n and share; `lost` was found only without faults.
+    """
+    both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
+    here, there = both["value"].notna(), both["value_faulty"].notna()
+    same = (both["value"] == both["value_faulty"]) & here
+    counts = {
+        "same value": same.sum(),
+        "another value": (here & there & ~same).sum(),
+        "lost": (here & ~there).sum(),
+        "found only with faults": (~here & there).sum(),
+        "found in neither": (~here & ~there).sum(),
+    }
+    return pd.DataFrame({"outcome": list(counts), "n": list(counts.values())}).assign(
+        share=lambda table: table["n"] / len(both)
     )

@@ -36,7 +36,7 @@ def extract_answer(reply):
     >>> extract_answer("The sum is 12.\\nFinal answer: **1,234 points**."), extract_answer("7"), extract_answer(None)
     ('1,234 points', '7', '')
     """
-    text = drop_thinking(reply)
+    text = strip_thinking(reply or "")
     try:
         boxes = select_boxes(text)
     except Unreadable:  # a box that never ends is no box
@@ -46,21 +46,8 @@ def extract_answer(reply):
     return (marked[-1] if marked else line).strip(" *_`\"'").removesuffix(".").strip(" *_`\"'")
 
 
-def drop_thinking(reply):
-    """Return a reply's text after its thinking; nothing for no reply.
-
-    >>> drop_thinking("<think>5 or 6?</think> 6"), drop_thinking(None)
-    (' 6', '')
-    """
-    return strip_thinking(reply or "")
-
-
 def take_final_line(text):
-    """Return a text's last line that is not blank.
-
-    >>> take_final_line("one\\n two \\n\\n")
-    'two'
-    """
+    """Return a text's last line that is not blank."""
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     return lines[-1] if lines else ""
 
@@ -81,11 +68,7 @@ def split_tokens(text):
 
 
 def tidy_number(token):
-    """Return a number without plus sign and without zeros that say nothing; any other token as it is.
-
-    >>> tidy_number("+007.50"), tidy_number("-0.0"), tidy_number("100"), tidy_number("2016-10-05")
-    ('7.5', '0', '100', '2016-10-05')
-    """
+    """Return a number without plus sign and without zeros that say nothing; any other token as it is."""
     if not re.fullmatch(r"[-+]?\d+(?:\.\d+)?", token):
         return token
     sign, digits = ("-" if token[0] == "-" else ""), token.lstrip("+-")
@@ -96,11 +79,7 @@ def tidy_number(token):
 
 
 def contains_run(tokens, run):
-    """Say whether some tokens hold a run of others, whole and in order.
-
-    >>> contains_run(["a", "12", "b"], ["12"]), contains_run(["112"], ["12"]), contains_run(["a"], [])
-    (True, False, False)
-    """
+    """Say whether some tokens hold a run of others, whole and in order."""
     return bool(run) and any(tokens[at : at + len(run)] == run for at in range(len(tokens) - len(run) + 1))
 
 
@@ -119,7 +98,7 @@ def match_answer(reply, truth):
         raise ValueError(f"the truth {truth!r} holds nothing to match")
     extracted = extract_answer(reply)
     is_equal = split_tokens(extracted) == wanted
-    is_held = contains_run(split_tokens(take_final_line(drop_thinking(reply))), wanted)
+    is_held = contains_run(split_tokens(take_final_line(strip_thinking(reply or ""))), wanted)
     return {
         "extracted": extracted,
         "is_match": is_equal or is_held,

@@ -9,6 +9,7 @@ prediction (None or NaN) scores 0.0 in the functions; in the table its score is 
 
 import math
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -37,20 +38,12 @@ TOLERANCE = papers.get_constant("worldreasoner", "quantity_tolerance")
 
 
 def is_missing(value):
-    """Say whether a prediction is missing; an empty list is a prediction.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing([]), is_missing(0)
-    (True, True, False, False)
-    """
+    """Say whether a prediction is missing (None or NaN); an empty list is a prediction."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def score_single(prediction, answer):
-    """Score a single-choice prediction: 1 if it is the answer, else 0 (FutureX 3.4.3).
-
-    >>> score_single("A", "A"), score_single("B", "A"), score_single(None, "A")
-    (1.0, 0.0, 0.0)
-    """
+    """Score a single-choice prediction: 1 if it is the answer, else 0 (FutureX 3.4.3)."""
     return 0.0 if is_missing(prediction) else float(prediction == answer)
 
 
@@ -61,8 +54,6 @@ def score_multi(prediction, answer):
 
     >>> round(score_multi(["A", "B"], ["A", "B", "C"]), 4)  # precision 1, recall 2/3
     0.8
-    >>> score_multi([], ["A"]), score_multi(None, ["A"])
-    (0.0, 0.0)
     """
     named, right = _compare_options(prediction, answer)
     hits = len(named & right)
@@ -94,38 +85,27 @@ def _as_list(value):
     return [value] if isinstance(value, str) else list(value)
 
 
-def normalise_name(name, aliases=None):
-    """Return a name without case and surplus white space, by its first name in `aliases` (other name -> name).
-
-    >>> normalise_name("  The  BEATLES ", {"the beatles": "Beatles"})
-    'beatles'
-    """
-    if is_missing(name):
-        return None
-    plain = " ".join(str(name).casefold().split())
-    known = {" ".join(other.casefold().split()): first for other, first in (aliases or {}).items()}
-    return " ".join(known.get(plain, plain).casefold().split())
+def normalise_name(name):
+    """Return a name without case and surplus white space."""
+    return None if is_missing(name) else " ".join(str(name).casefold().split())
 
 
-def score_ranking(prediction, answer, aliases=None):
+def score_ranking(prediction, answer):
     """Score an ordered list: 1 if every place is right, else 0.8 times the share of names shared (FutureX 3.4.3).
 
     k is the answer's length. A longer prediction is cut to k, a shorter one padded with nulls, a repeated name counts
-    once. With k = 1 the score is 0 or 1. Raises ValueError for an answer that is
-    empty or has a blank rank.
+    once. Raises ValueError for an answer that is empty or has a blank rank.
 
     >>> round(score_ranking(["b", "a", "x"], ["a", "b", "c"]), 4)  # 0.8 * 2 / 3
     0.5333
-    >>> score_ranking(["A ", "b"], ["a", "B"]), score_ranking(None, ["a"])
-    (1.0, 0.0)
     """
-    truth = [normalise_name(name, aliases) for name in _as_list(answer)]
+    truth = [normalise_name(name) for name in _as_list(answer)]
     k = len(truth)
     if k == 0 or None in truth:
         raise ValueError("the answer leaves a rank blank, so the event cannot be scored")
     if is_missing(prediction):
         return 0.0
-    guess = [normalise_name(name, aliases) for name in _as_list(prediction)[:k]]
+    guess = [normalise_name(name) for name in _as_list(prediction)[:k]]
     guess += [None] * (k - len(guess))
     if guess == truth:
         return 1.0
@@ -136,15 +116,12 @@ def score_number(prediction, answer, spread):
     """Score a number: 1 at the answer, falling quadratically to 0 one `spread` away (FutureX 3.4.3).
 
     `spread` is the outcome's recent standard deviation, in the answer's unit. Where it is zero the score is 1 for the
-    answer itself, else 0; zero and equal are read to the precision of floating point. Raises ValueError without a
-    spread: the event is unscored.
+    answer itself, else 0. Raises ValueError without a spread: the event is unscored.
 
     >>> score_number(prediction=101, answer=100, spread=2)  # 1 - (1/2)**2
     0.75
-    >>> score_number(None, 100, 2), score_number(103, 100, 2), score_number(100, 100, 0)
-    (0.0, 0.0, 1.0)
-    >>> score_number(1e200, 100, 2), score_number(-(10**400), 100, 2)
-    (0.0, 0.0)
+    >>> score_number(None, 100, 2), score_number(103, 100, 2), score_number(100, 100, 0), score_number(1e200, 100, 2)
+    (0.0, 0.0, 1.0, 0.0)
     """
     if is_missing(spread):
         raise ValueError("fewer than 3 earlier values give no spread, so the event cannot be scored")
@@ -159,20 +136,12 @@ def score_number(prediction, answer, spread):
 
 
 def measure_miss(prediction, answer):
-    """Return the distance of a number from the answer, in its unit; however large the number, the distance is one.
-
-    >>> measure_miss(101, 100), measure_miss(10**400, 100) == MOST, measure_miss(-1e308, 1e308) == MOST
-    (1, True, True)
-    """
+    """Return the distance of a number from the answer, in its unit, at most MOST."""
     return min(abs(max(-MOST, min(MOST, prediction)) - answer), MOST)
 
 
 def score_quantity(prediction, answer):
-    """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0.
-
-    >>> [score_quantity(p, -20) for p in (-18, -22.0, -17.9, 20, None)]
-    [1.0, 1.0, 0.0, 0.0, 0.0]
-    """
+    """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0."""
     if is_missing(prediction):
         return 0.0
     gap, width = abs(prediction - answer), TOLERANCE * abs(answer)
@@ -180,11 +149,7 @@ def score_quantity(prediction, answer):
 
 
 def score_interval(prediction, answer):
-    """Score an interval [low, high]: 1 if the answer lies inside, its ends included, else 0 (WorldReasoner F.1).
-
-    >>> score_interval([1, 2], 2), score_interval([1, 2], 2.1), score_interval([2, 1], 1.5), score_interval(None, 1)
-    (1.0, 0.0, 0.0, 0.0)
-    """
+    """Score an interval [low, high]: 1 if the answer lies inside, its ends included, else 0 (WorldReasoner F.1)."""
     return 0.0 if is_missing(prediction) else float(prediction[0] <= answer <= prediction[1])
 
 
@@ -192,9 +157,6 @@ def score_date(prediction, answer):
     """Score a date: 1 if it is the answer once both are written as YYYY-MM-DD, else 0 (WorldReasoner F.1).
 
     A prediction that is no full date is wrong. Raises ValueError for an answer that is none.
-
-    >>> score_date("2016-10-13", "13 October 2016"), score_date("October 2016", "2016-10-13"), score_date(None, "x")
-    (1.0, 0.0, 0.0)
     """
     if is_missing(prediction):
         return 0.0
@@ -211,11 +173,6 @@ def score_text(prediction, answer, is_strict=False):
     """Score a short text: 1 if it equals the answer once both are normalised, or holds it as a whole run of tokens.
 
     LiveAgentBench 4.2 (see `scoring.matching`); with `is_strict` only what is written the same counts.
-
-    >>> score_text("the Labrador retriever", "Labrador Retriever."), score_text("Labradors", "Labrador")
-    (1.0, 0.0)
-    >>> score_text("58.04 dollars", "58.04"), score_text("58.04 dollars", "58.04", is_strict=True)
-    (1.0, 0.0)
     """
     fits = match_answer(None if is_missing(prediction) else str(prediction), str(answer))
     return float(fits["is_strict" if is_strict else "is_match"])
@@ -224,13 +181,8 @@ def score_text(prediction, answer, is_strict=False):
 def score_list(prediction, answer, is_strict=False):
     """Score a list: 1 if each item equals one of the answer's once normalised, none left over, else 0.
 
-    LiveAgentBench 4.2, item by item and in any order (an event whose order counts is a ranking); with `is_strict` items
-    and order as they are written. Raises ValueError for an answer without items.
-
-    >>> score_list(["lyon", "Nice."], ["Nice", "Lyon"]), score_list(["Nice"], ["Nice", "Lyon"])
-    (1.0, 0.0)
-    >>> score_list(["Lyon", "Nice"], ["Nice", "Lyon"], is_strict=True)
-    0.0
+    LiveAgentBench 4.2, in any order; with `is_strict` items and order as they are written. Raises ValueError for an
+    answer without items.
     """
     right = _as_list(answer)
     if not right:
@@ -261,59 +213,52 @@ def score_brier(distribution, answer, options):
     return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
-def score_stated(probability, is_right):
-    """Return the Brier error, in [0, 2], of the one probability that a choice was given: of its being right or not.
+def score_stated(probability, is_right, scale=2):
+    """Return the Brier error of the one probability that a choice was given: of its being right or not.
 
-    Of two options it is `score_brier` itself, since the other has the rest; of more it is that of the two outcomes
-    right and wrong (WorldReasoner F.1, whose value is half of it). Raises ValueError for what is no probability.
+    On the `scale` from 0 to 2 it is `score_brier` of the two outcomes right and wrong; from 0 to 1 (1) it is
+    WorldReasoner's (F.1), of a yes/no question (P(Yes) - outcome) squared. Raises ValueError for what is no
+    probability.
 
-    >>> round(score_stated(0.8, True), 2), round(score_brier({"A": 0.8, "B": 0.2}, "A", ["A", "B"]), 2)
-    (0.08, 0.08)
+    >>> round(score_stated(0.8, True), 2), round(score_stated(0.8, False, scale=1), 2)
+    (0.08, 0.64)
     """
-    shares = {"right": probability, "wrong": 1 - probability}
-    return score_brier(shares, "right" if is_right else "wrong", list(shares))
+    if not 0 <= probability <= 1:
+        raise ValueError("a probability lies outside 0 to 1")
+    return scale * (probability - float(is_right)) ** 2
 
 
-def _score_metrics(kind, prediction, answer, spread, aliases):
-    """Yield (metric, score function without arguments) for the metrics that need the prediction itself."""
-    if kind == "single":
-        yield "accuracy", lambda: score_single(prediction, answer)
-    elif kind == "multi":
-        yield "f1", lambda: score_multi(prediction, answer)
-        yield "f1_strict", lambda: score_multi_strict(prediction, answer)
-    elif kind == "ranking":
-        yield "ranking", lambda: score_ranking(prediction, answer, aliases)
-    elif kind == "number":
-        yield "number", lambda: score_number(prediction, answer, spread)
-        yield "abs_error", lambda: measure_miss(prediction, answer)
-    elif kind == "percent":
-        yield "quantity", lambda: score_quantity(prediction, answer)
-        yield "abs_error", lambda: measure_miss(prediction, answer)
-    elif kind == "interval":
-        yield "inside", lambda: score_interval(prediction, answer)
-    elif kind == "date":
-        yield "exact", lambda: score_date(prediction, answer)
-    elif kind in ("text", "list"):
-        score = score_text if kind == "text" else score_list
-        yield "match", lambda: score(prediction, answer)
-        yield "strict", lambda: score(prediction, answer, is_strict=True)
-    else:
-        raise ValueError(f"no score for events of kind {kind!r}; there are {', '.join(HEADLINE)}")
+METRICS = {
+    "single": {"accuracy": score_single},
+    "multi": {"f1": score_multi, "f1_strict": score_multi_strict},
+    "ranking": {"ranking": score_ranking},
+    "number": {"number": score_number, "abs_error": measure_miss},
+    "percent": {"quantity": score_quantity, "abs_error": measure_miss},
+    "interval": {"inside": score_interval},
+    "date": {"exact": score_date},
+    "text": {"match": score_text, "strict": partial(score_text, is_strict=True)},
+    "list": {"match": score_list, "strict": partial(score_list, is_strict=True)},
+}
+"""Kind of event -> metric -> what scores a prediction against an answer (`score_number` with the answer's spread)."""
 
 
-def score_row(row, aliases=None):
+def score_row(row):
     """Return the score rows of one prediction joined with its event and answer, as dictionaries.
 
     A missing prediction has a blank score and 0 imputed; an event without an answer or without a spread is not scored
     and says why, whether or not it was predicted.
     """
     prediction, answer, distribution = (_open_cell(row[name]) for name in ("value", "answer", "distribution"))
-    metrics = dict(_score_metrics(row["kind"], prediction, answer, row["spread"], aliases))
+    spread = (row["spread"],)
+    metrics = {
+        metric: partial(score, prediction, answer, *(spread if metric == "number" else ()))
+        for metric, score in METRICS[row["kind"]].items()
+    }
     if row["kind"] in ("single", "multi") and distribution is not None:
         options = sorted(store.parse_json(row["options"]))
-        metrics["brier"] = lambda: score_brier(distribution, answer, options)
+        metrics["brier"] = partial(score_brier, distribution, answer, options)
     elif row["kind"] == "single" and not is_missing(row.get("probability")):
-        metrics["brier"] = lambda: score_stated(row["probability"], prediction == answer)
+        metrics["brier"] = partial(score_stated, row["probability"], prediction == answer)
     base = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
     return [base | _fill_row(row, metric, score, prediction, answer) for metric, score in metrics.items()]
 
@@ -341,13 +286,13 @@ def _fill_row(row, metric, score, prediction, answer):
     return filled
 
 
-def score_predictions(predictions, answers, events, aliases=None):
+def score_predictions(predictions, answers, events):
     """Return the scores table: a row a prediction and metric, in the order of `predictions`.
 
     Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
     percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
-    probabilities by option, or of a single choice that of its being right, also `brier`. `aliases` maps
-    another spelling of a name to its name. Raises ValueError when a prediction's event is not in `events`.
+    probabilities by option, or of a single choice that of its being right, also `brier`. Raises ValueError when a
+    prediction's event is not in `events`.
     """
     stray = ~predictions["event_id"].isin(events["event_id"])
     if stray.any():
@@ -361,7 +306,7 @@ def score_predictions(predictions, answers, events, aliases=None):
         .merge(answers, on="event_id", how="left")
     )
     table["answer_status"] = table["answer_status"].fillna("never asked")
-    rows = [row for record in table.to_dict("records") for row in score_row(record, aliases)]
+    rows = [row for record in table.to_dict("records") for row in score_row(record)]
     return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))
 
 

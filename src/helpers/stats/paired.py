@@ -95,7 +95,7 @@ def sign_flip_test(differences, clusters=None):
     return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
-def score(events, answers, predictions, aliases=None):
+def score(events, answers, predictions):
     """Return the scores table (FutureX 3.4.3) of predictions, with the events' level, domain and cluster beside them.
 
     Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
@@ -112,7 +112,7 @@ def score(events, answers, predictions, aliases=None):
             if column not in table.columns:
                 raise ValueError(f"{name} has no column {column!r}; it needs {', '.join(columns)}")
     answers = fill_blanks(answers, status=np.where(answers["value"].isna(), "none", "ok"))
-    scores = score_predictions(fill_predictions(predictions), answers, events, aliases)
+    scores = score_predictions(fill_predictions(predictions), answers, events)
     told = events.reindex(columns=["event_id", *TOLD]).rename(columns={name: f"event_{name}" for name in TOLD})
     told["event_cluster"] = find_clusters(events)[0].to_numpy()
     return scores.merge(told, on="event_id", how="left", validate="many_to_one")

@@ -1,4 +1,4 @@
-"""The benchmark's windows, its clock and its days (FutureX 3.2.3, 3.2.4), and the dates that English texts name."""
+"""The benchmark's clock (FutureX 3.2.4), and the dates that English texts name."""
 
 import re
 from functools import lru_cache
@@ -8,50 +8,9 @@ import pandas as pd
 
 from helpers.papers import get_constant
 
-WINDOWS = {
-    "A": ("2016-10-10", "2016-10-24"),
-    "C1": ("2026-05-26", "2026-06-09"),
-    "C2": ("2026-10-05", "2026-10-19"),
-    "L": ("2023-01-04", "2026-04-04"),
-}
-"""Benchmark windows: first and last start day, both included. A is the main season; C1 and C2 control for memory.
-
-L holds WorldReasoner's long questions, which open once a quarter (`events.horizons`).
-"""
-
-PUBLIC_WINDOWS = {"P": ("2026-01-08", "2026-04-07"), "M": ("2025-11-24", "2026-04-25")}
-"""Windows of public questions, which the replay web does not pose: P is FutureX's past ones (`formats.futurex`), M
-ForecastBench's market questions with their prices (`formats.forecastbench`).
-
-Their words are not ours to pass on: of a reply to them its values are kept (`agents.prompted.keep_values`).
-"""
-
 OFFSET = get_constant("futurex", "utc_offset_hours")
 ZONE = f"Etc/GMT{-OFFSET:+d}"
 """The benchmark's clock, UTC+8 (FutureX 3.2.4); names of this family count hours behind UTC."""
-
-
-def list_days(window):
-    """Return a window's start days as ISO dates.
-
-    >>> list_days("A")[0], len(list_days("A"))
-    ('2016-10-10', 15)
-    """
-    windows = WINDOWS | PUBLIC_WINDOWS
-    if window not in windows:
-        raise ValueError(f"window {window!r} is unknown; there are {', '.join(windows)}")
-    first, last = windows[window]
-    return [str(day.date()) for day in pd.date_range(first, last)]
-
-
-def write_windows(windows=(*WINDOWS, *PUBLIC_WINDOWS)):
-    """Return the names of windows as the help of a command lists them.
-
-    >>> write_windows(WINDOWS)
-    'A, C1, C2 or L'
-    """
-    *others, last = windows
-    return f"{', '.join(others)} or {last}"
 
 
 @lru_cache(maxsize=10_000)

@@ -17,7 +17,7 @@ from IPython.display import Image
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
-from helpers.calendar import list_days
+from helpers.question_sets import list_days
 from helpers.store import locate_output
 
 STATUSES = ("real", "stand-in", "synthetic", "as given")

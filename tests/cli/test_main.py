@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.calendar import PUBLIC_WINDOWS, WINDOWS, write_windows
-from helpers.cli import main as command
 from helpers.cli.main import CODES, SETTINGS, PartWay, daybefore, main
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +38,6 @@ def test_help_imports_no_library_and_every_option_is_explained():
     for name, one in daybefore.commands.items():
         assert f"\n  {name} " in done.stdout and f"daybefore {name}" in one.epilog
         assert all(option.help for option in one.params if option.param_type_name == "option")
-    assert write_windows((*WINDOWS, *PUBLIC_WINDOWS)) == command.WINDOWS
 
 
 def interrupt(**given):

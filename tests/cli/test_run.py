@@ -31,7 +31,7 @@ from helpers.web.sources import load_sources
     ("arguments", "sentence"),
     [
         (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
-        (["--window", "Z"], "window 'Z' is unknown; there are A"),
+        (["--window", "Z"], "there is no question set 'Z'; there are october-2016"),
         (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? There are last_value, .*"),
         (["--limit", "0"], "--limit must be a positive whole number such as 20, not '0'"),
         (["--limit", "many"], "--limit must be a positive whole number such as 20, not 'many'"),
@@ -79,7 +79,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* window P have none"):
         carry_out(["run", "--window", "P", "--agent", "arima"])
     assert run_command(["view", "--window", "P", "--agent", "mine"]) == 0
-    rows = (tmp_path / "out/data/runs/view/rows.js").read_text()
+    rows = (tmp_path / "out/data/runs/view/index.html").read_text()
     assert rows.count("invented harbour") == 12, "each question of the run is shown"
 
 

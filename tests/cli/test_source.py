@@ -5,12 +5,12 @@ import contextlib
 import pandas as pd
 import pytest
 
-from helpers.calendar import WINDOWS
 from helpers.cli import source as command
 from helpers.cli.main import carry_out
 from helpers.cli.source import choose_source, show_page
 from helpers.cli.source import main as try_source
 from helpers.formats.rows import check_rows
+from helpers.question_sets import WINDOWS
 from helpers.store import ROOT
 
 TOML = """name = "Boston harbour ferries"

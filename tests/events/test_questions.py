@@ -10,7 +10,6 @@ import pytest
 from builders import KEEP_BINARY, open_sites
 from slice.market import pose_market
 
-from helpers.calendar import list_days
 from helpers.events.collect import (
     collect_events,
     is_due,
@@ -22,6 +21,7 @@ from helpers.events.filters import JUDGES, draw_kept, judge_harmful, judge_subje
 from helpers.events.levels import assign_level, classify_volatility, measure_number_volatility
 from helpers.events.levels import measure_ranking_volatility as measure_ranking
 from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, list_due, pose_event
+from helpers.question_sets import list_days
 from helpers.store import ROOT
 from helpers.tables import list_columns
 from helpers.web.sources import compute_published_at

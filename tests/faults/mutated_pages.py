@@ -17,8 +17,9 @@ from io import StringIO
 
 import pandas as pd
 
-from helpers.calendar import WINDOWS, ZONE, stamp_moment
+from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_day
+from helpers.question_sets import WINDOWS
 from helpers.scoring.answers import attempt_group
 from helpers.store import dump_json
 from helpers.web.extract import ExtractionError

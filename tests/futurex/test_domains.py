@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from helpers.futurex import domains
 
@@ -100,32 +99,6 @@ def test_spread_of_equal_agents_is_chance_and_of_different_ones_is_not():
     assert table["apart"]["range"] == pytest.approx(np.ptp([v.mean() for v in apart.values()]))
 
 
-def test_noise_is_taken_off_so_that_equal_agents_have_no_spread_on_average():
-    found = []
-    for seed in range(30):
-        agents = {f"a{i}": draw(0.5, 60, seed * 10 + i) for i in range(5)}
-        spread = domains.measure_spread(
-            make_rows({("Sports", 1): agents}),
-            make_categories(**dict.fromkeys(agents, "baseline")),
-            make_rng(),
-            n_boot=300,
-        ).iloc[0]
-        found.append((spread["sd_seen"] ** 2, spread["sd"] ** 2))
-    seen, left = np.mean(found, axis=0)
-    assert seen == pytest.approx(0.25 / 60, rel=0.35), "five equal agents spread by chance alone"
-    assert left < 0.5 * seen
-
-
-def test_a_category_with_one_agent_has_no_spread():
-    rows = make_rows({("Sports", 1): {"a": [1, 0, 1], "b": [0, 1, 1]}})
-    assert domains.measure_spread(rows, make_categories(a="human", b="baseline"), make_rng()).empty
-
-
-def test_an_agent_without_a_run_is_named():
-    with pytest.raises(ValueError, match="agent b has no category"):
-        domains.map_categories(pd.DataFrame({"agent_id": ["a"], "category": ["baseline"]}), ["a", "b"])
-
-
 def make_models(n=60):
     """Two base models and two search agents with what the paper observes planted in."""
     cells = {}
@@ -192,23 +165,3 @@ def test_without_models_nothing_is_claimed():
     assert sorted(table["observation"].unique()) == [1, 2, 3, 4]
     models = table[~table["statement"].str.contains("our baselines")]
     assert (models["verdict"] == "cannot tell").all() and models["estimate"].isna().all()
-
-
-def make_means(n_spokes):
-    return pd.DataFrame(
-        {
-            "domain": list("abcdef")[:n_spokes],
-            "agent_id": "x",
-            "mean": 0.5,
-            "n": 9,
-            "is_thin": [True] + [False] * (n_spokes - 1),
-        }
-    )
-
-
-def test_means_have_a_point_an_agent_hollow_where_thin():
-    ax = Figure().add_subplot()
-    domains.draw_means(make_means(4).assign(low=0.4, high=0.6), ax, "domain", n="n")
-    assert [label.get_text() for label in ax.get_yticklabels()] == [f"{name}\nn = 9" for name in "abcd"]
-    faces = [(len(box.lines[0].get_xdata()), box.lines[0].get_markerfacecolor()) for box in ax.containers]
-    assert [(n, face == "white") for n, face in faces] == [(3, False), (1, True)]

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from helpers.futurex.gains import (
-    compare_efforts,
     compare_levels,
     compare_memory,
     compare_moments,
@@ -108,26 +107,3 @@ def test_each_verdict_on_two_moments_is_reached_where_it_is_true(events):
     assert table["verdict"].to_dict() == {"better": "holds", "worse": "fails", "same": "cannot tell"}
     assert table["n_clusters"].eq(24).all() and (table["p_holm"] >= table["p"]).all()
     assert table.loc["same", "seen"] > 0.1 and table.loc["better", "low_second"] > 0.6
-
-
-def test_luck_that_a_source_shares_is_not_taken_for_a_gain(events):
-    rng, few, n_told = (
-        np.random.default_rng(7),
-        events.head(240).assign(source_id=[f"s{at % 12}" for at in range(240)]),
-        0,
-    )
-    for _ in range(60):
-        chance = 0.5 + 0.45 * rng.choice([-1, 1], 12)[np.arange(240) % 12]  # a source is good or bad as a whole
-        table = compare_moments(make_scores(few, {"a": 0.5}, rng), make_scores(few, {"a": chance}, rng), few)
-        n_told += table["verdict"].iloc[0] != "cannot tell"
-    assert n_told <= 5  # nominal: 1.5 of 30; by event it would be most of them
-
-
-def test_effort_is_compared_on_shared_events_in_one_family(events):
-    rng, few = np.random.default_rng(8), events.head(40).assign(source_id=[f"s{at % 20}" for at in range(40)])
-    means = {"base": 0.1, "more": 0.9, "as much": 0.1}
-    scores = pd.concat([make_scores(few, means, rng), make_scores(events.iloc[40:80], {"base": 1.0}, rng)])
-    pairs = [("base", "more"), ("base", "as much")]
-    table = compare_efforts(scores, few, pairs).set_index("to")
-    assert table.loc["more", ["n", "n_clusters", "verdict"]].tolist() == [40, 20, "holds"]
-    assert table.loc["as much", "verdict"] == "cannot tell"

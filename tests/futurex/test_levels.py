@@ -1,7 +1,6 @@
 """The overall score and its rules, and the four findings on difficulty (FutureX 4.1, 4.2)."""
 
 import math
-import time
 
 import numpy as np
 import pandas as pd
@@ -69,16 +68,6 @@ def test_no_level_with_25_events_gives_no_overall():
     assert row["overall_note"] == "no level has 25 events: see the means by level and kind"
 
 
-def test_same_seed_same_table_and_fast():
-    values = np.random.default_rng(2).random((10, 4, 250))
-    by_agent = {f"a{i}": {level: list(values[i, level - 1]) for level in (1, 2, 3, 4)} for i in range(10)}
-    scores, events = make_scores(by_agent)
-    started = time.perf_counter()
-    first = levels.combine_overall(scores, events)
-    assert time.perf_counter() - started < 3  # about 0.2 s; room for a busy machine
-    pd.testing.assert_frame_equal(first, levels.combine_overall(scores, events))
-
-
 # The four findings.
 
 
@@ -133,29 +122,6 @@ def test_findings_with_baselines_only_cannot_tell_about_models():
     assert falls == ["fails", "holds"]
     assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"]  # `last` is best on both
     assert (table["n"] > 0).all() and (table["n_agents"] == 2).all()
-
-
-def test_findings_without_a_level_cannot_tell():
-    by_agent = {"a": {1: [1.0] * 12, 3: [0.0] * 12}, "b": {1: [0.0] * 12, 3: [1.0] * 12}}
-    table, _ = judge(by_agent, {"a": "base_model", "b": "think_search"})
-    whole = table["statement"].str.contains("levels 1-2")
-    assert set(table.loc[whole, "verdict"]) == {"cannot tell"} and whole.sum() == 6
-    by = table[table["finding"] == 3].set_index("statement")
-    assert by.filter(like="level 1: ", axis=0)["estimate"].tolist() == [-1.0]
-    assert by.filter(like="level 2: ", axis=0)["verdict"].tolist() == ["cannot tell"]
-
-
-def test_agent_that_lacks_levels_is_left_out_of_the_findings():
-    by_agent = {
-        "base": make_levels(0.8, 0.7, 0.3, 0.1),
-        "search": make_levels(0.7, 0.6, 0.5, 0.4),
-        "slow": {1: [1.0] * 30, 2: [1.0] * 30},
-    }
-    table, _ = judge(by_agent, {"base": "base_model", "search": "think_search", "slow": "open_deep_research"})
-    slow = table[table["statement"].str.startswith("slow")].iloc[0]
-    assert slow["verdict"] == "cannot tell" and np.isnan(slow["estimate"])
-    assert table.loc[table["finding"] == 3, "statement"].str.contains("1 search agents, 1 base models").all()
-    assert table.loc[table["finding"] == 4, "estimate"].tolist() == pytest.approx([0.25])
 
 
 def test_base_models_below_the_bar_fail():

@@ -16,7 +16,6 @@ from helpers.futurex.real_time import (
     connect_near,
     follow_clock,
     list_queries,
-    list_updates,
     list_visits,
     rank_agents,
     read_passages,
@@ -112,23 +111,6 @@ def test_a_cache_says_its_age_and_passes_on_what_is_no_page(synthetic):
     assert absent == [404, 404] and cache.n_kept == 1
 
 
-def test_a_negative_time_to_live_is_refused():
-    with pytest.raises(ValueError, match="0 is the least"):
-        Cache(None, -1)
-
-
-def test_queries_that_overtake_the_next_update_are_refused(synthetic):
-    with pytest.raises(ValueError, match="updated again within 60 minutes"):
-        list_queries(synthetic, DAY, DAY, 3, 60, np.random.default_rng(0), topics=[TOPIC])
-
-
-def test_updates_outside_the_dates_are_an_error(synthetic):
-    rows = real_time.read_rows(None)
-    assert len(list_updates(rows, "Key West", "temperature", DAY, DAY)) == 24
-    with pytest.raises(ValueError, match="nothing of Key West is published"):
-        list_updates(rows, "Key West", "temperature", "2015-01-01", "2015-01-02")
-
-
 def test_the_truth_of_real_sources_is_what_their_pages_show(world, sources):
     queries = list_queries(sources, DAY, DAY, 2, 10, np.random.default_rng(5))
     assert queries["source_id"].nunique() == len(real_time.TOPICS)
@@ -179,15 +161,6 @@ def test_summary_ranks_and_small_samples_tell_little():
     assert small["n"] == 5 and small["best shared"] == pytest.approx(1 / 32, abs=0.01)
     assert small["another best"] == 0
     assert small["full order"] == pytest.approx(1 - 2 / 32, abs=0.015)
-
-
-def test_pages_and_not_queries_are_drawn():
-    scored = make_scored()
-    one_page = (scored["source_id"] == "s0") & (scored["agent"] != "mute")
-    scored["is_exact"] = np.where(one_page, scored["agent"] == "good", scored["agent"] != "mute")
-    # the two differ on one page of five: drawn with replacement it is missing in (4/5)^5 of the draws
-    large = repeat_small(scored, 200, np.random.default_rng(0), n_boot=3000)
-    assert large["best shared"] == pytest.approx(0.8**5, abs=0.03)
 
 
 def test_what_an_access_costs_is_by_page_and_five_pages_cannot_tell():

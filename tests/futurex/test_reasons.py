@@ -6,19 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.claims import find_unheld, list_known, list_unheld, list_writings, read_shown
+from helpers.futurex.claims import find_unheld, list_unheld, list_writings, read_shown
 from helpers.futurex.reasons import (
     REASONS,
-    SCHEMA,
     apply_rule,
-    ask_reasons,
     mark_shown,
     measure_evidence,
     measure_shares,
     show_evidence,
     write_case,
 )
-from helpers.models.judges import Verdict
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (
@@ -100,11 +97,6 @@ def test_a_planted_claim_is_caught(text, kind, found):
     assert find_unheld(text, read_shown(QUESTION + "\n" + PAGE), ["Napoli"]) == [(kind, found)]
 
 
-def test_a_reply_that_repeats_the_question_claims_nothing():
-    assert list_unheld(build_trace((QUESTION, None, None, None))).empty
-    assert list_unheld(build_trace((say(task=QUESTION), None, None, None))).empty
-
-
 def test_a_claim_counts_only_against_what_was_shown_before_it():
     early = build_trace((say(thought="it costs 1234.5"), "search", PAGE, None))
     late = build_trace(LOOK, (say(answer="it costs 1234.5"), None, None, None))
@@ -141,11 +133,6 @@ def test_the_final_answer_and_copies_of_replies_are_no_claims():
     trace = build_trace(("Final answer: \\boxed{98765}", None, None, None))
     trace.loc[len(trace)] = {"step": 9, "step_type": "plan", "content": "98765", "run_id": "r", "event_id": "e1"}
     assert list_writings(trace) == []
-
-
-def test_known_entities_are_those_of_the_events():
-    table = pd.DataFrame({"options": ['{"A":"Spain","B":"Yes","C":"Rio Grande"}', None], "entity_id": [None, "AAPL"]})
-    assert list_known(table) == ["AAPL", "Spain"]
 
 
 @pytest.mark.parametrize(
@@ -188,15 +175,6 @@ def test_a_case_shows_the_settling_page_first_and_not_the_outcome():
     assert "Answer: Yes" in case and "SECRET" not in case and "77.7" not in case
 
 
-def test_a_judge_that_was_not_asked_leaves_a_blank():
-    said = {"x": Verdict("ok", {"reason": "seen", "label": REASONS[3]})}
-    table = ask_reasons(
-        lambda prompt, schema: said.get(prompt, Verdict("missing")), {("e1", "a"): "x", ("e2", "a"): "y"}
-    )
-    assert table["judge"].fillna("").tolist() == [REASONS[3], ""] and table["status"].tolist() == ["ok", "missing"]
-    assert SCHEMA["properties"]["label"]["enum"] == list(REASONS)
-
-
 def test_shares_add_up_and_hold_the_planted_ones():
     table = pd.DataFrame({"agent_id": "a", "is_right": [True] * 40 + [False] * 10})
     table["event_id"] = [f"e{at}" for at in range(50)]
@@ -232,12 +210,6 @@ def test_what_evidence_brings_is_the_difference_to_an_agent_that_saw_none():
     assert np.mean([found.loc["agent minus control", "p"] < 0.05 for found in easy]) < 0.09
     hurt = measure_planted(rng, (0.4, 0.5), (0.9, 0.4))
     assert hurt.loc["agent minus control", "high"] < 0
-
-
-def test_evidence_on_a_few_events_has_no_interval():
-    table = pd.DataFrame({"event_id": ["e1", "e2"], "agent_id": "b", "evidence": "values", "is_right": [True, False]})
-    alone = measure_evidence(table, pd.Series({"e1": True, "e2": True}), pd.Series({"e1": "s", "e2": "t"}))
-    assert alone[["gap", "low", "high", "p"]].isna().all(axis=None) and alone["n_with"].eq(2).all()
 
 
 def test_a_day_counts_as_shown_only_with_its_value():

@@ -6,7 +6,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from helpers.calendar import list_days, stamp_moment
+from helpers.calendar import stamp_moment
+from helpers.question_sets import list_days
 from helpers.store import ROOT
 from helpers.tables import SITE_TYPES
 from helpers.web.checks import FORMS
@@ -120,5 +121,5 @@ def test_rows_are_sorted_by_publication_and_a_stated_moment_wins(sources):
 
 def test_days_of_a_window():
     assert list_days("C1")[0] == "2026-05-26" and list_days("C1")[-1] == "2026-06-09"
-    with pytest.raises(ValueError, match="window 'B' is unknown; there are A, C1, C2"):
+    with pytest.raises(ValueError, match="no question set 'B'; there are october-2016, june-2026"):
         list_days("B")

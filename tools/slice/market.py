@@ -11,9 +11,10 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from helpers.calendar import WINDOWS, ZONE
+from helpers.calendar import ZONE
 from helpers.events.pose import HORIZON_DAYS, Unanswerable, open_deck, pose_event
 from helpers.events.types import resolve_event
+from helpers.question_sets import WINDOWS
 from helpers.store import dump_json
 from helpers.web.extract import select_series
 from helpers.web.sources import load_sources, locate_rows, read_rows

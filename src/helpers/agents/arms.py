@@ -13,10 +13,11 @@ import pandas as pd
 
 from helpers.agents.registry import connect_agent, is_prompted, load_entries
 from helpers.agents.runs import order_events, run_agents
-from helpers.calendar import PUBLIC_WINDOWS, stamp_moment
+from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import ROOT, locate_input, parse_json
 from helpers.tables import RecordedRun
 

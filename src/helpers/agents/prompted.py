@@ -10,11 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 from helpers.agents.prompts import fill_prompt
-from helpers.calendar import PUBLIC_WINDOWS
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
 from helpers.models.local import SEED
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import GO_ON, find_letters, weigh_reply

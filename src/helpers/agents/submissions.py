@@ -14,9 +14,9 @@ from helpers.agents.prompted import forecast, keep_values
 from helpers.agents.prompts import describe_answer, list_options, split_question
 from helpers.agents.searching import N_FOUND
 from helpers.agents.tools import describe_hit
-from helpers.calendar import PUBLIC_WINDOWS
 from helpers.models.grammars import build_grammar, demand_json, join_alternatives, make_schema, quote_literal
 from helpers.prompts import read_prompt
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
 DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")

@@ -14,7 +14,6 @@ from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_e
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import STOPS, Stopped
-from helpers.calendar import WINDOWS, list_days
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce, announce_articles, connect_prompted, count_unanswered, locate_store
@@ -24,6 +23,7 @@ from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
+from helpers.question_sets import WINDOWS, list_days
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
 from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources

@@ -3,11 +3,12 @@
 import pandas as pd
 
 from helpers.agents.registry import predict_events
-from helpers.calendar import WINDOWS, ZONE, list_days, stamp_moment
+from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, covers_window
 from helpers.faults import check_name, list_nearest
 from helpers.formats.rows import check_rows
 from helpers.papers import get_constant
+from helpers.question_sets import WINDOWS, list_days
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.web.extract import ExtractionError

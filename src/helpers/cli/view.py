@@ -1,106 +1,74 @@
-"""`daybefore view` (make view): every question's whole life on a page that opens from disk, or as text and JSON.
+"""`daybefore view` (make view): every question of every run on pages that open from disk, or as text and JSON.
 
-The page needs no server and loads nothing from elsewhere: index.html, a table library (DataTables, from the package
-itables), the list of questions, and compressed files, read when they are wanted: one for each event and each page, and
-one of the beginnings of all replies, for who looks for words. What a model or a page said is data there: the page's
-script writes it as text, never as markup.
+The pages are HTML by Jinja2, which escapes what a model or a page said; a question's page and a source's run no script.
+The lists sort and filter by DataTables, from the package itables; nothing is loaded from elsewhere.
 """
 
-import argparse
-import base64
-import gzip
-import json
 import os
 import re
-import sys
 from importlib.resources import files
 from pathlib import Path
-from string import Template
+
+import pandas as pd
+from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from helpers.agents.registry import load_entries
-from helpers.calendar import PUBLIC_WINDOWS
-from helpers.cli.lives import (
+from helpers.cli.main import show, tell
+from helpers.cli.questions import (
     KEY,
-    check_window,
     list_pages,
     list_questions,
-    open_rows,
-    read_lives,
+    open_row,
+    read_known,
     read_pages,
-    spread_lives,
+    tell_events,
     write_value,
 )
-from helpers.cli.main import show
-from helpers.cli.report import write_count
+from helpers.futurex.past import build_priced
 from helpers.models.secrets import hide_secrets, list_secrets
-from helpers.store import hash_text, locate_output
+from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.store import dump_json, hash_text, locate_output
+from helpers.worldreasoner.question_pages import tell_hindsight
 
 FOLDER = "data/runs/view"
-OWN = ("view", "Daybefore: runs and questions", 'make view ARGS="--event ID"')
-"""The page's name, title, and the command that says the same as text."""
-RUN_COLUMNS = "run_id agent_id category framework model condition origin status cost_usd n_tokens".split()
-LISTED_EVENT = ("event_id", "window", "level", "kind", "domain", "prompt", "options", "value")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
-N_SEARCHED = 2000
-"""Characters of a reply's beginning that the page's own search reads; `--text` reads all of a question's life."""
-LEVEL = 6
-"""How hard the files are pressed: 9 takes twice the time and saves 4% of the size."""
-MAX_CELL = 90
-"""Characters of a value in the list; its question tells the whole."""
+OUTCOMES = ("right", "partly right", "wrong", "not scored")
 
 
-def main(is_json=False, **given):
-    """Write the page, or print an event's life; with `is_json` return the list, or with an event its life."""
-    given = argparse.Namespace(
-        **{"agent": given.get("agents"), "window": given.get("windows")},
-        **{name: given.get(name) for name in ("level", "status", "text", "event", "folder")},
-        json=is_json,
-    )
-    return view(given)
+def main(agents=None, windows=None, level=None, status=None, text=None, event=None, folder=None, is_json=False):
+    """Write the pages, or print one event; with `is_json` return the list, or all of that event.
 
-
-def view(given):
-    """Do what the command line says; with `given.json` return the list, or with an event its life."""
-    secrets = list_keys()
-    for window in given.window or ():
-        check_window(window)
-    lives = read_lives(given.window, given.agent)
-    questions = select_questions(lives, list_questions(lives), given)
-    if given.event:
-        life = next(spread_lives(lives, questions))
-        life["pages"] = read_pages(list_pages(life), lives.pages)
-        found = hide_secrets(life, secrets)
-    else:
-        found = hide_secrets(list_rows(lives, questions), secrets) if given.json else None
-    if given.event and not given.json:
-        show(write_life(found))
-    elif not given.json:
-        if questions.empty and len(lives.predictions):
-            raise ValueError("no question meets these filters; the page is left as it was")
-        folder = Path(given.folder) if given.folder else locate_output(f"{FOLDER}/index.html").parent
-        size = write_page(folder, lives, questions, secrets)
-        n_events = questions["event_id"].nunique()
-        print(f"{len(questions):,} questions on {n_events:,} events, {size / 1e6:.1f} MB; open in a browser:")
-        print((folder / "index.html").resolve().as_uri())
-    for sentence in describe_lost(lives.lost):
-        print(sentence, file=sys.stderr)
-    return found
-
-
-def describe_lost(lost):
-    """Return a sentence a window on its questions that are left out; those of public windows are read when named.
-
-    >>> describe_lost({"P": 1, "M": 20})[0]
-    'left out: 1 question of window P, which WINDOW=P shows'
+    Raises ValueError for a filter that nothing can meet.
     """
-    shown = {
-        name: f"which WINDOW={name} shows" if name in PUBLIC_WINDOWS
-        else f"events that are no longer in data/tables/{name}/events.csv.gz"
-        for name in lost
-    }  # fmt: skip
-    counted = {name: write_count(n, "question", "questions") for name, n in lost.items()}
-    return [f"left out: {counted[name]} of window {name}, {told}" for name, told in shown.items()]
+    secrets, known = list_keys(), read_known(windows, agents)
+    if agents and (strange := sorted(set(agents) - set(known.runs["agent_id"]))):
+        raise ValueError(f"no run of agent {strange[0]!r}; `make run AGENT={strange[0]}` makes one")
+    questions = select_questions(known, list_questions(known), level, status, text, event)
+    found = None
+    if event:
+        found = next(tell_events(known, questions))
+        found = hide_secrets(found | {"pages": read_pages(list_pages(found), known.pages)}, secrets)
+        if not is_json:
+            show(write_event(found))
+    elif is_json:
+        runs = known.runs[known.runs["run_id"].isin(questions["run_id"])]
+        found = {
+            name: list(map(open_row, rows.to_dict("records")))
+            for name, rows in (("runs", runs), ("questions", questions))
+        }
+        found = hide_secrets(found, secrets)
+    else:
+        if questions.empty and len(known.predictions):
+            raise ValueError("no question meets these filters; the page is left as it was")
+        folder = Path(folder) if folder else locate_output(f"{FOLDER}/index.html").parent
+        write_pages(folder, known, questions, secrets)
+        show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:")
+        show((folder / "index.html").resolve().as_uri())
+    for name, n in known.lost.items():
+        table = f"events that are no longer in data/tables/{name}/events.csv.gz"
+        tell(f"left out: {n} of window {name}, {f'which WINDOW={name} shows' if name in PUBLIC_WINDOWS else table}")
+    return found
 
 
 def list_keys():
@@ -109,99 +77,90 @@ def list_keys():
     return tuple(sorted({*list_secrets(os.environ), *filter(None, named)}))
 
 
-def select_questions(lives, questions, given):
-    """Return the questions that the command line asks for. Raises ValueError for a filter that nothing can meet."""
-    if given.agent and (strange := set(given.agent) - set(lives.runs["agent_id"])):
-        raise ValueError(f"no run of agent {sorted(strange)[0]!r}; `make run AGENT={sorted(strange)[0]}` makes one")
-    if given.status and len(questions) and given.status not in set(questions["outcome"]):
-        known = ", ".join(sorted(set(questions["outcome"])))
-        raise ValueError(f"no question has the outcome {given.status!r}; there are {known}")
-    events = lives.events.set_index("event_id")
-    if given.event:
-        questions = questions[questions["event_id"] == given.event]
+def select_questions(known, questions, level, status, text, event):
+    """Return the questions that meet some filters. Raises ValueError for one that nothing can meet."""
+    if status and len(questions) and status not in set(questions["outcome"]):
+        outcomes = ", ".join(sorted(set(questions["outcome"])))
+        raise ValueError(f"no question has the outcome {status!r}; there are {outcomes}")
+    events = known.events.set_index("event_id")
+    if event:
+        questions = questions[questions["event_id"] == event]
         if questions.empty:
-            raise ValueError(f"no run holds a question on {given.event!r}; --json lists the questions there are")
-    if given.level:
-        questions = questions[questions["event_id"].map(events["level"]) == given.level]
-    if given.status:
-        questions = questions[questions["outcome"] == given.status]
-    if given.text:
-        prompts, wanted = questions["event_id"].map(events["prompt"]), given.text.casefold()
-        said = join_words(questions.assign(prompt=prompts), ["event_id", "agent_id", "prompt", "value", "reason"])
-        parts = (join_words(lives.replies, ["reply"]), join_words(lives.traces, ["arguments", "content", "error"]))
-        has = [any(wanted in texts.get(key, "") for texts in (said, *parts)) for key in said]
-        questions = questions[has]
-    if given.event and questions.empty:
-        raise ValueError(f"no question on {given.event!r} meets the other filters")
+            raise ValueError(f"no run holds a question on {event!r}; --json lists the questions there are")
+    if level:
+        questions = questions[questions["event_id"].map(events["level"]) == level]
+    if status:
+        questions = questions[questions["outcome"] == status]
+    if text:
+        questions = questions[find_text(known, questions, text)]
+    if event and questions.empty:
+        raise ValueError(f"no question on {event!r} meets the other filters")
     return questions
 
 
-def join_words(table, columns):
-    """Return {key of a question: what its rows of a table say in some columns, one text with case folded}."""
-    texts = {}
-    for row in table[[*KEY, *columns]].fillna("").itertuples(index=False):
-        texts.setdefault(row[: len(KEY)], []).extend(map(str, row[len(KEY) :]))
-    return {key: "\n".join(parts).casefold() for key, parts in texts.items()}
+def find_text(known, questions, text):
+    """Return, for each question, whether a text stands in it, its steps, reply, value or reason, whatever the case."""
+    prompts = questions["event_id"].map(known.events.set_index("event_id")["prompt"])
+    own = questions.assign(prompt=prompts), ["event_id", "agent_id", "prompt", "value", "reason"]
+    keys = set()
+    for table, columns in (own, (known.replies, ["reply"]), (known.traces, ["arguments", "content", "error"])):
+        words = table[columns].fillna("").astype(str).agg("\n".join, axis=1) if len(table) else pd.Series(dtype=str)
+        has = words.str.casefold().str.contains(text.casefold(), regex=False)
+        keys |= set(table.loc[has[has].index, KEY].itertuples(index=False, name=None))
+    return [key in keys for key in questions[KEY].itertuples(index=False, name=None)]
 
 
-def list_rows(lives, questions):
-    """Return the list as plain values, {"runs": [...], "questions": [...]}, baselines' runs last."""
-    return {"runs": list_runs(lives, questions), "questions": open_rows(questions)}
+# --- pages -----------------------------------------------------------------------------------------------------------
 
 
-def list_runs(lives, questions):
-    """Return the runs of some questions as plain values, baselines' last."""
-    runs = lives.runs[lives.runs["run_id"].isin(questions["run_id"])]
-    runs = runs.sort_values("category", key=lambda category: category == "baseline", kind="stable")
-    return open_rows(runs, RUN_COLUMNS)
-
-
-def write_page(folder, lives, questions, secrets=()):
-    """Write the page into a folder; returns its size in bytes. Files of an earlier page there are replaced."""
-    texts, page_ids = read_own(*OWN), set()
-    for life in spread_lives(lives, questions):
-        page_ids.update(list_pages(life))
-        name = name_file("questions", life["event"]["event_id"])
-        texts[f"{name}.js"] = pack(name, hide_secrets(life, secrets))
-    facts = {}
-    for page_id, page in read_pages(sorted(page_ids), lives.pages).items():
-        name = name_file("pages", page_id)
-        if "text" in page:
-            texts[f"{name}.js"] = pack(name, hide_secrets(page.pop("text"), secrets))
-            page["file"] = name
-        facts[page_id] = page
-    listed = hide_secrets(describe_list(lives, questions) | {"pages": facts}, secrets)
-    keys = [(listed["runs"][run]["run_id"], listed["events"][n]["event_id"], k) for run, n, k, *_ in listed["rows"]]
-    replies = lives.replies.dropna(subset="reply").set_index(KEY)["reply"].to_dict()
-    texts["replies.js"] = pack("replies", [hide_secrets(replies.get(key, ""), secrets)[:N_SEARCHED] for key in keys])
-    texts["rows.js"] = f"var daybefore = {json.dumps(listed, separators=(',', ':'), allow_nan=False)};\n"
-    return write_texts(folder, texts)
-
-
-def read_own(name, title, command):
-    """Return the texts of a page's own files, index.html with what `name`.html lists, and of the table library."""
-    own = ("page.html", f"{name}.html", "view.css", "page.js", f"{name}.js")
-    texts = {file: (files(__package__) / file).read_text("utf-8") for file in own}
-    blanks = {"name": name, "title": title, "command": command, "list": texts.pop(f"{name}.html")}
-    page = Template(texts.pop("page.html")).substitute(blanks)
-    return texts | {"index.html": page, "table.js": read_library(), "table.css": read_bundle("dt_bundle.css")}
-
-
-def write_texts(folder, texts):
-    """Write a page's files into a folder; returns their size in bytes. Scripts of an earlier page there go."""
+def write_pages(folder, known, questions, secrets=()):
+    """Write the pages into a folder: the lists, one of each event, one of each source; those of an earlier time go."""
+    made = Environment(autoescape=True, undefined=ChainableUndefined, loader=PackageLoader(__package__, "pages"))
+    made.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
     for name in ("questions", "pages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-        for old in (folder / name).glob("*.js"):
+        for old in (folder / name).glob("*.html"):
             old.unlink()
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return sum(len(text.encode()) for text in texts.values())
+    prices = build_priced()[2] if "M" in set(known.events["window"]) else None
+    raw = known.events.set_index("event_id", drop=False).to_dict("index")
+    cells = known.answers.set_index("event_id")["value"]
+    template, rows, page_ids = made.get_template("question.html"), [], set()
+    for told in tell_events(known, questions):
+        told = hide_secrets(told, secrets)
+        name, page_ids = name_file("questions", told["event"]["event_id"]), page_ids | set(list_pages(told))
+        event_id = told["event"]["event_id"]
+        hindsight = tell_hindsight(raw[event_id], cells.get(event_id), told["questions"], prices)
+        facts = {"told": told, "hindsight": hindsight, "name_file": name_file}
+        (folder / name).write_text(template.render(**facts), encoding="utf-8")
+        rows += [{"file": name, "event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
+    template = made.get_template("page.html")
+    for page_id, page in read_pages(sorted(page_ids), known.pages).items():
+        text = template.render(page_id=page_id, page=hide_secrets(page, secrets))
+        (folder / name_file("pages", page_id)).write_text(text, encoding="utf-8")
+    (folder / "table.js").write_text(read_library(), encoding="utf-8")
+    (folder / "table.css").write_text(read_bundle("dt_bundle.css"), encoding="utf-8")
+    (folder / "list.js").write_text((files(__package__) / "pages/list.js").read_text("utf-8"), encoding="utf-8")
+    runs = hide_secrets(count_outcomes(known, questions), secrets)
+    listed = made.get_template("index.html").render(runs=runs, rows=rows, outcomes=OUTCOMES)
+    (folder / "index.html").write_text(listed, encoding="utf-8")
 
 
-def pack(name, value):
-    """Return a script that hands a value, as compressed JSON, to the page under a name."""
-    data = json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-    return f'receive("{name}", "{base64.b64encode(gzip.compress(data, LEVEL, mtime=0)).decode()}");\n'
+def count_outcomes(known, questions):
+    """Return a row a run, baselines last: its facts, n, and in `counts` how often each of `OUTCOMES` or missing."""
+    named = questions["outcome"].where(questions["outcome"].isin(OUTCOMES), "missing")
+    counts = pd.crosstab(questions["run_id"], named).reindex(columns=[*OUTCOMES, "missing"], fill_value=0)
+    sums = questions.groupby("run_id")[["duration_s", "cost_usd"]].agg("mean")
+    runs = known.runs[known.runs["run_id"].isin(counts.index)]
+    runs = runs.sort_values("category", key=lambda category: category == "baseline", kind="stable")
+    return [
+        row | {"counts": counts.loc[row["run_id"]].to_dict(), "seconds": sums["duration_s"].get(row["run_id"])}
+        for row in map(open_row, runs.to_dict("records"))
+    ]
+
+
+def name_file(folder, key):
+    """Return the name of the file that tells of an event or a page, whatever letters its id has."""
+    return f"{folder}/{hash_text(key, 12)}.html"
 
 
 def read_bundle(name):
@@ -218,68 +177,27 @@ def read_library():
     found = EXPORTS.search(text)
     default = found and re.search(r"([\w$]+) as default", found[1])
     if not default:
-        raise ValueError(
-            "the package itables carries its tables in another form; install the version in requirements.lock"
-        )
+        raise ValueError("the package itables carries its tables in another form; install the version of the lock")
     return f"var DataTable = (() => {{{text[: found.start()]}\nreturn {default[1]}; }})();\n{text[found.end() :]}"
 
 
-def describe_list(lives, questions):
-    """Return what the page's lists show: runs, events, and a short row a question (its cells stand in view.js)."""
-    runs = list_runs(lives, questions)
-    answers = lives.answers.set_index("event_id")["value"]
-    chosen = lives.events[lives.events["event_id"].isin(questions["event_id"])]
-    events = open_rows(chosen.assign(value=chosen["event_id"].map(answers)), LISTED_EVENT)
-    run_places = {run["run_id"]: place for place, run in enumerate(runs)}
-    event_places = {event["event_id"]: place for place, event in enumerate(events)}
-    rows = []
-    for cells in open_rows(questions):
-        place = event_places[cells["event_id"]]
-        said = shorten(write_value(cells.get("value"), events[place].get("options")))
-        n_tokens = cells.get("n_input_tokens", 0) + cells.get("n_output_tokens", 0)
-        used = [cells.get("duration_s"), cells.get("cost_usd"), n_tokens or None]
-        about = [cells["sample"], cells["outcome"], cells.get("score"), said, cells.get("reason")]
-        rows.append([run_places[cells["run_id"]], place, *about, *used])
-    rows.sort(key=lambda row: row[:3])
-    for event in events:
-        event["answer"] = shorten(write_value(event.pop("value", None), event.pop("options", None)))
-        event["file"] = name_file("questions", event["event_id"])
-    return {"runs": runs, "events": events, "rows": rows, "n_searched": N_SEARCHED}
-
-
-def name_file(folder, key):
-    """Return the name of the file that tells of an event or a page, whatever letters its id has; without its ending."""
-    return f"{folder}/{hash_text(key, 12)}"
-
-
-def shorten(text):
-    """Return a text on one line, cut after `MAX_CELL` characters.
-
-    >>> shorten("one\\ntwo"), shorten("a" * 1000) == "a" * MAX_CELL + "..."
-    ('one two', True)
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_CELL else f"{line[:MAX_CELL]}..."
-
-
-def write_life(life):
-    """Return an event's life as text for a terminal."""
-    event, answer = life["event"], life["answer"]
+def write_event(told):
+    """Return all that is known of an event as text for a terminal."""
+    event, answer = told["event"], told["answer"]
     truth = write_value(answer.get("value"), event.get("options")) or f"none ({answer.get('status', 'never asked')})"
     head = f"{event['event_id']}, level {event.get('level', 'none')}, {event['kind']}"
     lines = [head, event["prompt"], f"settled by: {event.get('resolution_criteria', '-')}", f"answer: {truth}"]
-    for question in life["questions"]:
-        as_of = question["prediction"].get("as_of", "an unknown moment")
-        run = f"{question['run_id']}, sample {question['sample']}, as of {as_of}"
+    for question in told["questions"]:
+        run = f"{question['run_id']}, sample {question['sample']}, as of {question['prediction'].get('as_of', '?')}"
         run += f", {question['condition']}" if "condition" in question else ""
         lines += ["", f"== {question['agent_id']} ({run}): {question['outcome']}", question["why"]]
         for step in question["steps"]:
-            lines += [f"-- {step['step']} {' '.join(step[n] for n in ('actor', 'step_type', 'tool') if n in step)}"]
-            lines += [json.dumps(step["arguments"], ensure_ascii=False)] if "arguments" in step else []
+            lines.append(f"-- {step['step']} {' '.join(step[n] for n in ('actor', 'step_type', 'tool') if n in step)}")
+            lines += [dump_json(step["arguments"])] if "arguments" in step else []
             lines += [step[name] for name in ("content", "error") if name in step]
         lines += [f"-- reply ({question['reply'].get('status', 'none')})", question["reply"].get("reply", "")]
         lines += [f"-- {s['metric']}: {s.get('score', s.get('reason', 'missing'))}" for s in question["scores"]]
-    for page_id, page in life["pages"].items():
+    for page_id, page in told["pages"].items():
         title = f"{page.get('title', '')} {page.get('url', '')}".strip()
         lines += ["", f"== page {page_id}: {title} ({page['how']})", page.get("text", "")]
     return "\n".join(map(str, lines))

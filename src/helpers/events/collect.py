@@ -10,11 +10,12 @@ from functools import lru_cache, partial
 import numpy as np
 import pandas as pd
 
-from helpers.calendar import ZONE, list_days, stamp_moment
+from helpers.calendar import ZONE, stamp_moment
 from helpers.events.filters import JUDGES, draw_kept, screen_event
 from helpers.events.levels import assign_level, classify_volatility
 from helpers.events.pose import HORIZON_DAYS, Unanswerable, letter_options, open_deck, pose_event, seed_by_name
 from helpers.papers import get_constant
+from helpers.question_sets import list_days
 from helpers.store import dump_json
 from helpers.tables import check_table
 from helpers.web.extract import ExtractionError

@@ -12,11 +12,12 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from helpers.calendar import WINDOWS, ZONE, stamp_moment
+from helpers.calendar import ZONE, stamp_moment
 from helpers.events.levels import VOLATILITY_CUT, assign_level, measure_number_volatility
 from helpers.events.pose import ADDERS, Unanswerable, open_deck, seed_by_name, word_event
 from helpers.events.types import resolve_event
 from helpers.papers import get_constant
+from helpers.question_sets import WINDOWS
 from helpers.store import ROOT, dump_json, parse_json
 from helpers.tables import check_table
 from helpers.web.render import format_period

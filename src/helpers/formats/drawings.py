@@ -21,14 +21,11 @@ def shorten_names(names, most=32):
     """
     short = [" ".join(str(name).split()) for name in names]
     short = [name if len(name) <= most else name[: most - 1] + "…" for name in short]
-    whole, shown, seen = list(names), [], {}
-    for name, text in zip(whole, short, strict=True):
-        known = seen.setdefault(text, [])
-        if name not in known:
-            known.append(name)
-        at = known.index(name)
-        shown.append(text if at == 0 else f"{text} ({at + 1})")
-    return shown
+    seen = {}
+    for name, text in zip(names, short, strict=True):
+        seen.setdefault(text, {}).setdefault(name, len(seen.get(text, {})))
+    places = [seen[text][name] for name, text in zip(names, short, strict=True)]
+    return [text if at == 0 else f"{text} ({at + 1})" for text, at in zip(short, places, strict=True)]
 
 
 def write_plain(ax):
@@ -36,6 +33,12 @@ def write_plain(ax):
     for text in (ax.title, *ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts):
         text.set_parse_math(False)
     return ax
+
+
+def head(fig, title):
+    """Write a figure's title, left above it, and return the figure."""
+    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return fig
 
 
 def draw_dots(table, ax, *, label, value):
@@ -59,6 +62,7 @@ def draw_dots(table, ax, *, label, value):
     ax.set_yticks(places, table[label])
     ax.set_ylim(len(table) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
+    ax.tick_params(labelsize=8)
     return write_plain(ax)
 
 
@@ -68,51 +72,43 @@ def draw_panels(table, names, *, title):
     `table` has agent_id, panel, mean, low, high, low_by_event, high_by_event and n_events; `names` are the agents in
     their order. Panels stand N_COLUMNS to a row. Of an agent without a mean in a panel there is a dash.
     """
-    groups = list(dict.fromkeys(table["panel"]))
+    groups, labels = list(dict.fromkeys(table["panel"])), shorten_names(names)
     n_rows = -(-len(groups) // N_COLUMNS)
     n_columns = -(-len(groups) // n_rows)
     size = 2.4 + 1.9 * n_columns, n_rows * (0.9 + 0.19 * len(names)) + 0.6
     fig, axes = plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, sharex=True, sharey=True)
-    labels = shorten_names(names)
     for ax, name in zip(axes.flat, groups, strict=False):
         part = table[table["panel"] == name].set_index("agent_id").reindex(names)
-        draw_dots(part.assign(label=labels), ax, label="label", value="mean")
         ax.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1])
         ax.set_title(f"{shorten_names([name], 20)[0]}\nn = {part['n_events'].max():.0f}", fontsize=9)
-        ax.tick_params(axis="both", labelsize=8)
-        write_plain(ax)
-    for at, ax in enumerate(axes.flat):
-        ax.set_visible(at < len(groups))
-        ax.tick_params(labelbottom=at + n_columns >= len(groups))
+        draw_dots(part.assign(label=labels), ax, label="label", value="mean")
+    for ax in axes.flat[len(groups) :]:
+        ax.set_visible(False)
     fig.supxlabel("mean score", fontsize=9)
-    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
-    return fig
+    return head(fig, title)
 
 
 def draw_chances(brier, bins, *, title):
-    """Return a figure: the Brier errors of all agents, and the reliability of as many, the best first, as fit beside.
+    """Return a figure: the Brier errors of the best agents, and the reliability of up to eight of them beside.
 
     `brier` has agent_id, mean and intervals, the best first; `bins` as of `bin_chances`. On a diagonal what is said
     holds; a point's size and the number at it are how often that was said.
     """
     brier = brier.head(MOST_DRAWN)
-    tall = 1.2 + 0.19 * len(brier)
-    n_rows = min(-(-len(brier) // 4), max(2, round(tall / 2.6)))
-    chosen = list(brier["agent_id"])[: 4 * n_rows]
-    n_columns, height = min(4, len(chosen)), max(2.6 * n_rows, tall) + 0.5
-    fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, height))
+    chosen = list(brier["agent_id"])[:8]
+    n_columns, n_rows = min(4, len(chosen)), -(-len(chosen) // 4)
+    fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, max(2.6 * n_rows, 1.2 + 0.19 * len(brier)) + 0.5))
     left, right = fig.subfigures(1, 2, width_ratios=[4.2, 2.5 * n_columns])
     ax = draw_dots(brier.assign(label=shorten_names(brier["agent_id"])), left.subplots(), label="label", value="mean")
     ax.set(xlabel="Brier error, sum over options: 0 is best", xlim=(0, None))
     axes = right.subplots(n_rows, n_columns, squeeze=False)
     for ax, name in zip(axes.flat, chosen, strict=False):
         draw_reliability(bins[bins["agent_id"] == name], ax, title=shorten_names([name], 26)[0])
-    for ax in list(axes.flat)[len(chosen) :]:
+    for ax in axes.flat[len(chosen) :]:
         ax.set_visible(False)
     right.supxlabel("probability given", fontsize=9)
     right.supylabel("came true", fontsize=9)
-    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
-    return fig
+    return head(fig, title)
 
 
 def draw_reliability(bins, ax, *, title):
@@ -131,29 +127,20 @@ def draw_reliability(bins, ax, *, title):
 
 
 def draw_growth(table, names, *, n_drawn):
-    """Return a figure of the standard deviation of each agent's mean by the share missing (FutureX Figures 7 and 16).
+    """Return a figure of the standard deviation of the agents' means by the share missing (FutureX Figures 7 and 16).
 
-    Of few agents each has its colour; of many all lines are pale and their median dark. `table` as of
-    `missing.simulate_std`: a line is the simulation, a dot the exact value.
+    All agents' lines are pale and their median dark. `table` as of `missing.simulate_std`.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(11, 4.2))
-    few = len(names) <= len(COLOURS)
+    fig, axes = plt.subplots(1, 2, figsize=(9, 4.2))
     for ax, column in zip(axes, ("std", "growth"), strict=True):
-        for at, (name, label) in enumerate(zip(names, shorten_names(names), strict=True)):
-            part = table[table["agent_id"] == name]
-            look = {"color": COLOURS[at], "lw": 1.2, "label": label} if few else {"color": "0.8", "lw": 0.8}
-            ax.plot(part["percent"], part[column], **look)
-            dots = part[part["percent"] % 5 == 0]
-            ax.plot(dots["percent"], dots[f"{column}_analytic"], "o", ms=3, color=look["color"])
-        if not few:
-            median = table.groupby("percent")[column].median()
-            ax.plot(median.index, median, color="0.2", lw=2, label=f"median of {len(names)} agents")
+        for _, part in table.groupby("agent_id"):
+            ax.plot(part["percent"], part[column], color="0.8", lw=0.8)
+        median = table.groupby("percent")[column].median()
+        ax.plot(median.index, median, color="0.2", lw=2, label=f"median of {len(names)} agents")
         ax.set_xlabel("percent missing")
     axes[0].set(ylabel="SD of the mean score", title=f"Draws of {n_drawn} events")
     axes[1].set(ylabel="relative increase", title="Relative to none missing")
-    legend = axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    axes[1].legend(fontsize=8)
     return fig
 
 
@@ -171,7 +158,5 @@ def draw_effects(table, *, title):
         draw_dots(part.assign(label=shorten_names(part["label"])), ax, label="label", value="effect")
         ax.axvline(0, color="0.4", lw=1)
         ax.set_title(part["factor"].iloc[0].replace("_id", ""), fontsize=9)
-        ax.tick_params(labelsize=8)
     axes[-1, 0].set_xlabel("effect on the score (sum coding)")
-    fig.suptitle(title, fontsize=11, x=0.01, ha="left")
-    return fig
+    return head(fig, title)

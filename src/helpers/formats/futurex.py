@@ -1,17 +1,9 @@
-"""FutureX's public format: past questions with answers as events of window P.
+"""FutureX's public format: past questions with answers, of yes/no, several options, or several right ones.
 
-A row of a past set is id, choice_type (single, multi), question_type, event (the question), options (a JSON list),
-answer (marks of the right options: "A" is the first, and past "Z" the characters of ASCII go on, "[" is the 27th) and
-end_time (a day). What the rows leave open is decided here:
-
-- as_of: 00:00 UTC+8, `days_before` days before the day of end_time, or after the question was made where that was
-  later: an id begins with the moment at which it was made, in seconds, 8 hex digits.
-- Options are put in an order drawn by the event's id (yes and no stay): in the file the right one stands first far more
-  often than chance has it, be it by a market's odds or in hindsight. `metadata.order` leads back.
-- level (definitions.md 1.4): one right answer of fewer than four options is 1, other option events are 2; open-ended
-  ones are not in the set, so levels 3 and 4 do not occur.
-- Site, domain and how widely an event was known are not said: these columns are blank. What events share luck with is
-  found in their wording (`cluster_questions`).
+What the rows leave open is decided here: a question is asked at 00:00 UTC+8, days before the day of end_time, or after
+it was made where that was later (an id begins with that moment: seconds, 8 hex digits). Options are put in an order
+drawn by the event's id (yes and no stay), since in the file the right one stands first far more often than chance has
+it; `metadata.order` leads back. Levels are 1 and 2 (definitions.md 1.4). Site and domain are not said.
 """
 
 import json
@@ -27,25 +19,18 @@ import pandas as pd
 from helpers.calendar import ZONE, blank_dates, stamp_moment
 from helpers.events.levels import assign_level
 from helpers.events.pose import seed_by_name
+from helpers.faults import find_faults
 from helpers.papers import get_constant
 from helpers.replies.options import make_key
 from helpers.store import dump_json
-from helpers.tables import check_table
+from helpers.tables import Date, check_table
 
 COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "end_time"]
-"""Columns of a past set."""
-
-TABLE = "forecast_eval_set"
-"""The table that holds them, in a database."""
-
-SOURCE_ID = "futurex_past"
-
+"""Columns of a past set; an answer is marks of the right options: A the first, and past Z the characters of ASCII."""
+TABLE, SOURCE_ID = "forecast_eval_set", "futurex_past"
 DAYS_BEFORE = get_constant("futurex", "prediction_window_days")
 """Days from an event's start to its end, by default: FutureX's one-week window (3.4.1)."""
-
 SEED = 20260115
-"""Draws the order of options, with the event's id."""
-
 LIKENESS = 0.3
 """Questions whose wordings are as like as this, by the cosine of their words' weights, share a cluster."""
 
@@ -89,32 +74,21 @@ def find_problem(row):
         options = json.loads(row["options"])
     except ValueError:
         options = None
-    if not row["event"].strip():
-        return "it has no question"
     if not isinstance(options, list) or not all(isinstance(text, str) and text.strip() for text in options):
-        return "its options are no list of texts"
-    if len(options) < 2:
-        return "it has fewer than two options"
-    if len({make_key(text) for text in options}) < len(options):
-        return "two of its options read the same"
-    return find_wrong_answer(row, len(options))
-
-
-def find_wrong_answer(row, n_options):
-    """Return what is wrong with a row's answer, kind or day, "" for nothing."""
-    places = read_places(row["answer"])
-    if row["choice_type"] not in ("single", "multi"):
-        return "its choice_type is neither single nor multi"
-    if not places or not all(0 <= place < n_options for place in places):
-        return "its answer names no option" if row["answer"].strip() else "it has no answer"
-    if len(set(places)) < len(places):
-        return "its answer names an option twice"
-    if row["choice_type"] == "single" and len(places) > 1:
-        return "a single choice has several answers"
-    is_day = re.fullmatch(r"\d{4}-\d\d-\d\d", row["end_time"]) and pd.notna(
-        pd.to_datetime(row["end_time"], errors="coerce")
+        return "its options are no list of texts" if row["event"].strip() else "it has no question"
+    places, is_single = read_places(row["answer"]), row["choice_type"] == "single"
+    checks = (
+        ("it has no question", not row["event"].strip()),
+        ("it has fewer than two options", len(options) < 2),
+        ("two of its options read the same", len({make_key(text) for text in options}) < len(options)),
+        ("its choice_type is neither single nor multi", row["choice_type"] not in ("single", "multi")),
+        ("it has no answer", not row["answer"].strip()),
+        ("its answer names no option", not all(0 <= place < len(options) for place in places)),
+        ("its answer names an option twice", len(set(places)) < len(places)),
+        ("a single choice has several answers", is_single and len(places) > 1),
+        ("its end_time is no day", bool(find_faults(row["end_time"], Date))),
     )
-    return "" if is_day else "its end_time is no day"
+    return next((reason for reason, is_so in checks if is_so), "")
 
 
 def read_places(answer):

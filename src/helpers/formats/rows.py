@@ -5,8 +5,9 @@ from datetime import datetime
 
 import pandas as pd
 
-from helpers.calendar import WINDOWS, ZONE
+from helpers.calendar import ZONE
 from helpers.faults import Problems, check_sheet, describe_problem, find_faults, open_sheet, raise_all
+from helpers.question_sets import WINDOWS
 from helpers.tables import Date, Moment, Number, time_of
 from helpers.web.replay import SHOWN_DAYS
 from helpers.web.sources import compute_published_at, locate_rows

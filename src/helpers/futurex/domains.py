@@ -1,7 +1,6 @@
 """Scores by domain, the spread between agents, and FutureX's four observations on domains (4.3, Figures 9 and 10).
 
-Levels 1-2 and levels 3-4 stand apart, as in the paper. A domain's mean is the plain mean over its events; intervals
-and tests are by source, and a domain of few sources has none.
+Levels 1-2 and 3-4 stand apart; intervals and tests are by source, and a domain of few sources has none.
 """
 
 import math
@@ -12,7 +11,6 @@ import pandas as pd
 from helpers import papers
 from helpers.futurex.gains import describe_differences
 from helpers.futurex.levels import CHANCE, LEVEL_PAIRS
-from helpers.plots import COLOURS, draw_points, name_rows
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.bootstrap import resample_means, take_interval
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, summarize_clustered
@@ -33,18 +31,11 @@ NAMED = {
 }
 """Who excels where (4.3, first observation): parts of an agent's name, and the domains of Figure 9."""
 
-TITLES = {"baseline": "Baselines", "base_model": "Base LLM", "think_search": "LLM (Think&Search)"}
-TITLES |= {"open_deep_research": "Open deep research", "closed_deep_research": "Deep Research"}
-"""Categories in the order and under the names of Figures 9 and 10; others stand as they are, behind these."""
-
 
 def group_domains(domains, folder=papers.FOLDER):
     """Return the paper's eight domains (Figure 9) for ours, one for each in `domains`.
 
     Raises ValueError naming a domain that data/papers/futurex_domain_groups.csv does not have.
-
-    >>> group_domains(pd.Series(["Culture", "Space", "Transport"])).tolist()
-    ['Culture & Media', 'Miscellaneous', 'Miscellaneous']
     """
     groups = papers.load_published("futurex", "domain_groups", folder).set_index("domain")["group"]
     unknown = sorted(set(domains) - set(groups.index))
@@ -54,8 +45,9 @@ def group_domains(domains, folder=papers.FOLDER):
 
 
 def select_domains(scores, events):
-    """Return the headline rows with `domain`, `cluster` (what an event shares its luck with) and `levels` ("1-2" or
-    "3-4"). Raises ValueError when an event has no domain."""
+    """Return the headline rows with `domain`, `cluster` and `levels` ("1-2" or "3-4"). Raises ValueError without a
+    domain.
+    """
     known = events.set_index("event_id")["domain"]
     rows = select_headline(scores, events)
     rows = rows.assign(domain=rows["event_id"].map(known), cluster=rows["event_id"].map(find_clusters(events)[0]))
@@ -67,9 +59,7 @@ def select_domains(scores, events):
 
 def summarize_domains(rows, by="domain"):
     """Return mean score by levels, domain and agent: levels, `by`, agent_id, mean, low, high (by source; blank below
-    ten of them), low_by_event, high_by_event, n, n_events, n_clusters, is_thin.
-
-    `n` counts the agent's predicted events, `n_events` all scored ones; `is_thin` marks fewer than `MIN_EVENTS`.
+    ten), low_by_event, high_by_event, n (predicted), n_events (scored), n_clusters, is_thin (fewer than `MIN_EVENTS`).
     """
     parts, clusters = [], map_clusters(rows)
     for (levels, domain), part in rows.groupby(["levels", by], sort=True):
@@ -88,49 +78,12 @@ def map_clusters(rows):
     return rows.drop_duplicates("event_id").set_index("event_id")["cluster"]
 
 
-def draw_means(table, ax, by, n="n_events", colours=COLOURS):
-    """Draw mean scores by domain as points with intervals, a point an agent; returns the Axes.
-
-    `table` is (a part of) `summarize_domains`'s; `n` names the column whose largest value stands with each domain. The
-    paper draws radars, on which the lines of seven agents cover each other and no interval can stand.
-    """
-    sizes = table.groupby(by)[n].transform("max")
-    named = table.assign(label=name_rows(table[by], sizes, "{}\nn = {}"), agent=table["agent_id"].str.replace("_", " "))
-    look = {"series": "agent", "is_thin": "is_thin", "colours": colours}
-    draw_points(named, ax, label="label", value="mean", low="low", high="high", **look)
-    ax.set(xlabel="mean score, 0 to 1")
-    return ax
-
-
-def find_top(table, levels):
-    """Return the highest mean on a pair of levels among domains that are not thin.
-
-    >>> table = pd.DataFrame({"levels": "1-2", "is_thin": [True, False], "mean": [0.9, 0.4]})
-    >>> find_top(table, "1-2")
-    0.4
-    """
-    return float(table.loc[(table["levels"] == levels) & ~table["is_thin"], "mean"].max())
-
-
-def map_categories(runs, agents):
-    """Return each agent's category. Raises ValueError for an agent without a run.
-
-    >>> map_categories(pd.DataFrame({"agent_id": ["a"], "category": ["baseline"]}), ["a"]).to_dict()
-    {'a': 'baseline'}
-    """
-    category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(sorted(agents))
-    if category.isna().any():
-        raise ValueError(f"agent {category.index[category.isna()][0]} has no category in the table runs")
-    return category
-
-
 def measure_spread(rows, category, rng, by="domain", n_boot=2000):
     """Return the spread between agents by category, levels and domain ("all": their mean over all events).
 
-    Columns: category, levels, `by`, n_agents, n_events, range, sd_seen, sd, low, high, is_thin. `range` is best minus
-    worst mean, as a radar shows it; `sd` is corrected for noise. Categories with one agent have no spread and are left
-    out, events that not all of a category's agents predicted too. Noise and interval draw sources; below ten of them
-    both are blank.
+    Columns: category, levels, `by`, n_agents, n_events, n_clusters, range (best minus worst mean), sd_seen, sd (less
+    noise), low, high, is_thin. Categories with one agent are left out, events that not all predicted too. Sources are
+    drawn; below ten of them sd and interval are blank.
     """
     table, clusters = [], map_clusters(rows)
     for name, agents in category.groupby(category):
@@ -151,9 +104,7 @@ def measure_spread(rows, category, rng, by="domain", n_boot=2000):
 
 
 def compare_sides(rows, left, right):
-    """Return (difference, low, high, p, n, n_clusters): left agents' mean minus right agents' mean, by source.
-
-    Paired, over events that both sides have; blank when a side has no agent or there are no common events.
+    """Return (difference, low, high, p, n, n_clusters): left agents' mean minus right agents' mean, by source, paired.
 
     >>> rows = pd.DataFrame({"event_id": ["e", "e"], "agent_id": ["a", "b"], "score": [1.0, 0.25], "cluster": "s"})
     >>> compare_sides(rows, ["a"], ["b"])
@@ -167,17 +118,20 @@ def compare_sides(rows, left, right):
 def judge_observations(rows, category, rng, n_boot=2000):
     """Return the paper's four observations on domains as statements: estimate, interval, p, n, agents, verdict.
 
-    Needs `rows` with `group` (the paper's eight domains). Tests and intervals are by source, p_holm is over the table.
-    Verdicts: agrees, disagrees, cannot tell; that agents are equally strong everywhere (disagrees) is said where the
-    interval of their interaction lies below a bound. Where the verdict changes with the bound (`judge_evenness`) it is
-    `cannot tell`; so it is where agents of a category that an observation speaks of are absent: `agents` says how many.
+    Needs `rows` with `group` (the paper's eight domains). By source, p_holm over the table. Verdicts: agrees,
+    disagrees, cannot tell; "equally strong everywhere" (disagrees) is said where the interval of the interaction lies
+    below a bound, and where the verdict changes with the bound (`judge_evenness`) it is `cannot tell`.
     """
     models = category[~category.isin(["baseline", "human", "scripted"])].index
     base = category[category == "base_model"].index
     search = category[category.isin(SEARCH_CATEGORIES)].index
+    n = f"{len(search)} search, {len(base)} base"
     parts = [
         *_judge_strengths(rows, models, category[category == "baseline"].index, rng, n_boot),
-        *_judge_search(rows, base, search),
+        *(
+            (2, f"search minus base models in {domain}", *compare_sides(rows[rows["group"] == domain], search, base), n)
+            for domain in INFORMED
+        ),
         _judge_widening(rows, base, search, rng, n_boot),
         *_judge_limits(rows, search),
     ]
@@ -190,12 +144,7 @@ def judge_observations(rows, category, rng, n_boot=2000):
 
 
 def judge_evenness(judged, bounds=SAME_SDS):
-    """Return what each bound alone says of the interactions in `judge_observations`'s table: a column a bound.
-
-    >>> row = {"statement": "interaction: x", "estimate": 0.02, "p_holm": 0.2, "high": 0.04}
-    >>> judge_evenness(pd.DataFrame([row])).iloc[0].tolist()
-    ['interaction: x', 'cannot tell', 'disagrees', 'disagrees']
-    """
+    """Return what each bound alone says of the interactions in `judge_observations`'s table: a column a bound."""
     rows = judged[judged["statement"].str.startswith("interaction")]
     tested = [AGREES[judge_test(*row)] for row in rows[["estimate", "p_holm"]].itertuples(index=False)]
     said = {f"below {bound}": np.where(rows["high"] < bound, "disagrees", tested) for bound in bounds}
@@ -214,13 +163,6 @@ def _judge_strengths(rows, models, baselines, rng, n_boot):
         for domain in domains:
             gap = compare_sides(rows[rows["group"] == domain], named, others)
             yield 1, f"{who} minus the other models in {domain}", *gap, f"{len(named)} and {len(others)} models"
-
-
-def _judge_search(rows, base, search):
-    """Search improves information-driven domains."""
-    for domain in INFORMED:
-        gap = compare_sides(rows[rows["group"] == domain], search, base)
-        yield 2, f"search minus base models in {domain}", *gap, f"{len(search)} search, {len(base)} base"
 
 
 def _judge_widening(rows, base, search, rng, n_boot):

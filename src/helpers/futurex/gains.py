@@ -16,9 +16,8 @@ from helpers.stats.paired import compute_mde, judge_family, sign_flip_test
 
 
 def score_shared(scores, events, agents):
-    """Return the headline scores of the events that every one of some agents was asked: event x agent, missing NaN.
-
-    Raises ValueError when they share no event.
+    """Return the headline scores of the events that all of some agents were asked (event x agent). Raises ValueError
+    for none.
     """
     rows = select_headline(scores[scores["agent_id"].isin(agents)], events)
     asked = rows.groupby("event_id")["agent_id"].nunique()
@@ -32,10 +31,7 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
     """Return the difference between two agents by levels, on the events that both predicted: a row a pair and group.
 
     `pairs` lists (agent, base), `groups` maps a name to its levels. Columns: agent_a, agent_b, levels, mean_a, mean_b,
-    n, n_clusters, difference (a - b), low, high, p, low_by_event, high_by_event, p_by_event, p_holm, seen, verdict.
-    By source (`summarize_clustered`); with fewer than ten sources, or ten pairs, p is the exact sign-flip test's and
-    there is no interval. All rows are one family (Holm); the verdict goes by it: holds when a is better, fails when b
-    is. `seen` is the smallest difference that could be seen.
+    what `describe_differences` says (a - b), p_holm over all rows, verdict (holds when a is better).
     """
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted({name for pair in pairs for name in pair}))
@@ -51,9 +47,11 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
 
 
 def describe_differences(differences, clusters, strata=None):
-    """Return n, n_clusters, mean, interval and p of some differences by event: by cluster, and beside it by event.
+    """Return n, n_clusters, difference, low, high, p, low_by_event, high_by_event, p_by_event, seen of differences by
+    event.
 
-    `strata` are as of `summarize_clustered`; what is in several of them is left out of all at once.
+    Below ten clusters p is the exact sign-flip test's and there is no interval; `seen` is the minimum detectable
+    effect. What is in several of `strata` (`summarize_clustered`) is left out of all at once.
 
     >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
     >>> found["n"], found["p"], bool(np.isnan(found["low"]))
@@ -77,11 +75,9 @@ def describe_differences(differences, clusters, strata=None):
 def compare_memory(scores, events, model, baseline, kinds):
     """Return a model's lead over a baseline by window and contamination group, and how it differs between windows.
 
-    `scores` and `events` hold both windows (events' column `window`); only events of `kinds` count. Groups: widely
-    known, obscure, all, and the sources that both windows have. Rows: group, window, means, and what
-    `describe_differences` says of the lead (model minus baseline, paired); last, for each group, the first window's
-    lead minus the second's, tested by source. `p_holm` and the verdict are of these last rows, one family: holds when
-    the model's lead is larger in the first window, fails when it is smaller.
+    `scores` and `events` hold both windows; only events of `kinds` count. Groups: widely known, obscure, all, and the
+    sources that both windows have. Rows: group, window, means, `describe_differences` of the lead; last in a group the
+    first window's lead minus the second's, of which alone p_holm and verdict are.
     """
     matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline]).dropna()
     facts, clusters = events.set_index("event_id").reindex(matrix.index), find_clusters(events)[0]
@@ -108,8 +104,7 @@ def compare_memory(scores, events, model, baseline, kinds):
 def compare_efforts(scores, events, pairs):
     """Return what the second agent of each pair adds to the first, on the events that both were asked: a row a pair.
 
-    `pairs` lists (first, second). A missing prediction counts as 0. Columns: from, to, what `describe_differences` says
-    (second minus first), p_holm over all pairs, verdict (holds when the second is better, fails when it is worse).
+    A missing prediction counts as 0. Columns: from, to, `describe_differences` (second minus first), p_holm, verdict.
     """
     marks = build_matrix(select_headline(scores, events), sorted({n for pair in pairs for n in pair}), "score_imputed")
     clusters = find_clusters(events)[0]
@@ -123,9 +118,8 @@ def compare_efforts(scores, events, pairs):
 def compare_moments(first, second, events):
     """Return, by agent, what asking at a second moment changes (FutureX 4.5.1, Figure 12).
 
-    `first` and `second` are scores tables of the same events. Columns agent_id, what `describe_differences` says
-    (second minus first, paired; a missing prediction counts as 0), p_holm over the agents, verdict, and each moment's
-    mean with its interval by source.
+    `first` and `second` are scores of the same events; a missing prediction counts as 0. Columns agent_id,
+    `describe_differences` (second minus first), p_holm, verdict, and each moment's mean with its interval by source.
     """
     clusters, rows = find_clusters(events)[0], []
     for agent_id in sorted(set(first["agent_id"]) & set(second["agent_id"])):

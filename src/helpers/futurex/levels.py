@@ -20,8 +20,6 @@ from helpers.tables import LEVELS, SEARCH_CATEGORIES
 def weigh_levels(n_by_level, weights, min_events):
     """Return the weights of the levels with `min_events` events or more, adding up to 1, and a note on what changed.
 
-    >>> weigh_levels({1: 30, 2: 30, 3: 30, 4: 30}, [0.1, 0.2, 0.3, 0.4], 25)
-    ({1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4}, '')
     >>> weigh_levels({1: 10, 3: 30, 4: 30}, [0.1, 0.2, 0.3, 0.4], 25)[1]
     'level 1 (10 events) and level 2 (0 events) left out, weights 3: 0.43, 4: 0.57'
     """
@@ -37,7 +35,7 @@ def weigh_levels(n_by_level, weights, min_events):
 
 
 def combine_overall(scores, events):
-    """Return each agent's overall score: level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), best first.
+    """Return each agent's overall score, level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), best first.
 
     `bound_overall` by source, under the paper's names: agent_id, overall, low, high, low_by_event, high_by_event, n,
     n_clusters, n_asked, coverage, overall_imputed (missing predictions count 0), overall_note.
@@ -53,9 +51,8 @@ def bound_overall(scores, events, clusters):
     """Return each agent's overall score (FutureX 4.1), its interval by cluster and beside it by event.
 
     A row an agent, in the columns of `means.tabulate_groups` (group "overall"), and `note`. Levels with fewer scored
-    events than the paper's least give their weight to the others, and `note` says so; without any such level there is
-    no overall. Nor has an agent one that was asked fewer events than that in a level that counts, or predicted none.
-    No draw: an agent's row is the same in any company.
+    events than the paper's least give their weight to the others. An agent that was asked fewer than that in a level
+    that counts, or predicted none, has no overall, and `note` says so.
     """
     rows = select_headline(scores, events)
     weights = papers.get_constant("futurex", "level_weights")
@@ -106,7 +103,7 @@ ADDED = "distractor: "
 
 
 def count_options(events):
-    """Return how many options an event has and how many of them were only added, by event_id: n_options, n_added.
+    """Return how many options an event has and how many were only added, by event_id: n_options, n_added.
 
     >>> cells = {"options": ['{"A":"x","B":"y"}'], "variables": ['{"letters":{"x":"A","distractor: y":"B"}}']}
     >>> count_options(pd.DataFrame({"event_id": ["e"]} | cells)).loc["e"].tolist()
@@ -121,8 +118,8 @@ def count_options(events):
 def drop_added(scores, events):
     """Return (scores, events) as if no option had been added: levels by the options left, and chance scored by these.
 
-    Only `CHANCE` ever chooses an added option: on events that have some it gets what guessing among the others earns on
-    average, one over their number. Single-choice events with fewer than four options left are of level 1 (3.3).
+    Only `CHANCE` ever chooses an added option: it gets one over the number of the others. Single-choice events with
+    fewer than four options left are of level 1 (3.3).
     """
     counts = count_options(events)
     left = (counts["n_options"] - counts["n_added"])[counts["n_added"] > 0]
@@ -138,15 +135,12 @@ def drop_added(scores, events):
 
 
 def judge_findings(scores, events, runs):
-    """Return FutureX's four findings on difficulty (4.2) as statements: finding, statement, estimate and what it rests
-    on (low, high, low_by_event, high_by_event, p, p_holm, n, n_clusters, n_agents), verdict.
+    """Return FutureX's four findings on difficulty (4.2) as statements: finding, statement, estimate, low, high,
+    low_by_event, high_by_event, p, p_holm, n, n_clusters, n_agents, verdict (holds, fails, cannot tell; by p_holm).
 
-    Finding 1: scores fall from levels 1-2 to levels 3-4, and at each step; each score less that of `CHANCE` on the same
-    event, where that agent is there (its own fall stands beside). 2: base models do well (about 0.6) on levels 1-2. 3:
-    search helps, and more so on levels 3-4, each event with and without. 4: the best agent on levels 1-2 is not the
-    best on levels 3-4 (`state_best`). The mean of two levels is the mean of their means; means over agents take those
-    that predicted in every level. Intervals and tests are by source (`summarize_clustered`), p_holm over the table;
-    the verdict goes by it: holds, fails or cannot tell. Where what a finding speaks of is absent it cannot be told.
+    Finding 1: scores fall from levels 1-2 to levels 3-4, and at each step, above `CHANCE` where that agent is there. 2:
+    base models reach about 0.6 on levels 1-2. 3: search helps, and more so on levels 3-4. 4: the best agent on levels
+    1-2 is not the best on levels 3-4 (`state_best`). Intervals and tests are by source.
     """
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
@@ -155,7 +149,9 @@ def judge_findings(scores, events, runs):
     has_all = matrix.groupby(level).count().gt(0).all()
     sets = {"base": category.eq("base_model") & has_all, "search": category.isin(SEARCH_CATEGORIES) & has_all}
     sides = {name: matrix.loc[:, chosen[chosen].index] for name, chosen in sets.items()}
-    parts = [*_list_falls(matrix, has_all), _state_base(sides["base"]), *_list_gains(**sides)]
+    bar, base = papers.get_constant("futurex", "levels12_base_score"), sides["base"]
+    about = f"base models score about {bar} or more on levels 1-2 (mean of {base.shape[1]} base models)"
+    parts = [*_list_falls(matrix, has_all), (2, about, base.mean(axis=1), EASY, bar), *_list_gains(**sides)]
     table = pd.DataFrame(
         [state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)]
     )
@@ -198,12 +194,6 @@ def _list_falls(matrix, has_all):
         yield 1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0
 
 
-def _state_base(base):
-    bar = papers.get_constant("futurex", "levels12_base_score")
-    statement = f"base models score about {bar} or more on levels 1-2 (mean of {base.shape[1]} base models)"
-    return 2, statement, base.mean(axis=1), EASY, bar
-
-
 def _list_gains(base, search):
     """Finding 3: on each event that both sides predicted, the search agents' mean minus the base models'."""
     count = f"{search.shape[1]} search agents, {base.shape[1]} base models"
@@ -215,10 +205,12 @@ def _list_gains(base, search):
 
 
 def state_best(matrix, level, clusters):
-    """Finding 4. It holds when each agent is beaten by some other on levels 1-2 or on levels 3-4, and fails when one
-    beats every other on both. An agent is tried against all others on both sides, so the p of its being beaten is
-    Bonferroni's; which agent is best is nowhere taken from the data that test it. The estimate is what the best on
-    levels 3-4 has there over the best on levels 1-2, as seen; so chosen, it has no interval."""
+    """Finding 4: it holds when each agent is beaten by some other on levels 1-2 or 3-4, fails when one beats all on
+    both.
+
+    The p of an agent's being beaten is Bonferroni's over all others and both sides. The estimate is what the best on
+    levels 3-4 has there over the best on levels 1-2; so chosen, it has no interval.
+    """
     has_all = matrix.groupby(level).count().gt(0).all()
     names = has_all.index[has_all].tolist() if set(LEVELS) <= set(level) else []
     general, counts = "the best agent on levels 1-2 is beaten on levels 3-4", {"n": len(matrix), "n_clusters": 0}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
-from helpers.calendar import PUBLIC_WINDOWS
 from helpers.events.series_pages import open_series
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import read_table
 from helpers.tables import check_table
 from helpers.web.replay import open_world

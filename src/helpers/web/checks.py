@@ -7,8 +7,8 @@ from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from helpers.calendar import WINDOWS
 from helpers.faults import find_faults, name_field, suggest
+from helpers.question_sets import WINDOWS
 from helpers.tables import SITE_TYPES, Count, Positive, Text, Truth, allow, form, one_of, some
 
 ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")

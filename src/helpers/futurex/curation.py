@@ -1,10 +1,12 @@
 """Screen candidate pages for sources of questions: by rule, and by a language model (FutureX 3.2.1, appendix C.1).
 
-A candidate is visited at several moments. It is fine when it stays at its address, shows dated figures in its text,
-brings new dates at even steps, and is no copy of a page listed before it.
+A page is fine when it stays at its address, shows dated figures in its text, brings new dates at even steps, and is no
+copy of a page listed before it. Decoys are synthetic pages with one known fault each, made from a source's rows.
 """
 
 import re
+import zlib
+from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,6 +19,9 @@ from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.web.markup import check_size, parse_html
 from helpers.web.pages import GatewayError
+from helpers.web.replay import Site
+from helpers.web.session import Adapter, Web, date_page, say
+from helpers.web.sources import read_rows
 
 REASONS = ("fine", "moving_address", "hidden_content", "no_figures", "irregular_updates", "duplicate")
 """What a judge may say of a page: fine, or the first fault found, in the order in which the rule looks for them."""
@@ -56,13 +61,10 @@ class Visit(NamedTuple):
     markup: str
 
 
-# --- visits ----------------------------------------------------------------------------------------------------------
-
-
 def visit_page(web, address, moments):
     """Return a page's visits at some moments, oldest first; one that brought nothing has no url and no text.
 
-    A page that is broken, or beyond what is read (`web.markup`), shows nothing: no text and no markup.
+    A page that is broken, or beyond what is read (`web.markup`), shows nothing.
     """
     visits = []
     for moment in sorted(moments):
@@ -78,12 +80,8 @@ def visit_page(web, address, moments):
 
 
 def read_visible(text, content_type):
-    """Return what a reader sees of a page: no scripts, no styles, no small print at its foot.
-
-    Raises ValueError for a page beyond the limits of `web.markup`, lxml.etree.ParserError for an empty one.
-
-    >>> read_visible("<body><p>Rain: 3 mm</p><script>draw(4)</script><footer>Since 2001</footer></body>", "text/html")
-    'Rain: 3 mm'
+    """Return what a reader sees of a page: no scripts, no styles, no small print at its foot. Raises as
+    `web.markup`.
     """
     if "json" in content_type:
         check_size(text)
@@ -106,22 +104,11 @@ def find_figures(text):
     return frozenset((day, tuple(numbers)) for day, numbers in zip(days, parts, strict=True) if numbers)
 
 
-def list_dates(figures):
-    """Return the dates of dated figures, sorted."""
-    return sorted({date for date, _ in figures})
-
-
-# --- the rule --------------------------------------------------------------------------------------------------------
-
-
 def judge_page(address, visits, listed=()):
     """Return (reason, note) of a candidate by rule; reason is one of `REASONS`.
 
-    `visits` as from `visit_page`; `listed` are (name, dated figures) of the pages listed before. Raises
-    ValueError without a visit.
+    `listed` are (name, dated figures) of the pages listed before.
     """
-    if not visits:
-        raise ValueError(f"{address} was not visited; a page is judged by what visits show")
     elsewhere = [visit for visit in visits if visit.url != address]
     if elsewhere:
         return "moving_address", f"{len(elsewhere)} of {len(visits)} visits ended elsewhere"
@@ -141,9 +128,9 @@ def judge_page(address, visits, listed=()):
 
 def find_unevenness(figures):
     """Return what is uneven about the dates of several visits, "" when nothing is."""
-    days = [pd.Timestamp(date) for date in list_dates(frozenset().union(*figures))]
+    days = [pd.Timestamp(date) for date in sorted({date for date, _ in frozenset().union(*figures)})]
     gaps = [(later - day).days for day, later in pairwise(days)]
-    if not gaps or max(list_dates(figures[-1])) == max(list_dates(figures[0])):
+    if not gaps or max(figures[-1])[0] == max(figures[0])[0]:
         return "no new date between the first visit and the last"
     longest, usual = max(gaps), float(np.median(gaps))
     is_uneven = longest > MAX_GAP_DAYS and longest > 2 * usual
@@ -151,27 +138,10 @@ def find_unevenness(figures):
 
 
 def find_closest(figures, listed):
-    """Return (name, share) of the listed page that holds most of some dated figures; (None, 0) when none is listed.
-
-    >>> find_closest({("2016-10-09", ("3",)), ("2016-10-10", ("4",))}, [("rain", {("2016-10-09", ("3",))})])
-    ('rain', 0.5)
-    """
+    """Return (name, share) of the listed page that holds most of some dated figures; (None, 0) when none is listed."""
     shares = [(len(figures & other) / len(figures), name) for name, other in listed] if figures else []
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     return name, share
-
-
-# --- the model -------------------------------------------------------------------------------------------------------
-
-
-def cut_words(text, n=N_WORDS):
-    """Return a text's first and last `n` words.
-
-    >>> cut_words("a b c d e", 2), cut_words("a b c", 2)
-    ('a b ... d e', 'a b c')
-    """
-    words = text.split()
-    return text if len(words) <= 2 * n else " ".join([*words[:n], "...", *words[-n:]])
 
 
 def word_candidate(address, visits, listed=()):
@@ -179,27 +149,25 @@ def word_candidate(address, visits, listed=()):
     name, share = find_closest(visits[-1].figures, listed)
     blanks = {"asked": address, "copies": f"{share:.0%} of its figures are on {name}" if share else "0%"}
     for place, visit, n_dates in (("first", visits[0], 1), ("last", visits[-1], N_DATES)):
-        dates = list_dates(visit.figures)[-n_dates:]
+        dates, words = sorted({date for date, _ in visit.figures})[-n_dates:], visit.text.split()
+        is_short = len(words) <= 2 * N_WORDS
+        text = visit.text if is_short else " ".join([*words[:N_WORDS], "...", *words[-N_WORDS:]])
         blanks |= {f"{place}_day": visit.moment[:10], f"{place}_address": visit.url or "nothing"}
         blanks |= {f"{place}_dates": ", ".join(date[5:] for date in dates) or "none"}
-        blanks |= {f"{place}_text": cut_words(visit.text) or "none"}
+        blanks |= {f"{place}_text": text or "none"}
     return read_prompt("curate_source").format(**blanks)
 
 
 def read_reason(said):
-    """Return the first fault that a model's form names, "fine" when it names none.
-
-    >>> read_reason({"address": "same", "figures": "shown", "dates": "uneven", "copied": "most"})
-    'irregular_updates'
-    """
+    """Return the first fault that a model's form names, "fine" when it names none."""
     return next((FAULTS[pair] for pair in said.items() if pair in FAULTS), "fine")
 
 
 def screen_pages(candidates, consult=None):
     """Return a row a candidate and judge: candidate_id, truth, judge (rule, model), status, reason, is_accepted, note.
 
-    `candidates` are (id, address, truth, visits) in their order: a page can be a copy of one that the rule accepted
-    before it. `consult` asks a model (`models.judges`); a missing or invalid reply leaves reason and is_accepted None.
+    `candidates` are (id, address, truth, visits): a page can be a copy of one that the rule accepted before it. A
+    missing or invalid reply of `consult` leaves reason and is_accepted None.
     """
     rows, listed = [], []
     for candidate_id, address, truth, visits in candidates:
@@ -215,7 +183,78 @@ def screen_pages(candidates, consult=None):
     return pd.DataFrame(rows, columns=columns)
 
 
-def pivot_views(screened):
-    """Return the judges' views of candidate pages (`screen_pages`): index candidate_id, a column a judge."""
-    views = screened.pivot(index="candidate_id", columns="judge", values="is_accepted").astype(object)
-    return views.where(views.notna(), None).reindex(screened["candidate_id"].drop_duplicates())
+DECOYS = REASONS[1:]
+"""The decoys' kinds: each has the fault of its name."""
+
+
+class Decoy:
+    """A synthetic page with one fault, made from a source's rows; shown by `DecoySites`."""
+
+    def __init__(self, kind, source, rng):
+        rows = read_rows(source)
+        if kind == "irregular_updates":
+            rows = thin_rows(rows, rng)
+        self.kind, self.source, self.site = kind, source, Site(source, rows)
+        self.id = f"decoy_{kind}_{source.id}"
+        self.address = f"http://site-{zlib.crc32(self.id.encode()):08x}.replay/"  # a name would tell the kind
+
+    def render(self, clock):
+        """Return (content type, text, newest publication) as of a moment, like a site, with the fault put in."""
+        page = self.site.render(clock)
+        if page is None or self.kind not in ("hidden_content", "no_figures"):
+            return page
+        body, data = "<p>What we measure and who we are.</p>", re.sub(r"</?script", "", page[1]).replace("`", "'")
+        if self.kind == "hidden_content":  # nothing in text: data for a script, and a picture of it
+            body = f"<div id='chart'><img src='chart.png'></div><script>draw(`{data}`)</script>"
+        name = escape(self.source.name)
+        return "text/html", f"<html><title>{name}</title><body><h1>{name}</h1>{body}</body></html>", page[2]
+
+
+def thin_rows(rows, rng):
+    """Return the rows of some days only, at uneven steps of 1 to 26 days."""
+    days = rows["occurred_at"].str[:10]
+    first, last = pd.Timestamp(days.min()), pd.Timestamp(days.max())
+    steps = rng.permutation(np.tile([1, 2, 4, 11, 26], 200))
+    kept = {str((first + pd.Timedelta(days=int(n))).date()) for n in steps.cumsum() if n <= (last - first).days}
+    return rows[days.isin(kept)].reset_index(drop=True)
+
+
+class DecoySites(Adapter):
+    """Answers for decoys; one with a moving address sends each visit on to an address of that day."""
+
+    def __init__(self, decoys):
+        self.decoys = {decoy.address: decoy for decoy in decoys}
+
+    def answer(self, url, clock):
+        """Return (status, body, headers) of a decoy as of a moment."""
+        home, issue, _ = url.partition("issue-")
+        decoy = self.decoys.get(home)
+        if decoy and decoy.kind == "moving_address" and not issue:
+            return say(302, "moved", Location=f"{home}issue-{pd.Timestamp(clock, unit='s'):%Y%m%d%H}/")
+        page = decoy and decoy.render(clock)
+        return date_page(*page) if page else say(404, "nothing was published by then")
+
+
+def draw_pages(sources, rng, n_good, n_each):
+    """Return (good sources, decoys): `n_good` of the registry (no market), and `n_each` decoys of each kind.
+
+    Decoys are made of other sources that publish daily, copies of good ones. Raises ValueError for too few of them.
+    """
+    pool = [source for source in sources.values() if source.form != "market"]
+    pool = [pool[i] for i in rng.permutation(len(pool))]
+    good, rest = pool[:n_good], [source for source in pool[n_good:] if source.update_frequency == "daily"]
+    decoys = []
+    for kind in DECOYS:
+        made_of = [source for source in good if source.update_frequency == "daily"] if kind == "duplicate" else rest
+        if len(made_of) < n_each:
+            raise ValueError(f"only {len(made_of)} daily sources to make {n_each} {kind} decoys of; ask for fewer")
+        decoys += [Decoy(kind, source, rng) for source in made_of[:n_each]]
+        rest = rest if kind == "duplicate" else rest[n_each:]
+    return sorted(good, key=lambda source: source.id), decoys
+
+
+def visit_candidates(good, decoys, world, moments):
+    """Return candidates for `pages.screen_pages`: (id, address, truth, visits), the good pages of a world first."""
+    sites = Web(DecoySites(decoys))
+    rows = [(source, "fine", world) for source in good] + [(decoy, decoy.kind, sites) for decoy in decoys]
+    return [(page.id, page.address, truth, visit_page(web, page.address, moments)) for page, truth, web in rows]

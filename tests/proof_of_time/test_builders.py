@@ -8,7 +8,7 @@ import pytest
 
 from helpers.proof_of_time import builders
 from helpers.proof_of_time.builders import Pool, build_articles, build_sets
-from helpers.proof_of_time.instances import NONE, find_faults
+from helpers.proof_of_time.instances import NONE, find_misfits
 
 WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations", "span": "by 2025-11-01"}
 POOL = Pool("acl", "2025-01-01", [], WORDS | {"criteria": "what a search shows"})
@@ -22,7 +22,7 @@ def make_items(values, **columns):
 
 
 def check(instances):
-    assert not [fault for instance in instances for fault in find_faults(instance._asdict())]
+    assert not [fault for instance in instances for fault in find_misfits(instance._asdict())]
     assert len({instance.id for instance in instances}) == len(instances)
     return instances
 

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from helpers.proof_of_time import baselines
-from helpers.proof_of_time.embedded import EVOLUTION, build_embedded, build_feed, load_panel, write_again
+from helpers.proof_of_time.embedded import build_embedded, build_feed, load_feeds, load_panel, write_again
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
-from helpers.proof_of_time.instances import NONE, find_faults
+from helpers.proof_of_time.instances import NONE, find_misfits
 from helpers.web.sources import load_sources
+
+EVOLUTION = [feed for feed in load_feeds() if feed.family == "evolution"]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def test_there_are_300_of_three_families_and_each_is_whole(built):
     table = baselines.describe_instances(made)
     assert len(made) >= 300 and set(table["family"]) == {"impact", "evolution", "frontier"}
     assert table.groupby("family")["source"].nunique().min() >= 10
-    assert not [fault for instance in made for fault in find_faults(instance._asdict())]
+    assert not [fault for instance in made for fault in find_misfits(instance._asdict())]
     n_files, n_rows = check_instances(made, folder)
     assert n_files > 100 and n_rows > 10_000
 
@@ -72,7 +74,10 @@ def test_the_right_record_continues_the_series_and_none_means_that_it_is_absent(
 
 
 def test_the_same_seed_builds_the_same_and_another_another(built, tmp_path):
-    source, feed = load_sources()["ecb_fixings"], next(f for f in EVOLUTION if f.source == "ecb_fixings")
+    source, feed = (
+        load_sources()["ecb_fixings"],
+        next(f for f in EVOLUTION if f.source == "ecb_fixings"),
+    )
     panel = load_panel(source, feed.variable)
     runs = [
         build_feed(source, panel, feed, ("person_article",), np.random.default_rng(seed), tmp_path)[0]

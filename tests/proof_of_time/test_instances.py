@@ -10,7 +10,7 @@ from helpers.proof_of_time.evidence import LeakError, check_instances, write_evi
 from helpers.proof_of_time.instances import (
     TASKS,
     Instance,
-    find_faults,
+    find_misfits,
     read_instances,
     read_public,
     to_event,
@@ -60,10 +60,10 @@ def test_what_is_written_is_read_again(tmp_path, monkeypatch):
         ({"task": "full_order", "family": "impact"}, "target: an order names the letter of each choice once"),
         ({"variant": "next_year"}, "target: next year"),
         ({"cutoff": "January 2025"}, "cutoff: "),
-        ({"choices": {"1": "low"}}, "choices: "),
-        ({"manifest": [ENTRY | {"sha256": "12"}]}, "manifest.0.sha256: "),
+        ({"choices": {"1": "low"}}, "choices.1: '1' is not a capital letter"),
+        ({"manifest": [ENTRY | {"sha256": "12"}]}, "manifest[1].sha256: "),
         ({"manifest": [ENTRY | {"path": "../b.csv"}]}, "manifest: ../b.csv lies outside"),
-        ({"metadata": {"source": "x"}}, "metadata: 'criteria'"),
+        ({"metadata": {"source": "x"}}, "metadata: criteria is missing"),
         ({"leak": 1}, "record: "),
     ],
 )
@@ -96,7 +96,7 @@ def test_the_public_layout_is_read(tmp_path):
     assert [instance.prompt for instance in read[:3]] == ["A paper.\n\nWhich tier?", "Which tier?", "Whole."]
     assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
     assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
-    assert not any(find_faults(instance._asdict()) for instance in read)
+    assert not any(find_misfits(instance._asdict()) for instance in read)
 
 
 def test_a_line_of_the_public_layout_may_name_itself_and_none_twice(tmp_path):

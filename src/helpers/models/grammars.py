@@ -5,10 +5,8 @@ from math import comb
 MAX_RULES = 3000
 """A ranking's grammar has a rule for each set of options already named; beyond so many it is refused."""
 
-
 NAME_RULE = r"name ::= [^;{}\\\n ] [^;{}\\\n]{0,59}"
 """A name in an open ranking: up to 60 characters that neither end a box nor separate names."""
-
 
 STEP_GRAMMAR = r"""root ::= "{\"thought\": \"" text "\", \"action\": " turn "}"
 turn ::= look | "\"answer\", \"input\": \"\""
@@ -23,12 +21,7 @@ def make_schema(**properties):
     >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
     ['harmful']
     """
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def demand_json(name, schema):
@@ -70,7 +63,9 @@ def build_grammar(kind, options=None, k=1):
     if kind == "single":
         rules = ["answer ::= " + join_alternatives(map(quote_literal, options))]
     elif kind == "multi":
-        rules = ["answer ::= from0"] + [write_subset_rule(options, i) for i in range(len(options))]
+        rules = ["answer ::= from0"]
+        for i, literal in enumerate(map(quote_literal, options), 1):  # it, alone or with later ones, or later ones
+            rules += [f"from{i - 1} ::= {literal}" + f' (", " from{i})? | from{i}' * (i < len(options))]
     elif kind == "ranking" and options:
         rules = write_ranking_rules(sorted(options), k)
     elif kind == "ranking":
@@ -82,14 +77,6 @@ def build_grammar(kind, options=None, k=1):
     else:
         raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date")
     return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
-
-
-def write_subset_rule(options, i):
-    """Return the rule for the letters from the i-th on: it, alone or with later ones, or only later ones."""
-    literal = quote_literal(options[i])
-    if i == len(options) - 1:
-        return f"from{i} ::= {literal}"
-    return f'from{i} ::= {literal} (", " from{i + 1})? | from{i + 1}'
 
 
 def write_ranking_rules(entities, k):

@@ -23,14 +23,8 @@ from helpers.models.llm import ask, check_model, open_door
 from helpers.models.local import describe_model, get_local_name, open_model
 from helpers.models.recordings import has_news, pack_recordings
 
-COMMAND = "make study NOTEBOOK={run_id}"
-"""What makes a study's missing recordings, its run named like its notebook."""
-
-MAX_TOKENS = 400
-"""Longest reply, in tokens."""
-
-WARMTH = 0.7
-"""Temperature of repeated judgements (repeat > 0); the first is drawn at 0."""
+MAX_TOKENS, WARMTH = 400, 0.7
+"""Longest reply, in tokens, and the temperature of repeated judgements (repeat > 0); the first is drawn at 0."""
 
 
 class Verdict(NamedTuple):
@@ -47,15 +41,9 @@ class Verdict(NamedTuple):
 
 
 @contextmanager
-def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base=None, api_key_env=None, about=None):
-    """Yield `consult(prompt, schema, repeat=0) -> Verdict`, which asks a model for JSON.
-
-    `run_id`: folder of the recordings, by the study's notebook ("09_planning"); `model`: local/<name>, or provider/name
-    with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
-    the end. Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
-    """
-    connection = {"api_base": api_base, "api_key_env": api_key_env}
-    with open_study(run_id, model, live=live, minutes=minutes, about=about, **connection) as study:
+def open_judge(run_id, model="local/qwen", **settings):
+    """Yield `consult(prompt, schema, repeat=0) -> Verdict`, which asks a model for JSON; see `open_study`."""
+    with open_study(run_id, model, **settings) as study:
         yield build_consult(*study)
 
 
@@ -63,8 +51,10 @@ def open_judge(run_id, model="local/qwen", *, live=False, minutes=None, api_base
 def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None, prices=None):
     """Yield (door, the model's name for it, whether it is local) of a study's recordings.
 
-    Arguments and errors are those of `open_judge`. Live, what was asked is packed at the end; a model that cannot be
-    asked is refused by ValueError before anything is.
+    `run_id`: folder of the recordings, by the study's notebook ("09_planning"); `model`: local/<name>, or provider/name
+    with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
+    the end. Raises ValueError for a model that cannot be asked, RuntimeError or FileNotFoundError, saying what to do,
+    when a local one cannot be served.
     """
     entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
     local = get_local_name(entry)
@@ -72,7 +62,7 @@ def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_ke
         raise ValueError(f"{problem}; nothing was asked")
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
-        command = COMMAND.format(run_id=run_id)
+        command = f"make study NOTEBOOK={run_id}"
         door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command, prices=prices)
         if live and not local and (cut := describe_cut(door)):
             print(f"{run_id}: {cut}")
@@ -118,10 +108,7 @@ def build_consult(door, model, is_local) -> Callable[..., Verdict]:
 
 
 def choose_options(schema, is_local, repeat, is_continued=False):
-    """Return the options of a judge's request: structured output, repeats by temperature and seed.
-
-    A local model's server turns the schema into a grammar.
-    """
+    """Return the options of a judge's request: structured output, repeats by temperature and seed."""
     options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
     options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
     return options | ({"extra_body": {"cache_prompt": is_continued}} if is_local else {})

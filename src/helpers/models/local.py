@@ -1,8 +1,7 @@
-"""A local language model, served to the door (helpers.models.llm); its file is that of helpers.models.files.
+"""A local language model, served to the client (helpers.models.llm); its file is that of helpers.models.files.
 
 The server is llama.cpp's own, from the optional package xllamacpp, in a child process that ends with its parent. One
-question at a time, temperature 0, no prompt cache between questions (with it two of five replies differed). The 135M
-model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says so.
+question at a time, temperature 0, no prompt cache between questions (with it two of five replies differed).
 """
 
 import importlib.metadata
@@ -18,19 +17,14 @@ from typing import NamedTuple
 from helpers.models.files import FOLDER, MODELS
 from helpers.servers import start_server
 
-LOCAL = "local/"
-"""A model named local/<name> is served on this machine."""
-
-PACKAGE = "xllamacpp"
+LOCAL, PACKAGE = "local/", "xllamacpp"
+"""A model named local/<name> is served on this machine, by this package."""
 
 SEED = 0
 """Of the server's sampling, which at temperature 0 draws nothing."""
 
-N_THREADS = 2
-"""Threads that a model computes with."""
-
-CACHE_MIB = 256
-"""Memory for conversations set aside while another one is served, so that a manager's is not read again."""
+N_THREADS, CACHE_MIB = 2, 256
+"""Threads that a model computes with, and memory for conversations set aside while another one is served."""
 
 
 class Served(NamedTuple):
@@ -55,8 +49,7 @@ def open_model(entry, stack):
 
     Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
     """
-    local = get_local_name(entry)
-    if local:
+    if local := get_local_name(entry):
         return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
     return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
 

@@ -21,16 +21,16 @@ from helpers.proof_of_time.builders import (
     place_on_scale,
 )
 from helpers.proof_of_time.evidence import write_evidence
+from helpers.store import ROOT
 from helpers.web.sources import read_rows
 
 DAYS = ("2016-10-03", "2016-10-10", "2016-10-17", "2016-10-24", "2016-10-31")
 """Cutoffs: 00:00 UTC+8 of these days, where what is asked is over by the end of the rows."""
 
-LEAGUES = ("football_austria", "football_bundesliga", "football_epl", "football_laliga", "football_seriea")
 BAND = 5
 """About how many neighbours in rank make a group of candidates."""
-N_RECORD = 7
-"""Days in an anonymous record (three for weekly rows)."""
+FEEDS = ROOT / "data/proof_of_time_feeds.csv"
+"""Which variables of which sources are asked about, as which family of tasks (`Feed`)."""
 PER_SOURCE = {
     "most_of_four": 8,
     "full_order": 7,
@@ -43,63 +43,21 @@ PER_SOURCE = {
 
 
 class Feed(NamedTuple):
-    """A variable of a source and what is asked of it: the `sum`, the `level` (last value) or the `top` of `n` rows.
+    """A variable of a source and what is asked of it: the `sum`, the `level` (last value), the `top` or the `record` of
+    `n` rows. `gap`: rows left out between cutoff and record, where a value counts over so many days already."""
 
-    `gap`: rows left out between cutoff and record, where a value counts over so many days already.
-    """
-
+    family: str
     source: str
     variable: str
     figure: str
     n: int
-    gap: int = 0
+    gap: int
 
 
-COUNTED = (
-    ("minneapolis_force_problems", "reports", 7),
-    ("algarve_hotel_countries", "arrivals", 7),
-    ("taiwan_dengue", "cases", 28),
-    ("minneapolis_force_places", "reports", 28),
-    ("seattle_pets", "licences", 28),
-)
-"""Sources and variables whose values count over so many days."""
-
-IMPACT = (
-    Feed("wikipedia_views", "views", "sum", 7),
-    Feed("i94_hours", "volume", "sum", 7),
-    *(Feed(source, variable, "level", days) for source, variable, days in COUNTED),
-    Feed("avocado", "volume", "level", 1),
-    *(Feed(league, "goals_for", "sum", 21) for league in LEAGUES),
-)
-"""Counts; of a league's table the goals of three weeks."""
-
-EVOLUTION = (
-    Feed("wikipedia_views", "views", "record", N_RECORD),
-    Feed("i94_hours", "volume", "record", N_RECORD),
-    Feed("sf_hours", "occupancy", "record", N_RECORD),
-    Feed("us_polls", "lead", "record", N_RECORD),
-    Feed("birmingham_parking", "share", "record", N_RECORD),
-    Feed("ecb_fixings", "rate", "record", N_RECORD),
-    Feed("avocado", "price", "record", 3),
-    *(Feed(source, variable, "record", N_RECORD, gap=days) for source, variable, days in COUNTED),
-)
-
-FRONTIER = (
-    Feed("oil_brent", "price", "top", 7),
-    Feed("btc_transactions", "transactions", "top", 7),
-    Feed("tweet_counts", "tweets", "top", 7),
-    Feed("puerto_rico_deaths", "deaths", "top", 7),
-    Feed("gbp_index", "index", "top", 7),
-    Feed("solar_flux", "f107", "top", 7),
-    Feed("geomagnetic", "kp_sum", "top", 7),
-    Feed("earth_rotation", "lod", "top", 7),
-    Feed("weather_bwi", "tmax", "top", 7),
-    Feed("weather_lincoln", "tmax", "top", 7),
-    Feed("clemson", "tmax", "top", 7),
-    Feed("sst_buoy", "temperature", "top", 7),
-    Feed("minneapolis_force_total", "reports", "top", 7),
-    *(Feed(league, "share", "level", 21) for league in LEAGUES),
-)
+@cache
+def load_feeds():
+    """Return the feeds as a list, in the file's order."""
+    return [Feed(*row) for row in pd.read_csv(FEEDS).itertuples(index=False)]
 
 
 class Panel(NamedTuple):
@@ -165,7 +123,7 @@ def write_again(instances, sources, folder):
     Raises ValueError for a file that the rows do not give.
     """
     wanted = {entry["path"]: entry["sha256"] for instance in instances for entry in instance.manifest}
-    for feed in {(feed.source, feed.variable): feed for feed in (*IMPACT, *EVOLUTION, *FRONTIER)}.values():
+    for feed in {(feed.source, feed.variable): feed for feed in load_feeds()}.values():
         days = [day for day in DAYS if f"{feed.source}-{feed.variable}-{day}.csv" in wanted]
         panel = load_panel(sources[feed.source], feed.variable) if days else None
         for entry in (write_history(folder, feed, panel, day) for day in days):
@@ -231,13 +189,6 @@ def list_items(past, asked, feed):
     return pd.DataFrame({"item": names, "text": names} | columns)
 
 
-def list_records(asked, items):
-    """Return the anonymous records of a pool: record, owners, text (its values in order), group."""
-    texts = ["; ".join(f"{value:g}" for value in asked[name]) for name in asked]
-    owners = [{name} for name in asked]
-    return pd.DataFrame({"record": texts, "owners": owners, "text": texts, "group": items["group"].to_numpy()})
-
-
 def build_feed(source, panel, feed, tasks, rng, folder):
     """Return (instances of a feed's tasks over the cutoff days, sets rejected as tied)."""
     parts = [(day, part) for day in DAYS if (part := split_panel(panel, feed, day))]
@@ -258,23 +209,24 @@ def build_task(pool, task, items, asked, rng, n):
         if task == "bucket" and len({find_range(value, "bucket") for value in items["value"]}) == 1:
             return [], 0  # one range for all: nothing is asked
         return build_buckets(pool, items, rng, n, task), 0
-    if task == "person_article":
-        return build_articles(pool, items, list_records(asked, items), rng, n)
-    return build_sets(pool, items, rng, n, task)
+    if task != "person_article":
+        return build_sets(pool, items, rng, n, task)
+    columns = {"record": ["; ".join(f"{value:g}" for value in asked[name]) for name in asked]}
+    columns |= {"owners": [{name} for name in asked], "text": columns["record"], "group": items["group"].to_numpy()}
+    return build_articles(pool, items, pd.DataFrame(columns), rng, n)
 
 
 def build_embedded(sources, rng, folder):
-    """Return (all embedded instances, sorted by id, {feed's source and tasks: sets rejected as tied}).
+    """Return (all embedded instances, sorted by id, {feed's source and variable: sets rejected as tied}).
 
     Evidence files are written below `folder`.
     """
-    plans = [(feed, ("most_of_four", "full_order", "bucket")) for feed in IMPACT]
-    plans += [(feed, ("person_article",)) for feed in EVOLUTION]
-    plans += [(feed, ("frontier_bucket", *(["pairwise"] if feed.source in LEAGUES else []))) for feed in FRONTIER]
+    tasks = {"impact": ("most_of_four", "full_order", "bucket"), "evolution": ("person_article",)}
     out, tied = [], {}
     panels = cache(lambda source_id, variable: load_panel(sources[source_id], variable))
-    for feed, tasks in plans:
+    for feed in load_feeds():
+        asked = ("frontier_bucket", *(["pairwise"] if feed.source.startswith("football") else []))
         panel = panels(feed.source, feed.variable)
-        made, n_tied = build_feed(sources[feed.source], panel, feed, tasks, rng, folder)
+        made, n_tied = build_feed(sources[feed.source], panel, feed, tasks.get(feed.family, asked), rng, folder)
         out, tied[f"{feed.source} {feed.variable}"] = out + made, n_tied
     return sorted({instance.id: instance for instance in out}.values()), tied

@@ -7,16 +7,19 @@ evidence files, and metadata: `source` (what the instance shares its luck with),
 
 import gzip
 import re
-from functools import cache, partial
+from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import pandas as pd
-from jsonschema import Draft202012Validator
+from pydantic import BaseModel, StringConstraints
 
+from helpers.faults import find_faults, name_field
 from helpers.formats.lines import read_lines
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, locate_output
+from helpers.tables import Setting, Text, allow, one_of, time_of
 
 TASKS = {
     "most_of_four": ("impact", "Citation MCQ"),
@@ -39,44 +42,56 @@ UNSCORED = ("pairwise", "next_year")
 
 NONE = "None of these"
 
-TEXT = {"type": "string", "minLength": 1}
-MOMENT = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z))?$"}
-FILE = {
-    "path": TEXT,
-    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    "as_of": MOMENT,
-    "dates": {"type": ["string", "null"]},
-    "late": {"type": "object", "additionalProperties": MOMENT},
-}
-"""A file of a manifest: `as_of`, the last moment it knows; `dates`, the column with its rows' dates, None for a file
-that is known by its own day alone; `late`, columns that were counted later, and when."""
+Moment = time_of(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z))?", datetime.fromisoformat, "a day or a moment")
+Letter = allow(Annotated[str, StringConstraints(pattern="^[A-Z]$")], "a capital letter")
+Digest = allow(Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")], "64 hexadecimal digits")
+Name = allow(
+    Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")], "a name of letters, digits, _ . -"
+)
 
-FIELDS = {
-    "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"},
-    "family": {"enum": sorted({family for family, _ in TASKS.values()})},
-    "task": {"enum": list(TASKS)},
-    "variant": {"enum": list(VARIANTS)},
-    "prompt": TEXT,
-    "choices": {"type": "object", "propertyNames": {"pattern": "^[A-Z]$"}, "additionalProperties": TEXT},
-    "target": {"type": ["string", "array", "null"], "items": {"type": "string"}},
-    "cutoff": MOMENT,
-    "manifest": {
-        "type": "array",
-        "items": {"type": "object", "properties": FILE, "required": list(FILE), "additionalProperties": False},
-    },
-    "metadata": {"type": "object", "required": ["source", "criteria"]},
-}
-SCHEMA = {"type": "object", "properties": FIELDS, "required": list(FIELDS), "additionalProperties": False}
 
-PUBLIC_FIELDS = {
-    "question": TEXT,
-    "choices": {"type": ["array", "object"], "items": TEXT, "additionalProperties": TEXT},
-    "answer": {"type": ["string", "array"], "items": TEXT},
-    "context": {"type": ["string", "null"]},
-    "prompt": {"type": ["string", "null"]},
-    "metadata": {"type": "object"},
-}
-PUBLIC_SCHEMA = {"type": "object", "properties": PUBLIC_FIELDS, "required": ["question", "answer"]}
+class File(Setting):
+    """A file of a manifest: `as_of`, the last moment it knows; `dates`, the column with each row's, None where its own
+    day alone is known; `late`, columns that were counted later, and when."""
+
+    path: Text
+    sha256: Digest
+    as_of: Moment
+    dates: str | None
+    late: dict[str, Moment]
+
+
+class Metadata(BaseModel):
+    """What an instance's metadata hold at least."""
+
+    source: Text
+    criteria: Text
+
+
+class Record(Setting):
+    """A line of the kit's own layout."""
+
+    id: Name
+    family: one_of(*sorted({family for family, _ in TASKS.values()}))
+    task: one_of(*TASKS)
+    variant: one_of(*VARIANTS)
+    prompt: Text
+    choices: dict[Letter, Text]
+    target: allow(str | list[str] | None, "a letter, a list of letters, or null")
+    cutoff: Moment
+    manifest: list[File]
+    metadata: Metadata
+
+
+class PublicRecord(BaseModel):
+    """A line of the paper's public layout."""
+
+    question: Text
+    answer: allow(str | list[str], "a text or a list of texts")
+    choices: allow(list[str] | dict[str, str], "a list of texts, or letter -> text") = {}
+    context: allow(str | None, "a text") = None
+    prompt: allow(str | None, "a text") = None
+    metadata: dict = {}
 
 
 class Instance(NamedTuple):
@@ -94,29 +109,16 @@ class Instance(NamedTuple):
     metadata: dict
 
 
-@cache
-def open_schema(kind):
-    """Return the validator of a form: "own" or "public"."""
-    return Draft202012Validator({"own": SCHEMA, "public": PUBLIC_SCHEMA}[kind])
+def find_misfits(record, kind=Record):
+    """Return what is wrong with a line, as "field: what" sentences: its fields, else that they do not fit together.
 
-
-def find_faults(record, kind="own"):
-    """Return what is wrong with a record, as "field: what" sentences.
-
-    >>> find_faults({"question": "Which tier?", "answer": 3}, "public")
-    ["answer: 3 is not of type 'string', 'array'"]
+    >>> find_misfits({"question": "Which tier?", "answer": "Main", "context": 3}, PublicRecord)
+    ['context: 3 is not a text']
     """
-    errors = sorted(
-        open_schema(kind).iter_errors(record), key=lambda error: [str(part) for part in error.absolute_path]
-    )
-    said = [f"{'.'.join(map(str, error.absolute_path)) or 'record'}: {error.message[:120]}" for error in errors]
-    return said or (find_misfits(record) if kind == "own" else [])
-
-
-def find_misfits(record):
-    """Return in which ways the fields of a record, each right by itself, do not fit together."""
+    said = [f"{name_field(place) or 'record'}: {words}" for place, words in find_faults(record, kind)]
+    if said or kind is not Record:
+        return said
     letters, target, task = list(record["choices"]), record["target"], record["task"]
-    said = []
     if record["family"] != TASKS[task][0]:
         said.append(f"family: {task} belongs to {TASKS[task][0]}, not to {record['family']}")
     if record["variant"] == "next_year":
@@ -126,17 +128,15 @@ def find_misfits(record):
             said.append("target: an order names the letter of each choice once")
     elif not isinstance(target, str) or target not in letters:
         said.append(f"target: {target!r} is not the letter of a choice; there are {', '.join(letters) or 'none'}")
-    for entry in record["manifest"]:
-        path = PurePosixPath(entry["path"])
-        if path.is_absolute() or ".." in path.parts:
-            said.append(f"manifest: {entry['path']} lies outside the evidence's folder")
-    return said
+    paths = [PurePosixPath(entry["path"]) for entry in record["manifest"]]
+    outside = [path for path in paths if path.is_absolute() or ".." in path.parts]
+    return said + [f"manifest: {path} lies outside the evidence's folder" for path in outside]
 
 
 def read_instances(path):
     """Return the instances of a file. Raises ValueError, naming file, line and field, for what is no instance."""
     found = {}
-    for place, record in read_lines(path, find_faults):
+    for place, record in read_lines(path, find_misfits):
         if record["id"] in found:
             raise ValueError(f"{place}: id: {record['id']} is taken by an earlier line")
         found[record["id"]] = Instance(**record)
@@ -149,7 +149,7 @@ def write_instances(instances, relative):
     """Write instances as JSON lines, sorted by id, to a .jsonl.gz; same instances, same bytes. Returns the path."""
     lines = []
     for instance in sorted(instances, key=lambda instance: instance.id):
-        if said := find_faults(instance._asdict()):
+        if said := find_misfits(instance._asdict()):
             raise ValueError(f"{instance.id}: {said[0]}")
         lines.append(dump_json(instance._asdict()) + "\n")
     path = locate_output(relative)
@@ -165,7 +165,7 @@ def read_public(path, *, task, cutoff):
     manifest: the layout has none. Raises ValueError with file, line and field.
     """
     found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
-    for where, record in read_lines(path, partial(find_faults, kind="public")):
+    for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
         metadata = record.get("metadata") or {}
         kind = metadata.get("task", task)
         if kind not in TASKS:
@@ -181,11 +181,10 @@ def read_public(path, *, task, cutoff):
             "family": TASKS[kind][0],
             "task": kind,
         }
-        fields |= {"variant": "plain", "prompt": prompt, "choices": choices}
-        fields |= {"target": target if kind == "full_order" else target[0], "manifest": []}
-        fields |= {"cutoff": metadata.get("cutoff", cutoff)}
+        fields |= {"variant": "plain", "prompt": prompt, "choices": choices, "manifest": []}
+        fields |= {"target": target if kind == "full_order" else target[0], "cutoff": metadata.get("cutoff", cutoff)}
         metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | metadata
-        if said := find_faults(fields | {"metadata": metadata}):
+        if said := find_misfits(fields | {"metadata": metadata}):
             raise ValueError(f"{where}: {said[0]}")
         if fields["id"] in found:
             raise ValueError(f"{where}: metadata.id: {fields['id']} is taken by an earlier line")

@@ -1,7 +1,6 @@
-"""A cache between agents and the replay web: it serves a page again until the copy is older than it may be.
+"""A cache between agents and the web, as a provider's or a crawler's: it serves a page again until the copy is too old.
 
-It stands for what lies between a search agent and a live page in practice: a provider's cache, a crawler's copy, an
-index that is renewed now and then. A page's age is counted by the replay clock, which comes with each request.
+A page's age is counted by the replay clock, which comes with each request.
 """
 
 import threading
@@ -27,19 +26,10 @@ class Cache(Adapter):
         with self.lock:
             self.n_requests += 1
             made, answer = self.copies.get(url, (None, None))
-            if made is not None and is_fresh(clock - made, self.ttl_s):
+            if made is not None and 0 <= clock - made < self.ttl_s:  # never a copy of later
                 self.n_kept += 1
                 return *answer[:2], answer[2] | {"Age": str(clock - made)}
             answer = self.upstream.answer(url, clock)
             if answer[0] == 200 and (made is None or made <= clock):  # the newest copy stays
                 self.copies[url] = clock, answer
             return answer
-
-
-def is_fresh(age_s, ttl_s):
-    """Say whether a copy of an age may be served; never one that was made later than the request's own moment.
-
-    >>> is_fresh(3599, 3600), is_fresh(3600, 3600), is_fresh(0, 0), is_fresh(-60, 3600)
-    (True, False, False, False)
-    """
-    return 0 <= age_s < ttl_s

@@ -5,56 +5,38 @@ import math
 import re
 from datetime import datetime
 from functools import cache, lru_cache
+from typing import Annotated, Any
 
 import jmespath
 import numpy as np
 import pandas as pd
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 from lxml import etree
 from lxml.cssselect import CSSSelector
+from pydantic import Field, create_model
 
-from helpers.web.markup import (
-    MAX_NUMBER,
-    YEARS,
-    parse_html,
-    parse_json,
-    read_number,
-    read_period,
-    read_text,
-)
+from helpers.faults import find_faults, name_field
+from helpers.tables import Text
+from helpers.web.markup import MAX_NUMBER, YEARS, parse_html, parse_json, read_number, read_period, read_text
 
 KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
 """What a market's options stand for, by what is asked; of a leader, its names."""
-NUMBER = {"type": "number", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER}
-TEXT = {"type": "string", "minLength": 1}
+Quantity = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+SHARED = {"about": Text, "variable": Text, "date": Text, "hour": Any, "keys": list[Text]}
 ASKED = {
-    "threshold": {"properties": {"threshold": NUMBER, "entity": TEXT}, "required": ["threshold", "entity"]},
-    "change": {"properties": {"reference": NUMBER, "entity": TEXT}, "required": ["reference", "entity"]},
-    "outcome": {"properties": {"entity": TEXT}, "required": ["entity"]},
-    "leader": {
-        "properties": {"reference": {"type": "object", "minProperties": 2, "additionalProperties": NUMBER}},
-        "required": ["reference"],
-    },
+    "threshold": {"threshold": Quantity, "entity": Text},
+    "change": {"reference": Quantity, "entity": Text},
+    "outcome": {"entity": Text},
+    "leader": {"reference": dict[str, Quantity]},
 }
-"""What else the terms of a market's question hold, by what is asked."""
-TERMS = Draft202012Validator(
-    {
-        "type": "object",
-        "properties": {
-            "ask": {"enum": list(ASKED)},
-            **dict.fromkeys(("about", "variable"), TEXT),
-            "date": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
-            "hour": {"type": ["string", "null"], "pattern": r"^([01]\d|2[0-3]):[0-5]\d$"},
-            "keys": {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True},
-            "by": {"enum": ["gain", "value"]},
-            "order": {"enum": ["asc", "desc"]},
-            "absent": {"enum": ["out"]},
-        },
-        "required": ["about", "ask", "variable", "date", "hour", "keys"],
-        "allOf": [{"if": {"properties": {"ask": {"const": ask}}}, "then": needs} for ask, needs in ASKED.items()],
-    }
-)
+TERMS = {
+    ask: create_model(
+        ask, __config__={"strict": True}, **{name: (kind, ...) for name, kind in (SHARED | fields).items()}
+    )
+    for ask, fields in ASKED.items()
+}
+"""What is asked -> the form of the terms of a market's question."""
+HOUR = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+ORDERS = {"by": (None, "gain", "value"), "order": (None, "asc", "desc"), "absent": (None, "out")}
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
 PARTS = {}
 """What parts of pages say, by rule and markup: a site's page of the next day shows most of them again."""
@@ -68,26 +50,24 @@ class ExtractionError(Exception):
 def extract_page(source, text):
     """Return the observations on a page by its source's rule; of a prediction market, its event pages.
 
-    Whatever a page does, ExtractionError is all that it raises: a page that cannot be read, is beyond the limits
-    (`markup`), holds nothing, or says what no source of this kind can say (`check_rows`, `check_event`).
+    Whatever a page does, ExtractionError is all that it raises.
     """
     rule = source.extract
     try:
         rows = EXTRACTORS[rule["kind"]](source, rule, text)
         if rule["kind"] == "market":
             return pd.DataFrame(check_events(rows))
-        table = pd.DataFrame(dict(zip(COLUMNS, check_rows(source, rows), strict=True)))
+        return pd.DataFrame(dict(zip(COLUMNS, check_rows(source, rows), strict=True)))
     except Exception as error:  # a page is a stranger's: it must not stop the reading of another
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({said})") from None
-    return table
 
 
 def check_rows(source, rows):
     """Return the columns of rows of (period, entity, variable, value).
 
-    Raises ValueError for what no source of this kind can say: a period of the other kind (a date where values have a
-    time), a value that is no number, two values of one thing, no value at all.
+    Raises ValueError for what no source of this kind can say: a date where values have a time, a value that is no
+    number, two values of one thing, no value at all.
     """
     periods, entities, variables, values = zip(*rows, strict=True) if rows else [()] * 4
     if len(set(zip(periods, entities, variables, strict=True))) < len(rows):
@@ -101,12 +81,6 @@ def check_rows(source, rows):
     if all(value is None for value in values):
         raise ValueError("it reads nothing from the page")
     return periods, entities, variables, np.array(values, dtype=float if None in values else None)
-
-
-def bound_number(value):
-    """Return a value, None for a number that is infinite, none, or too large (as `read_number` does)."""
-    is_number = type(value) in (int, float)
-    return None if is_number and not abs(value) <= MAX_NUMBER else value
 
 
 @cache
@@ -167,7 +141,9 @@ def extract_json(source, rule, text):
     for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
         period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
         values = {variable: entry[key] for variable, key in rule["values"].items()}
-        rows += [(period, entity, variable, bound_number(value)) for variable, value in values.items()]
+        for variable, value in values.items():  # a number too large is none, as on other pages
+            is_far = type(value) in (int, float) and not abs(value) <= MAX_NUMBER
+            rows.append((period, entity, variable, None if is_far else value))
     return rows
 
 
@@ -217,10 +193,8 @@ EXTRACTORS = {
 
 def check_events(rows):
     """Return a market's event pages. Raises ValueError when there is none, or one that no question can be made of."""
-    if not rows:
-        raise ValueError("no event on the page")
-    if len({row["market_id"] for row in rows}) < len(rows):
-        raise ValueError("two events have one name")
+    if not rows or len({row["market_id"] for row in rows}) < len(rows):
+        raise ValueError("two events have one name" if rows else "no event on the page")
     for row in rows:
         check_event(*(row[column] for column in ("market_id", "question", "options", "terms", "opens_at", "closes_at")))
     return rows
@@ -232,34 +206,32 @@ def check_event(market_id, question, options, terms, *moments):
     keys, options = read_terms(terms)["keys"], json.loads(options)
     if not question or not market_id or len(set(options)) < len(options) or len(options) != len(keys):
         raise ValueError(f"event {market_id} has no question, or not its options")
-    for moment in moments:
-        check_moment(moment)
+    for text in moments:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None or moment.year not in YEARS:
+            raise ValueError(f"{text[:40]!r} is no moment with an offset")
 
 
 @lru_cache(maxsize=4096)
 def read_terms(text):
     """Return an event page's terms (`targets.resolve_event`). Raises ValueError for what cannot be resolved by them.
 
-    >>> read_terms('{"ask":"change","keys":["Yes","No"]}')
+    >>> read_terms('{"ask":"dance","keys":["Yes","No"]}')
     Traceback (most recent call last):
         ...
-    ValueError: the terms of a question: 'reference' is a required property
+    ValueError: the terms of a question: ask is none of threshold, change, outcome, leader
     """
     terms = json.loads(text)
-    if fault := best_match(TERMS.iter_errors(terms)):
-        raise ValueError(f"the terms of a question: {fault.message[:120]}")
-    wanted = KEYS.get(terms["ask"]) or list(terms["reference"])
-    if sorted(terms["keys"]) != sorted(wanted):
-        raise ValueError(f"the terms of a question: keys are {terms['keys']}, not {wanted}")
+    if not isinstance(terms, dict) or terms.get("ask") not in TERMS:
+        raise ValueError(f"the terms of a question: ask is none of {', '.join(TERMS)}")
+    if faults := find_faults(terms, TERMS[terms["ask"]]):
+        raise ValueError(f"the terms of a question: {name_field(faults[0][0])} {faults[0][1]}"[:160])
+    wanted, hour = KEYS.get(terms["ask"]) or list(terms["reference"]), terms["hour"]
+    is_fine = all(terms.get(name) in known for name, known in ORDERS.items()) and (hour is None or HOUR.fullmatch(hour))
+    if not is_fine or sorted(terms["keys"]) != sorted(wanted) or len(wanted) < 2:
+        raise ValueError(f"the terms of a question: keys are {terms['keys']}, hour {hour!r}"[:160])
     read_period(terms["date"])
     return terms
-
-
-def check_moment(text):
-    """Raise ValueError unless a text is a moment with an offset from UTC, in these centuries."""
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None or moment.year not in YEARS:
-        raise ValueError(f"{text[:40]!r} is no moment with an offset")
 
 
 def select_series(observations, variable, hour=None):

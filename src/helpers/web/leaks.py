@@ -1,8 +1,8 @@
 """An auditor of the pages that an agent saw: what in them may tell what was not known at its moment.
 
-It reads dates and texts and is blind to the answer. It fails closed: what cannot be dated is flagged, and so is a page
-whose day may not have ended by then. Whether the answer itself stands in what was seen is measured apart
-(`find_answers`), by whoever holds the answers. Neither repeats a page's text: findings name pages, words and dates.
+It reads dates and texts and is blind to the answer. It fails closed: what cannot be dated, or may be of a day that had
+not ended, is flagged. Whether the answer itself stands in what was seen is measured apart (`find_answers`). Neither
+repeats a page's text: findings name pages, words and dates.
 """
 
 import re
@@ -24,8 +24,6 @@ FLAGS = {
     "sibling": "tells the answer of a question of the same group that was open at the moment",
 }
 """What a page can be flagged for."""
-
-FINDING = ["page_id", "flag", "detail"]
 LATER = re.compile(
     r"\b(?:later|subsequently|eventually)\b(?! (?:in the|that|this|today|than|date|stage|phase|round)\b)", re.I
 )
@@ -62,25 +60,28 @@ def audit_pages(as_of, pages, siblings=()):
         raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
     if absent := {"page_id", "published_at"} - set(pages):
         raise ValueError(f"pages have no column {min(absent)!r}")
-    twice = list_changed(pages)
+    twice = set()
+    if {"url", "content_sha256"} <= set(pages):
+        known = pages.dropna(subset=["url", "content_sha256"])
+        n_contents = known.groupby(["url", "published_at"], dropna=False)["content_sha256"].transform("nunique")
+        twice = set(known.loc[n_contents > 1, "page_id"])
     found = []
     for page in pages.to_dict("records"):
-        flags = [date_flag(moment, page["published_at"])]
-        flags += [("revised", "two contents of one date")] if page["page_id"] in twice else []
+        span, flags = read_span(page["published_at"]), []
+        if span is None:
+            flags.append(("undated", ""))
+        elif span[1] >= moment:
+            flags.append(("later" if span[0] >= moment else "unsure", str(page["published_at"])))
+        if page["page_id"] in twice:
+            flags.append(("revised", "two contents of one date"))
         if isinstance(text := page.get("text"), str):
-            flags += read_flags(text, moment, page["published_at"])
+            day = (span[0] + (span[1] - span[0]) / 2).date() if span else moment.date()
+            named = [(at, named) for at, named in list_days(text, day) if named >= moment.date()]
+            flags += [("revised", f"changed {named}") for at, named in named if CHANGED.search(text[:at])][:1]
+            flags += [("hindsight", hint) for hint in find_hindsight(text, day)[:1]]
             flags += [("sibling", str(n)) for n, pair in enumerate(siblings) if states_answer(text, *pair)]
-        found += [(page["page_id"], *flag) for flag in flags if flag[0]]
-    return pd.DataFrame(found, columns=FINDING)
-
-
-def date_flag(moment, published):
-    """Return (flag, detail) of a publication date against a moment, ("", "") for one that is surely earlier."""
-    span = read_span(published)
-    if span is None:
-        return "undated", ""
-    flag = "later" if span[0] >= moment else "unsure" if span[1] >= moment else ""
-    return flag, str(published) if flag else ""
+        found += [(page["page_id"], *flag) for flag in flags]
+    return pd.DataFrame(found, columns=["page_id", "flag", "detail"])
 
 
 def read_span(published):
@@ -102,25 +103,6 @@ def read_span(published):
     except ValueError:  # a day that does not exist
         pass
     return None
-
-
-def list_changed(pages):
-    """Return the page_ids of addresses that stand among some pages with two contents of one publication date."""
-    if not {"url", "content_sha256"} <= set(pages):
-        return set()
-    known = pages.dropna(subset=["url", "content_sha256"])
-    n_contents = known.groupby(["url", "published_at"], dropna=False)["content_sha256"].transform("nunique")
-    return set(known.loc[n_contents > 1, "page_id"])
-
-
-def read_flags(text, moment, published):
-    """Return (flag, detail) of what a text itself says of later: a change after the moment, or hindsight."""
-    span = read_span(published)
-    day = (span[0] + (span[1] - span[0]) / 2).date() if span else moment.date()
-    changes = [str(found) for at, found in list_days(text, day) if found >= moment.date() and CHANGED.search(text[:at])]
-    flags = [("revised", f"changed {changes[0]}")] if changes else []
-    hints = find_hindsight(text, day)
-    return flags + ([("hindsight", hints[0])] if hints else [])
 
 
 def find_hindsight(text, day):

@@ -1,8 +1,7 @@
-"""Parse a page within limits, so that none takes the time or the memory of the others: checks before and after.
+"""Parse a page within limits, so that none takes the time or the memory of the others.
 
-What is refused costs many times its size to read: the parser compares each attribute of a tag with all others, and a
-text inside a thousand tables is read a thousand times. The registry's largest page has 0.4 million characters, 15,000
-tags, 4 attributes a tag and 8 levels; the limits lie far above.
+What is refused costs many times its size to read. The registry's largest page has 0.4 million characters, 15,000 tags,
+4 attributes a tag and 8 levels; the limits lie far above.
 """
 
 import json
@@ -12,13 +11,9 @@ from functools import lru_cache
 
 from lxml import etree, html
 
-MAX_CHARS = 2_000_000
-MAX_TAGS = 100_000
-MAX_TAG = 300
-"""Characters of a tag beside its quoted values: at most half as many attributes."""
-MAX_DEPTH = 32
-MAX_DIGITS = 40
-"""Characters of a printed number."""
+MAX_CHARS, MAX_TAGS, MAX_DEPTH = 2_000_000, 100_000, 32
+MAX_TAG, MAX_DIGITS = 300, 40
+"""Characters of a tag beside its quoted values, and of a printed number."""
 MAX_NUMBER = 2.0**53
 """Beyond it whole numbers are not exact; squares of what lies far beyond are infinite."""
 YEARS = range(1700, 2200)

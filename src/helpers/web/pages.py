@@ -9,13 +9,10 @@ import re
 import secrets
 from dataclasses import dataclass
 from html import unescape
-from pathlib import Path
 
-import pandas as pd
 from charset_normalizer import from_bytes
 
 from helpers.store import dump_json, locate_input, locate_output, parse_json
-from helpers.tables import check_table
 
 CHARSETS = re.compile(
     r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
@@ -54,15 +51,10 @@ def decode_body(body, declared):
     >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "utf-8")
     '12 °C und über 7 Grad, also kühl für Oktober'
     """
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    if declared and CHARSETS.fullmatch(declared.lower()):
-        try:
-            return body.decode(declared)
-        except (UnicodeDecodeError, LookupError):
-            pass
+    for charset in ("utf-8", declared):
+        with contextlib.suppress(UnicodeDecodeError, LookupError):
+            if charset and (charset == "utf-8" or CHARSETS.fullmatch(charset.lower())):
+                return body.decode(charset)
     guess = from_bytes(body, cp_isolation=["cp1252", "utf_16", "shift_jis", "gb18030", "big5"]).best()
     return str(guess) if guess else body.decode("utf-8", errors="replace")
 
@@ -74,55 +66,25 @@ def read_title(text, content_type):
     ('Rates & prices', 'A')
     """
     form = "json" if "json" in content_type else "html"
-    found = TITLES[form].search(text[:HEAD])
-    if not found:
-        return None
-    try:
-        return parse_json(found[1]) if form == "json" else " ".join(unescape(found[1]).split())
-    except ValueError:  # broken JSON
-        return None
+    with contextlib.suppress(ValueError):  # broken JSON
+        if found := TITLES[form].search(text[:HEAD]):
+            return parse_json(found[1]) if form == "json" else " ".join(unescape(found[1]).split())
+    return None
 
 
 def keep_page(page, text):
-    """Keep a page (its row of the pages table, a dict) and its text; returns the row with `text_path`.
-
-    Several processes may keep one page at once: each file is written beside and moved into its place whole.
-    """
-    page = page | {"text_path": f"{FOLDER}/{page['content_sha256']}"}
-    write_once(locate_output(page["text_path"]), text)
-    write_once(locate_output(f"{FOLDER}/{page['page_id']}.json"), dump_json(page))
-    return page
-
-
-def write_once(path, text):
-    """Write a text to a file unless it is there, so that nobody ever sees half of it.
-
-    Raises RuntimeError with what to do, and leaves nothing behind, when it cannot be written: a full disk, say.
-    """
-    if path.exists():
-        return
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
-    try:
-        beside.write_bytes(text.encode())
+    """Keep a page (its row of the pages table, a dict) with its text: one file, moved into its place whole."""
+    path = locate_output(f"{FOLDER}/{page['page_id']}.json")
+    if not path.exists():  # several processes may keep one page at once
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
+        beside.write_text(dump_json(page | {"text": text}), encoding="utf-8")
         beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):  # it was never begun
-            beside.unlink()
-        said = f"a page cannot be kept under {FOLDER} ({error.strerror}); make room on the disk and run it again"
-        raise RuntimeError(said) from None
 
 
 def read_kept(page_ids):
-    """Return the pages table of those of some pages that were kept, in the order of `page_ids`."""
-    rows = []
+    """Return {page_id: row with its text} of those of some pages that were kept."""
+    kept = {}
     for page_id in page_ids:
-        try:
-            rows.append(parse_json(locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            continue
-    return check_table("pages", pd.DataFrame(rows, columns=None if rows else ["page_id"]))
-
-
-def read_text(text_path):
-    """Return a kept page's text. Raises FileNotFoundError where it was not kept."""
-    return Path(locate_input(text_path)).read_bytes().decode()
+        with contextlib.suppress(FileNotFoundError):
+            kept[page_id] = parse_json(locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8"))
+    return kept

@@ -15,14 +15,10 @@ from helpers.web.markup import MAX_DIGITS, check_size, parse_html, parse_json, r
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
-MAX_CELLS = 200_000
-"""Cells of the table that a JSON answer's records make."""
+MAX_CELLS, MAX_PIECES, MAX_LINES = 200_000, 60, 2000
+"""Cells of the table that a JSON answer's records make, passages of a page's main text, lines of a plain text."""
 MAX_PASSAGES = 3
 """Passages kept of one subject (an entity of a table, a column), the newest."""
-MAX_PIECES = 60
-"""Passages of a page's main text."""
-MAX_LINES = 2000
-"""Lines of a plain text, the last with all that follows."""
 WIDE = 6
 """A table of numbers with so many columns or more has a subject a column."""
 
@@ -37,7 +33,7 @@ class Passage(NamedTuple):
 def read_page(text, content_type):
     """Return (title, passages) of a page; passages are in the order of the page, a subject's newest rows first.
 
-    A page that is neither html nor JSON nor plain text, or broken, has no passages.
+    A page of another kind, or broken, has no passages.
 
     >>> page = "<h1>Rates</h1><table><tr><th>Date</th><th>Coin</th><th>Price</th></tr>"
     >>> page += "<tr><td>1 May</td><td>X</td><td>3</td></tr><tr><td>2 May</td><td>X</td><td>4</td></tr></table>"
@@ -63,25 +59,16 @@ def read_json(text):
     """Return (title, passages) of a JSON answer that holds a list of records."""
     answer = parse_json(text)
     records = next((value for value in answer.values() if isinstance(value, list)), [])
-    check_cells(records)
+    names = {name for record in records if isinstance(record, dict) for name in record}
+    width = max([len(names), *(len(record) for record in records if isinstance(record, list))])
+    if len(records) * width > MAX_CELLS:  # each record with fields of its own, or one a long list
+        raise ValueError(f"more than {MAX_CELLS} cells")
     frame = pd.DataFrame(records)  # a column of whole numbers with a gap becomes one of floats
-    lines = [[print_value(cell) for cell in row] for row in frame.astype(object).to_numpy().tolist()]
+    rows = frame.astype(object).to_numpy().tolist()
+    lines = [["n/a" if cell is None or cell != cell else str(cell) for cell in row] for row in rows]
     note = [answer["note"]] if answer.get("note") else []
     rows = describe_rows(list(frame.columns), lines)
     return str(answer.get("source", ""))[:MAX_CHARS], rows + number_passages(join_lines(note))
-
-
-def print_value(value):
-    """Return a JSON value as a table's cell shows it; none, or no number, is 'n/a'."""
-    return "n/a" if value is None or value != value else str(value)
-
-
-def check_cells(records):
-    """Raise ValueError for records that would make too large a table: each with fields of its own, one a long list."""
-    names = {name for record in records if isinstance(record, dict) for name in record}
-    width = max([len(names), *(len(record) for record in records if isinstance(record, list))])
-    if len(records) * width > MAX_CELLS:
-        raise ValueError(f"more than {MAX_CELLS} cells")
 
 
 def read_html(text):
@@ -93,26 +80,16 @@ def read_html(text):
         lines = [[read_words(cell) for cell in row] for row in table.iter("tr")]
         if lines:
             passages += describe_rows(lines[0], [line for line in lines[1:] if len(line) == len(lines[0])])
-    for article in tree.iter("article"):
-        passages.append(Passage(describe_article(article), 0))
+    passages += [Passage(describe_article(article), 0) for article in tree.iter("article")]
     for age, section in enumerate(tree.iter("section")):
         items = (f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1))
         heading = " ".join(section.xpath("string(.//h2)").split())[:MAX_CHARS]
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items, n=1)]
     prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article or ancestor::main)]|//footer")]
-    return title, passages + number_passages(join_lines(prose, " ")) + cut_text(tree.xpath("//main//p"))
-
-
-def cut_text(paragraphs):
-    """Return the first MAX_PIECES pieces of a page's main text as passages; being one text, none is newer than others.
-
-    A paragraph of more than MAX_CHARS characters is cut, between words, into pieces of about the same length.
-    """
-    texts = map(read_words, paragraphs)
-    pieces = (
-        piece for text in texts for piece in wrap(text, min(MAX_CHARS, len(text) // (1 + len(text) // MAX_CHARS) + 20))
-    )
-    return [Passage(piece, 0) for piece in islice(pieces, MAX_PIECES)]
+    texts = map(read_words, tree.xpath("//main//p"))  # one text: cut between words, none is newer than others
+    widths = ((text, min(MAX_CHARS, len(text) // (1 + len(text) // MAX_CHARS) + 20)) for text in texts)
+    pieces = islice((piece for text, width in widths for piece in wrap(text, width)), MAX_PIECES)
+    return title, passages + number_passages(join_lines(prose, " ")) + [Passage(piece, 0) for piece in pieces]
 
 
 def read_words(element):

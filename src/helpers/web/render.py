@@ -1,7 +1,7 @@
 """The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON, market event pages.
 
-A renderer takes (source, periods, fixtures, layout): periods are [(occurred_at, rows)], oldest first; fixtures are
-coming rows of which only date and name may show; a `layout` other than "" is a changed markup that breaks the rule.
+A renderer takes (source, periods, fixtures, layout): periods are [(occurred_at, rows)], oldest first; of fixtures, rows
+to come, only date and name may show; a `layout` other than "" is a changed markup that breaks the rule.
 """
 
 import json

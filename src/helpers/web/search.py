@@ -4,7 +4,6 @@ The index of a moment is made from pages fetched as of that moment, so nothing l
 """
 
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -21,10 +20,8 @@ AGEING = 0.1
 week since it was published."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
-N_KEPT = 16
-"""Moments whose indexes are kept in memory."""
-N_PAGES = 4000
-"""Pages' contents whose passages and words are kept in memory: those of a month or two, and of two feeds."""
+N_KEPT, N_PAGES = 16, 4000
+"""Moments whose indexes, and pages whose passages and words, are kept in memory."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
 LOCK = threading.Lock()
@@ -44,9 +41,8 @@ class Hit:
 class SearchIndex:
     """Searches the pages at some addresses as of any moment; an index is made the first time a moment is asked for.
 
-    `fetch(url, as_of)` returns a page. `feeds` are addresses of front pages (`news`): the articles that one lists as of
-    a moment are searched too; an article stays as it was published, so it is fetched once. A search finds a page once,
-    or, with `by_passage`, each passage of those at the addresses.
+    `fetch(url, as_of)` returns a page. Searched are also the articles that front pages at the `feeds` list (`news`). A
+    search finds a page once or, with `by_passage`, each passage of those at the addresses.
     """
 
     def __init__(self, fetch, addresses, feeds=(), *, by_passage=False):
@@ -55,10 +51,7 @@ class SearchIndex:
         self.building = threading.Lock()
 
     def search(self, query, as_of, n=3):
-        """Return the `n` best hits for a query among all that was published before `as_of`, the best first.
-
-        Fewer, or none, when fewer share a word with it.
-        """
+        """Return the (at most) `n` best hits that share a word with a query, of what was published before `as_of`."""
         hits, ages, weighed = self._index(as_of)
         similarity = weigh_passages(weighed, ages, query)
         chosen = {}
@@ -70,10 +63,7 @@ class SearchIndex:
         return list(chosen.values())
 
     def open(self, url, as_of, about=""):
-        """Return the hit of the page at an address as of a moment, its text the passages that fit `about` best, first.
-
-        Raises as `fetch` does.
-        """
+        """Return the hit of a page as of a moment, its text the passages that fit `about` best, first."""
         page = self.fetch(url, as_of)
         title, passages = self._read(page)
         if about and passages:
@@ -98,7 +88,10 @@ class SearchIndex:
 
     def _build(self, as_of):
         found = [self._look(address, as_of) for address in self.addresses]
-        found += [self._look_once(address, as_of) for address in self._list_articles(as_of)]
+        for feed in self.feeds:
+            if front := self._look(feed, as_of):
+                urls = parse_json(front[0].text)["articles"]
+                found += [self._look_once(url, as_of) for url in urls if url.startswith(feed)]
         pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
         hits, ages = [], []
         for page, title, passages in pages:
@@ -116,15 +109,6 @@ class SearchIndex:
         except GatewayError:
             return None
         return page, *self._read(page)
-
-    def _list_articles(self, as_of):
-        """Return the addresses of the articles that the feeds list as of a moment."""
-        listed = []
-        for feed in self.feeds:
-            with suppress(GatewayError):  # of a site that is down, or has published nothing yet
-                page = self.fetch(feed, as_of)
-                listed += [url for url in parse_json(page.text)["articles"] if url.startswith(feed)]
-        return listed
 
     def _look_once(self, address, as_of):
         """Return what `_look` does of an article; one that was there at an earlier moment is not fetched again."""

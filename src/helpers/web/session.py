@@ -128,7 +128,7 @@ class Web:
             raise GatewayError("down", f"{url}: the site answered {response.status_code}")
         published = read_memento(response, url)
         if published >= moment:
-            raise GatewayError("too_late", f"{hide_query(url)}: published, but not earlier than {as_of}")
+            raise GatewayError("too_late", f"{url.partition('?')[0]}: published, but not earlier than {as_of}")
         return self._record(url, published, moment, response.headers, body)
 
     def search(self, query, as_of, n=3):
@@ -194,7 +194,7 @@ class Web:
             try:
                 url = urljoin(url, response.headers["Location"])
             except ValueError:  # such as http://[a.replay]
-                raise GatewayError("outside", f"{hide_query(url)}: it leads to what is no address") from None
+                raise GatewayError("outside", f"{url.partition('?')[0]}: it leads to what is no address") from None
         raise GatewayError("down", f"{url}: more than {MAX_HOPS} redirects")
 
     def _read(self, raw, url, end):
@@ -227,7 +227,9 @@ class Web:
             "content_type": content_type,
             "content_sha256": digest,
         }
-        self.pages[page_id] = keep_page(row, text) if self.keeps_pages else row
+        self.pages[page_id] = row
+        if self.keeps_pages:
+            keep_page(row, text)
         return Page(page_id, url, row["published_at"], content_type, text)
 
 
@@ -252,16 +254,7 @@ def check_address(url, hosts=".replay"):
         raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in {hosts}")
     named = parse_qsl(parts.query.replace(";", "&"), keep_blank_values=True)
     if any(name.strip().lower() == "at" for name, _ in named):
-        raise GatewayError("outside", f"{hide_query(url)}: an address names no moment (at=); leave it out")
-
-
-def hide_query(url):
-    """Return an address without what follows its path: a refusal says nothing of a later moment.
-
-    >>> hide_query("http://oil.replay/x?at=2016-11-01")
-    'http://oil.replay/x'
-    """
-    return url.partition("?")[0]
+        raise GatewayError("outside", f"{url.partition('?')[0]}: an address names no moment (at=); leave it out")
 
 
 def read_memento(response, url):

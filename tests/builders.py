@@ -14,11 +14,11 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 from requests.adapters import HTTPAdapter
+from serving import run_server
 
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
-from helpers.servers import run_server
 from helpers.web.replay import Misbehaviour, Replay
 from helpers.web.session import Web
 

@@ -8,13 +8,13 @@ import signal
 import pytest
 from builders import KEEP_BINARY, KEY
 from mock_provider import Server
+from serving import run_server
 
 from helpers.agents.prompted import Client
 from helpers.events.collect import collect_events
 from helpers.models.llm import open_door
 from helpers.models.transport import load_litellm
 from helpers.scoring.answers import acquire_answers
-from helpers.servers import run_server
 from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 

@@ -28,18 +28,3 @@ def test_assumption_without_reason_is_refused(tmp_path):
     write_paper(tmp_path, '[assumed]\nhours = { value = 3, section = "1" }\n')
     with pytest.raises(ValueError, match="assumed.hours has no reason"):
         papers.load_paper("mini", tmp_path)
-
-
-def test_a_text_is_parsed_again_when_python_miscounts_between_threads(monkeypatch):
-    parse, left = papers.ast.parse, [SystemError("AST constructor recursion depth mismatch")] * 2
-
-    def stumble(text):
-        if left:
-            raise left.pop()
-        return parse(text)
-
-    monkeypatch.setattr(papers.ast, "parse", stumble)
-    assert papers.find_reads("get_constant('futurex', 'parsed_again')") == (("futurex", "parsed_again"),)
-    assert left == []
-    with pytest.raises(SyntaxError):
-        papers.parse_code("def")

@@ -23,8 +23,6 @@ def stamp_moment(moment):
     return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")
 
 
-# --- dates in a text -------------------------------------------------------------------------------------------------
-
 MONTHS = "january february march april may june july august september october november december".split()
 MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in MONTHS).replace("sep(", "sept?(")
 MONTH = rf"\b(?:{MONTH})\b\.?"
@@ -70,20 +68,12 @@ def find_dates(text):
 
 
 def blank_dates(text):
-    """Return a text with spaces in place of each date that it names, so that all else stays at its place.
-
-    >>> blank_dates("2016-10-12: 4.5")
-    '          : 4.5'
-    """
+    """Return a text with spaces in place of each date that it names, so that all else stays at its place."""
     for date in find_dates(text):
         text = text[: date.start] + " " * (date.end - date.start) + text[date.end :]
     return text
 
 
 def number_month(text):
-    """Return the number of a month given by its name, in whole or short, or by digits.
-
-    >>> number_month("October"), number_month("sept."), number_month("09")
-    (10, 9, 9)
-    """
+    """Return the number of a month given by its name, in whole or short, or by digits."""
     return int(text) if text.isdigit() else 1 + [name[:3] for name in MONTHS].index(text[:3].casefold())

@@ -12,46 +12,28 @@ from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
 """Told apart by colour-blind readers; used in this order."""
-PALE = 0.55
-"""How far a lighter shade lies from its colour towards white."""
 BLANK = "no value"
 """What the cross of a missing value is called; a zero is a stroke at 0."""
 
 
-def lighten(colour, share=PALE):
-    """Return a colour moved towards white by a share.
-
-    >>> lighten((0.0, 0.0, 0.0), 0.5)
-    (0.5, 0.5, 0.5)
-    """
+def lighten(colour, share=0.55):
+    """Return a colour moved towards white by a share."""
     return tuple(float(part + (1 - part) * share) for part in to_rgb(colour))
 
 
 def pick_ink(colour):
-    """Return the text colour that can be read on a colour: white on dark ones, else nearly black.
-
-    >>> pick_ink((0.0, 0.3, 0.6)), pick_ink((0.9, 0.9, 0.2))
-    ('white', '0.15')
-    """
+    """Return the text colour that can be read on a colour: white on dark ones, else nearly black."""
     red, green, blue = to_rgb(colour)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
 
 
 def name_rows(names, counts, form="{} (n = {})"):
-    """Return labels of names, underscores as spaces, each with its n.
-
-    >>> name_rows(["qwen_react", "random"], [20, 1013])
-    ['qwen react (n = 20)', 'random (n = 1013)']
-    """
+    """Return labels of names, underscores as spaces, each with its n."""
     return [form.format(name.replace("_", " "), n) for name, n in zip(names, counts, strict=True)]
 
 
 def measure_reach(table, value, low, high):
-    """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0).
-
-    >>> measure_reach(pd.DataFrame({"v": [0.5], "l": [0.25], "h": [1.0]}), "v", "l", "h").tolist()
-    [[0.25], [0.5]]
-    """
+    """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0)."""
     ends = table[[value, low, high]].to_numpy(dtype=float).T
     return np.clip([ends[0] - ends[1], ends[2] - ends[0]], 0, None)
 
@@ -75,8 +57,8 @@ def draw_by_event(table, ax, places, width, colour="0.3"):
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
-    Where the table has them (low_by_event, high_by_event), intervals by event are light bars under the whiskers. A zero
-    has a stroke at 0, a blank value a cross and "no value". Raises ValueError when the table is empty.
+    Intervals by event (low_by_event, high_by_event), where the table has them, are light bars. A zero has a stroke at
+    0, a blank value a cross. Raises ValueError when the table is empty.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -104,11 +86,9 @@ def draw_points(
 ):
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
-    Intervals by event (low_by_event, high_by_event), where the table has them, are light bars under the others.
     Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or the words `absent` at
-    the right one; where the table is not `is_whole`, a label of which a series has no row at all stays empty. A line
-    marks zero, and where there are several series every second label stands on grey. Raises ValueError when the table
-    is empty or a label has a series twice.
+    the right one; where the table is not `is_whole`, a label of which a series has no row at all stays empty. Raises
+    ValueError when the table is empty or a label has a series twice.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -162,8 +142,8 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
 def draw_effects(effects, ax):
     """Draw a factor's effects, the first row at the top, with 95% intervals plain, by event and by source, and stars.
 
-    Columns: category, effect, and low, high and stars with the prefixes plain_, event_ and source_; where there is none
-    by source, the stars say "few".
+    Columns: category, effect, and low, high and stars with the prefixes plain_, event_ and source_; "few": none by
+    source.
     """
     places = np.arange(len(effects))
     ax.axvline(0, color="0.3", lw=1)
@@ -196,10 +176,10 @@ def draw_curves(table, ax, *, x, value, line, series, colours, ink=None):
 
 
 def draw_factors(effects, fig, names):
-    """Draw the effects of three factors on a figure: the first on the left, the others on the right, one scale for all.
+    """Draw the effects of three factors on a figure (`names`: factor -> title), one scale for all; return the Axes.
 
-    `effects` has a factor column beside those of `draw_effects`; `names` maps the three factors to their titles. The
-    categories of the last keep their order, the others are sorted. Returns the three Axes.
+    `effects` has a factor column beside those of `draw_effects`. The categories of the last keep their order, the
+    others are sorted.
     """
     parts = [effects[effects["factor"] == factor] for factor in names]
     grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
@@ -229,11 +209,10 @@ def draw_interactions(table, ax):
 
 
 def draw_pairs(pairs, names, ax, *, is_written=True):
-    """Draw differences between agents as half a matrix: the row's mean minus the column's, the smallest that could be
-    seen, and a star where they are told apart.
+    """Draw differences between agents (a minus b) as half a matrix, with the smallest that could be seen, and stars.
 
-    Columns: agent_a, agent_b, difference (of a minus b), seen, told; `names` in the order of the rows; without
-    `is_written` there are colours only.
+    Columns: agent_a, agent_b, difference, seen, told (differ significantly); without `is_written` there are colours
+    only.
     """
     turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})
     both = pd.concat([pairs, turned.assign(difference=-pairs["difference"])])
@@ -259,8 +238,7 @@ def draw_pairs(pairs, names, ax, *, is_written=True):
 def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 
-    A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the bars. Raises
-    ValueError when a group has a series twice.
+    A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the bars.
     """
     if table.duplicated([group, series]).any():
         raise ValueError(f"more than one row for a {group} and {series}; sum or average them first")
@@ -284,10 +262,9 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
 
 
 def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
-    """Draw a funnel: centred bars from top to bottom, as wide as the counts written on them, joined by slopes.
+    """Draw a funnel: centred bars as wide as the counts written on them, joined by slopes, with shares of the first.
 
-    From the second on, the share of the first stands beside the count. Raises ValueError when a count rises: other
-    things are counted there, and stand in a drawing of their own.
+    Raises ValueError when a count rises: other things are counted there.
     """
     counts = table[n].to_numpy(dtype=float)
     if (np.diff(counts) > 0).any():
@@ -337,8 +314,10 @@ def _name_parts(names, counts, min_share):
 
 
 def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}"):
-    """Draw a stacked vertical bar a row, a layer a column of `parts`; layers above 4% of the tallest bar carry their
-    value. `names` are the layers' labels in the legend."""
+    """Draw a stacked vertical bar a row, a layer a column of `parts`, named `names`.
+
+    Layers above 4% of the tallest bar carry their value.
+    """
     places, bottom = np.arange(len(table)), np.zeros(len(table))
     least = 0.04 * table[list(parts)].sum(axis=1).max()
     for part, colour, name in zip(parts, colours, names or parts, strict=True):

@@ -5,6 +5,8 @@ mirror folder that the environment variable KIT_DATA_MIRROR names, else from .ca
 digest is checked whatever the way. Files without an address are derived; the toml says how to make them again.
 """
 
+import hashlib
+import logging
 import os
 import re
 import tomllib
@@ -12,12 +14,29 @@ import tomllib
 import requests
 
 from helpers import store
-from helpers.downloads import fetch_file, hash_file
 
 REGISTRY = store.ROOT / "data" / "public.toml"
 CACHE = store.ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
+
+
+def hash_file(path):
+    """Return the sha256 of a file in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fetch_file(address, sha256, path):
+    """Fetch a file from its address to `path`, unless it is there already; nothing is kept that has another sha256.
+
+    Raises requests.RequestException when it does not arrive, ValueError when another file does.
+    """
+    import pooch  # here: on import it warns in a notebook without widgets
+
+    pooch.get_logger().setLevel(logging.WARNING)
+    options = {"fname": path.name, "path": path.parent, "downloader": pooch.HTTPDownloader(timeout=30)}
+    pooch.retrieve(address, known_hash=f"sha256:{sha256}", **options)
 
 
 def load_registry(path=REGISTRY):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from builders import match, needs_model, needs_server
 from mock_provider import Server
+from serving import run_server
 
 from helpers.agents.registry import connect_agent, load_entries
 from helpers.agents.research import (
@@ -24,7 +25,6 @@ from helpers.agents.workers import make_rows
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.llm import open_door
 from helpers.models.local import serve_model
-from helpers.servers import run_server
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 

@@ -223,6 +223,30 @@ print(subprocess.run(["sort"], input="b a".replace(" ", chr(10)), capture_output
 """
 
 
+MOUNTS = """
+top = {line.split()[1]: line.split()[3].split(",") for line in open("/proc/self/mounts")}
+print(*(where for where, options in top.items() if "rw" in options and not where.startswith(("/proc", "/dev/"))))
+"""
+BOUNDS = """
+import os, resource
+for pid in (1, os.getpid()):
+    limits = {line[:26].strip(): line[26:].split()[:2] for line in open(f"/proc/{pid}/limits")}
+    names = "Max core file size", "Max open files", "Max address space", "Max file size", "Max msgqueue size"
+    print(*(limits[name][1] for name in (*names, "Max cpu time")), limits["Max processes"][1] != "unlimited")
+"""
+UNWAITED = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for i in range(99):
+    if os.fork() == 0:
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    time.sleep(0.2)
+"""
+"""Children that no one waits for: the kernel adds what they used to nobody's account."""
+
 LIFTED = {
     "fork bomb": (FORK_BOMB.replace("30)", "0.3)"), {"N": 30}, {"n_processes": 60}),
     "300 MB in one": (TAKE, {"MB": 300}, {"memory_mb": 400}),
@@ -290,6 +314,15 @@ def make_attempts(folder):
         came |= {f"held {name}": run(box, HOLD, TAKE=take) for name, take in HELD.items()}
         came["honest"] = run(box, HONEST)
         came["honest, bash"] = box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"])._asdict()
+    came["mounts"] = with_limits(MOUNTS)
+    came["bounds"] = with_limits(BOUNDS, cpu_s=7)
+    came["unwaited"] = with_limits(UNWAITED, cpu_s=1, seconds=20)
+    with open_sandbox(limits=SMALL) as box:
+        done = box.exec(["wc", "-c"], "x" * 3_000_000, timeout=4)
+        came["long input"] = done._asdict()
+        came["slow input"] = box.exec(["bash", "-c", "sleep 0.2; wc -c"], "x" * 3_000_000, timeout=4)._asdict()
+        Path(f"/proc/{box.pid}/root/disk/workdir").chmod(0)
+        came["shut folder"] = box.exec(["pwd"])._asdict()
     came["cpu"] = with_limits(SPIN_ALL, cpu_s=1, seconds=20)
     for name, (code, more, limits) in LIFTED.items():
         came[f"lifted: {name}"] = with_limits(code, more, **limits)
@@ -449,6 +482,30 @@ def test_nothing_is_alive_a_second_later(came):
 
 def test_processor_time_is_that_of_all(came):
     assert came["cpu"]["limit"] == "cpu"
+
+
+def test_processor_time_of_children_that_no_one_waits_for_counts(came):
+    assert came["unwaited"]["limit"] == "cpu", came["unwaited"]
+
+
+def test_nothing_is_mounted_to_write_to_but_the_disk(came):
+    """Not the empty folder over Python's packages either: a file planted there would run in the next call."""
+    assert set(came["mounts"]["stdout"].split()) == {"/workdir", "/tmp"}, came["mounts"]
+
+
+def test_the_first_process_is_bound_as_all_are(came):
+    first, own = came["bounds"]["stdout"].splitlines()
+    wanted = f"1 128 {SMALL.memory_mb << 21} {SMALL.file_mb << 20} 0 7 True"
+    assert first == own == wanted, "one byte: no program is started on a core, wherever cores are piped to"
+
+
+def test_long_input_is_read_whole(came):
+    for name in ("long input", "slow input"):
+        assert (came[name]["limit"], came[name]["stdout"].strip()) == (None, "3000000"), name
+
+
+def test_a_work_folder_that_was_shut_ends_no_later_call(came):
+    assert came["shut folder"]["stdout"] == "/workdir\n", came["shut folder"]
 
 
 def test_the_disk_is_of_fixed_size(came):

@@ -18,6 +18,7 @@ from builders import PRICED
 from cli.test_score import make_folder
 from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
+from serving import run_server
 
 from helpers.agents import workers
 from helpers.agents.runs import run_agents
@@ -26,7 +27,6 @@ from helpers.formats.folder import read_folder
 from helpers.models import failures, llm
 from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_base
-from helpers.servers import run_server
 from helpers.store import ROOT, open_store, read_runs, read_table
 
 SEED = 15

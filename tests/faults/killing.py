@@ -13,11 +13,11 @@ from builders import PRICED
 from faults.lying import open_to
 from faults.table import FORK
 from mock_provider import Server
+from serving import run_server
 
 from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
-from helpers.servers import run_server
 from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run, write_create_sql
 from helpers.web.replay import open_world
 

@@ -19,11 +19,11 @@ import pytest
 from builders import KEY, PRICED, scan
 from faults.table import FORK, measure_peak
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
+from serving import run_server
 
 from helpers.models.failures import NO_PAGE, TOO_FAST, LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
-from helpers.servers import run_server
 
 DEADLINE_S, N_REQUESTS, OVER_S = 1.5, 3, 1.0
 """A question's, how often it is asked at most, and how far past its deadline it may end."""

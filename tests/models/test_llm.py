@@ -17,6 +17,7 @@ import pytest
 from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT, Server, press_bomb
+from serving import run_server
 
 from helpers.agents.registry import check_agent
 from helpers.agents.runs import run_agents
@@ -24,7 +25,6 @@ from helpers.models.failures import LlmError, fail
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import pack_recordings
 from helpers.models.secrets import hide_secrets, redact
-from helpers.servers import run_server
 from helpers.store import ACCIDENTS
 
 MODEL = "openai/mock-1"

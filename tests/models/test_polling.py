@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from builders import scan
 from mock_provider import CONTENT, Server
+from serving import run_server
 
 from helpers.models.failures import LlmError
 from helpers.models.llm import Door, ask, open_door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 from helpers.models.recordings import pack_recordings
-from helpers.servers import run_server
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
 DEADLINE_S, N_REQUESTS, WAIT_S = 2.0, 3, 0.05

@@ -3,7 +3,6 @@
 import json
 import os
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +13,6 @@ from helpers.worldreasoner.hindsight.matching import match_events
 from helpers.worldreasoner.prices.controls import USABLE_DAYS, draw_days, score_strangers
 from helpers.worldreasoner.prices.markets import (
     compare_direction,
-    draw_panels,
-    draw_pressure,
     find_lead_changes,
     find_turning_points,
     measure_moves,
@@ -89,29 +86,6 @@ def test_pressure_counts_from_the_day_of_its_event_on():
     assert row["correlation"] == pytest.approx(np.corrcoef([0, 0.5, 0.5], [0.2, 0.6, 0.6])[0, 1])
     two = compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.1), (2, 0.6))).iloc[0]
     assert np.isnan(two["correlation"]), "two days make no correlation"
-
-
-def test_a_drawing_shows_each_push_the_steps_and_the_price():
-    prices = make_prices((1, 0.5), (3, 0.4), (5, 0.6))
-    _, ax = plt.subplots()
-    left, right = draw_pressure(measure_pressure(make_nodes((2, 1, 0.5), (4, -1, 0.2))), prices, ax)
-    assert [len(dots.get_offsets()) for dots in left.collections] == [1, 1]
-    assert left.lines[1].get_ydata().tolist() == pytest.approx([0.5, 0.3])
-    assert right.lines[0].get_ydata().tolist() == [0.5, 0.4, 0.6]
-    zero, half = left.transData.transform((0, 0))[1], right.transData.transform((0, 0.5))[1]
-    assert zero == pytest.approx(half), "no pressure stands at one half"
-    plt.close("all")
-
-
-def test_panels_say_direction_and_correlation_and_hold_what_they_show():
-    nodes, prices = make_nodes((2, 1, 0.5), (4, -1, 0.2)), make_prices((1, 0.5), (3, 0.4), (5, 0.6))
-    fig, shown = draw_panels(nodes, prices, {"one": "q", "two": "q", "three": "q"}, compare_direction(nodes, prices))
-    assert [ax.get_title(loc="left") or ax.get_title() for ax in fig.axes[:2]] == [
-        f"{name}\nsame direction, r = {np.corrcoef([0, 0.5, 0.3], [0.5, 0.4, 0.6])[0, 1]:.2f}"
-        for name in ("one", "two")
-    ]
-    assert shown.groupby(["question", "part"]).size().tolist() == [2, 3] * 3 and shown["day"].iloc[0] > "1970-01-02"
-    plt.close("all")
 
 
 def test_cards_on_the_days_of_moves_are_told_from_days_by_chance_and_signs_are_not():

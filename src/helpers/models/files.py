@@ -14,7 +14,7 @@ from pathlib import Path
 
 import requests
 
-from helpers.downloads import fetch_file, hash_file
+from helpers.public_files import fetch_file, hash_file
 from helpers.store import ROOT
 
 FOLDER = ROOT / ".cache" / "models"

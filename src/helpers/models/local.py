@@ -10,12 +10,12 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.limits import call_within
 from helpers.models.files import FOLDER, MODELS
-from helpers.servers import start_server
 
 LOCAL, PACKAGE = "local/", "xllamacpp"
 """A model named local/<name> is served on this machine, by this package."""
@@ -25,6 +25,9 @@ SEED = 0
 
 N_THREADS, CACHE_MIB = 2, 256
 """Threads that a model computes with, and memory for conversations set aside while another one is served."""
+
+START_S = 120
+"""Seconds within which the server has to be up."""
 
 
 class Served(NamedTuple):
@@ -79,10 +82,18 @@ def serve_model(path, *, n_context=8192):
         raise FileNotFoundError(f"no model file {Path(path).name}; `make model` fetches it")
     settings = json.dumps({"path": str(path), "n_context": n_context})
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
-    process = {"env": environment, "stderr": subprocess.DEVNULL}
-    hint = "is the file a whole gguf, and is there memory for it?"
-    with start_server("helpers.models.local", settings, hint=hint, **process) as address:
-        yield Served(f"{address}/v1", f"openai/{Path(path).stem}")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    command, options = [sys.executable, "-m", __name__, settings], {"env": environment, "start_new_session": True}
+    with subprocess.Popen(command, text=True, **pipes, **options) as process:  # a session of its own: no Ctrl-C in it
+        try:
+            address = ""
+            with suppress(TimeoutError):
+                address = call_within(process.stdout.readline, START_S).strip()
+            if not address.startswith("http://"):
+                raise RuntimeError(f"{__name__} did not start; is the file a whole gguf, and is there memory for it?")
+            yield Served(f"{address}/v1", f"openai/{Path(path).stem}")
+        finally:
+            process.kill()
 
 
 def run_model(path, n_context):

@@ -20,8 +20,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel
 
 from helpers.calendar import ZONE
-from helpers.downloads import hash_file
 from helpers.faults import NAME, find_faults, name_field, raise_all
+from helpers.public_files import hash_file
 from helpers.store import hash_text
 from helpers.tables import MOMENT_FORM, allow
 from helpers.web.render import format_period

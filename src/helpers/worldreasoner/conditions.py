@@ -9,7 +9,6 @@ import pandas as pd
 from helpers.agents.arms import choose_horizon, list_recorded, load_arms, replay_arms
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
-from helpers.plots import COLOURS, draw_reaches
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import compare_pairs, correct_holm, sign_flip_test
 from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
@@ -239,28 +238,3 @@ def load_ranges():
     printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
     ranges = printed.str.split("-", expand=True).astype(float) / 100
     return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
-
-
-def draw_horizons(table, ax, agents, ranges=None):
-    """Draw shares right by horizon, a line an agent (agent_id, horizon, mean, low, high); `ranges` as grey bars.
-
-    An agent's place in `agents` decides its colour, so panels that are given the same list can be read together. Where
-    agents were asked different numbers of questions (n), the legend says them.
-    `ranges` are printed ones (low, high) by horizon; a horizon that only they have stands at the end.
-    """
-    names = list(dict.fromkeys([*HORIZONS, *([] if ranges is None else ranges.index)]))
-    for name, row in () if ranges is None else ranges.iterrows():
-        label = "paper, three models" if name == ranges.index[0] else None
-        ax.bar(names.index(name), row["high"] - row["low"], 0.7, row["low"], color="0.8", label=label)
-    present, is_counted = [name for name in agents if name in set(table["agent_id"])], table["n"].nunique() > 1
-    for at, agent in enumerate(present):
-        part = table[table["agent_id"] == agent]
-        ends = " to ".join(str(n) for n in dict.fromkeys([part["n"].min(), part["n"].max()]))
-        label = f"{agent} (n = {ends})" if is_counted else agent
-        places = [names.index(name) + 0.09 * (at - (len(present) - 1) / 2) for name in part["horizon"]]
-        look = {"color": COLOURS[agents.index(agent) % len(COLOURS)], "marker": "o", "capsize": 3}
-        draw_reaches(part, ax, places, value="mean", low="low", high="high", label=label, **look)
-    ax.set_xticks(range(len(names)), names)
-    ax.set(ylim=(0, 1), ylabel="share right")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize=8, ncols=4)
-    return ax

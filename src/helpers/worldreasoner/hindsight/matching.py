@@ -10,14 +10,13 @@ of it passes the threshold, so that the dates decide (notebook 54 shows how ofte
 
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import coo_matrix, issparse
 
 from helpers.papers import get_constant
-from helpers.tables import read_flags
 
 WEIGHT_BM25 = get_constant("worldreasoner", "match_bm25_weight")
 WEIGHT_F1 = get_constant("worldreasoner", "match_f1_weight")
@@ -32,9 +31,6 @@ N_KEYS = get_constant("worldreasoner", "n_key_events")
 MIN_IMPACT = get_constant("worldreasoner", "key_event_min_impact")
 
 LETTERS = bytes(at if chr(at) in "0123456789abcdefghijklmnopqrstuvwxyz" else ord(" ") for at in range(256))
-END = " \0 "
-"""Stands after each of many texts that are split at once."""
-LETTERS_OR_END = b"\0" + LETTERS[1:]
 NONE = -1e9
 """Similarity of a pair that may not match."""
 EVEN = 1e-12
@@ -75,8 +71,17 @@ def split_words(text):
     >>> split_words("The Fed's cut, for 2025: 25 bps")
     ['fed', 'cut', '2025', 'bps']
     """
-    words = text.lower().encode("ascii", "replace").translate(LETTERS).split()
-    return [word.decode() for word in words if len(word) >= MIN_LENGTH and word not in STOP_WORDS]
+    return [word.decode() for word in split_text(text) if is_counted(word)]
+
+
+def split_text(text):
+    """Return all words of a text, as bytes."""
+    return text.lower().encode("ascii", "replace").translate(LETTERS).split()
+
+
+def is_counted(word):
+    """Say whether a word counts."""
+    return len(word) >= MIN_LENGTH and word not in STOP_WORDS
 
 
 def count_words(texts):
@@ -85,18 +90,12 @@ def count_words(texts):
     >>> count_words(["rain, rain", "sun and rain"]).toarray().tolist()
     [[2.0, 0.0], [1.0, 1.0]]
     """
-    whole = END.join([text.replace("\0", " ") for text in texts]) + END * bool(len(texts))
-    words = whole.lower().encode("ascii", "replace").translate(LETTERS_OR_END).split()
-    numbers = defaultdict(count().__next__)  # of the different words, as they come
-    codes = np.fromiter(map(numbers.__getitem__, words), dtype=np.int32, count=len(words))
-    counts = np.array([len(word) >= MIN_LENGTH and word not in STOP_WORDS for word in numbers], dtype=bool)
-    places = np.where(counts, np.cumsum(counts) - 1, -1).astype(np.int32)[codes]
-    is_kept = places >= 0
-    before = np.concatenate([[0], np.cumsum(is_kept, dtype=np.int32)])  # how many words that count precede each
-    ends = before[np.concatenate([[0], np.flatnonzero(codes == numbers[END.strip().encode()])])]
-    table = csr_matrix((np.ones(before[-1]), places[is_kept], ends), shape=(len(texts), int(counts.sum())))
-    table.sum_duplicates()
-    return table
+    words, numbers = [split_text(text) for text in texts], defaultdict(count().__next__)  # numbers as the words come
+    codes = np.fromiter(map(numbers.__getitem__, chain.from_iterable(words)), dtype=np.int64)
+    counts = np.array([is_counted(word) for word in numbers], dtype=bool)
+    rows, is_kept = np.repeat(np.arange(len(words)), [len(own) for own in words]), counts[codes]
+    places = (rows[is_kept], (np.cumsum(counts) - 1)[codes[is_kept]])
+    return coo_matrix((np.ones(is_kept.sum()), places), shape=(len(words), counts.sum())).tocsr()
 
 
 def match_events(hindsight, forecasts, rules=PRINTED, features=None):
@@ -108,19 +107,12 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     meaning (embeddings); similarity is then the cosine, all pairs go on, and the threshold should be
     `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap (days), is_kept:
     chosen one to one, the most similar first, then by smaller gap and id. The others serve the existential bound.
-    Raises ValueError for an event without a run or a question, without a text, or of which it is not said whether it is
-    the outcome.
 
     >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "text": ["rates cut"], "day": 9.0, "is_outcome": 0})
     >>> said = seen.assign(run_id="r", node_id="f", text="rates are cut", day=2.0)
     >>> match_events(seen, said)[["similarity", "gap", "is_kept"]].round(2).values.tolist()  # 0.6 + 0.4 * 2 * 2 / 5
     [[0.92, 7.0, True]]
     """
-    if rules.scale not in ("largest", "self"):
-        raise ValueError(f"BM25 is scaled by the largest or by the self score, not by {rules.scale!r}")
-    texts = ["text"] if features is None else []
-    check_events(hindsight, "hindsight", ["question_id", *texts])
-    check_events(forecasts, "a forecast", ["question_id", "run_id", *texts])
     forecasts, hindsight = (
         part.reset_index(drop=True).sort_values(keys, kind="stable")
         for part, keys in ((forecasts, ["question_id", "run_id"]), (hindsight, ["question_id"]))
@@ -130,7 +122,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         features = counts[: len(hindsight)], counts[len(hindsight) :]
     else:
         features = features[0][hindsight.index.to_numpy()], features[1][forecasts.index.to_numpy()]
-    is_outcome = read_flags("is_outcome", hindsight["is_outcome"])
+    is_outcome = hindsight["is_outcome"].to_numpy(bool)
     runs, run_names = pd.factorize(forecasts["run_id"])
     own = hindsight.groupby("question_id").indices  # places, not labels
     found = []
@@ -141,7 +133,9 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         like = compare_texts(features[0][other], features[1][at], groups, rules)
         like[:, is_outcome[other]] = NONE
         gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
-        passed = (like >= rules.threshold - EVEN) & _pass_dates(gap, rules)
+        passed = like >= rules.threshold - EVEN
+        if rules.days is not None:
+            passed &= np.where(np.isnan(gap), rules.is_undated_free, gap <= rules.days + EVEN)
         first, second = np.nonzero(passed)
         found.append((at[first], other[second], like[passed], gap[passed]))
     rows = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, int)] * 2 + [[], []]
@@ -154,20 +148,6 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     return choose_pairs(table)
 
 
-def check_events(events, whose, columns):
-    """Check that events have what they are matched by. Raises ValueError that names the event and the column."""
-    for column in columns:
-        if events[column].isna().any():
-            name = events.loc[events[column].isna(), "node_id"].iloc[0]
-            raise ValueError(f"event {name} of {whose} has no {column}; give it one, or leave the event out")
-
-
-def _pass_dates(gap, rules):
-    if rules.days is None:
-        return np.ones_like(gap, dtype=bool)
-    return np.where(np.isnan(gap), rules.is_undated_free, gap <= rules.days + EVEN)
-
-
 def compare_texts(hindsight, forecasts, groups, rules=PRINTED):
     """Return the similarity of each forecast event (rows) with each hindsight event of a question (columns).
 
@@ -177,38 +157,28 @@ def compare_texts(hindsight, forecasts, groups, rules=PRINTED):
     if not issparse(hindsight):
         one, two = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts))
         return two @ one.T
-    lengths = _measure_lengths(hindsight, forecasts)
+    parts = (hindsight, forecasts)
+    lengths = [np.diff(part.indptr).astype(float) for part in parts]  # different words, and below all words, of each
+    totals = [np.asarray(part.sum(axis=1)).ravel() for part in parts]
     known = np.unique(hindsight.indices)  # a word that hindsight does not use adds to nothing but a length
     one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
-    f1 = _score_f1(one, two, lengths, rules.is_multiset)
+    shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two]) if rules.is_multiset else None
     one, two = (one > 0).astype(float), (two > 0).astype(float)
+    shared, sizes = (two @ one.T, lengths) if shared is None else (shared, totals)
+    total = sizes[1][:, None] + sizes[0]
+    f1 = np.divide(2 * shared, total, out=np.zeros_like(shared), where=total > 0)
     if rules.scale == "self":
         bm25 = _score_by_self(one, two, lengths, groups)
     else:
-        bm25 = two @ _weigh_words(one, lengths[0]).T
+        bm25 = (
+            two @ (one * _find_idf(one.sum(axis=0), len(one)) * _scale_length(lengths[0], lengths[0].mean())[:, None]).T
+        )
         most = bm25.max(axis=1, keepdims=True, initial=0.0)
         bm25 = np.divide(bm25, most, out=np.zeros_like(bm25), where=most > 0)
     like = WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1
     if rules.n_candidates is not None:
         like[~_pick_candidates(one, two, lengths[1], groups, rules.n_candidates)] = NONE
     return like
-
-
-def _measure_lengths(hindsight, forecasts):
-    """Numbers of different words, and of all words, of each event."""
-    parts = [
-        (np.diff(part.indptr).astype(float), np.asarray(part.sum(axis=1)).ravel()) for part in (hindsight, forecasts)
-    ]
-    return parts[0][0], parts[1][0], parts[0][1], parts[1][1]
-
-
-def _score_f1(one, two, lengths, is_multiset):
-    if is_multiset:
-        shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two])
-        total = lengths[3][:, None] + lengths[2]
-    else:
-        shared, total = (two > 0).astype(float) @ (one > 0).astype(float).T, lengths[1][:, None] + lengths[0]
-    return np.divide(2 * shared, total, out=np.zeros_like(shared), where=total > 0)
 
 
 def _find_idf(n_with, n):
@@ -219,12 +189,6 @@ def _scale_length(lengths, mean):
     """BM25's factor of a word that a document of this length has once."""
     mean = np.where(mean > 0, mean, 1.0)
     return (K1 + 1) / (1 + K1 * (1 - B + B * lengths / mean))
-
-
-def _weigh_words(docs, lengths):
-    """What a query's word adds to the BM25 score of each document (documents x words)."""
-    idf = _find_idf(docs.sum(axis=0), len(docs))
-    return docs * idf * _scale_length(lengths, lengths.mean())[:, None]
 
 
 def _sum_runs(values, groups):
@@ -332,7 +296,7 @@ def pick_key_events(hindsight, n=N_KEYS, min_impact=0.0):
     >>> pick_key_events(table.assign(question_id="q", is_outcome=False), n=1)["node_id"].tolist()
     ['c']
     """
-    known = hindsight[(hindsight["impact"] >= min_impact) & ~read_flags("is_outcome", hindsight["is_outcome"])]
+    known = hindsight[(hindsight["impact"] >= min_impact) & ~hindsight["is_outcome"].astype(bool)]
     known = known.assign(rank=-known["impact"].round(12))
     order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable", na_position="last")
     return order.groupby("question_id", sort=False).head(n).drop(columns="rank").reset_index(drop=True)
@@ -347,7 +311,7 @@ def score_recall(keys, pairs, submissions):
     n_key = keys.groupby("question_id").size().rename("n_key")
     table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)
     hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
-    by, has_graph = ["run_id", "question_id"], read_flags("has_graph", table["has_graph"])
+    by, has_graph = ["run_id", "question_id"], table["has_graph"].astype(bool)
     for name, rows in (("recall", hit[hit["is_kept"].astype(bool)]), ("bound", hit)):
         found = rows.groupby(by)["hindsight_id"].nunique().rename(name)
         table = table.merge(found, how="left", left_on=by, right_index=True)

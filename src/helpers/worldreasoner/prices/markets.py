@@ -4,13 +4,10 @@ WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a nu
 price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Yes. `skill` has forecasts beside prices.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.dates import AutoDateLocator, DateFormatter
 
 from helpers.papers import get_constant
-from helpers.plots import COLOURS
 from helpers.stats.agreement import correlate
 from helpers.stats.means import divide
 
@@ -108,62 +105,6 @@ def compare_direction(nodes, prices):
         row["correlation"] = float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def draw_pressure(pressure, prices, ax):
-    """Draw one question as Figures 3 and 7 do: each event's push as a dot, pressure as steps, the price as a line.
-
-    The price has the right-hand axis, returned beside `ax`; a pressure of 0 stands at a price of one half, where
-    neither points to Yes or No. Days longer before the first price than the prices last are left out of the picture, so
-    that these can be read; how many pushes lie there is written. Dots and lines have labels, for a legend.
-    """
-    days = [pd.to_datetime(table["day"], unit="D") for table in (pressure, prices)]
-    ax.axhline(0, color="0.6", lw=1)
-    ax.step(days[0], pressure["pressure"], where="post", color=COLOURS[7], lw=1.5, label="pressure")
-    for side, colour, name in ((1, COLOURS[2], "push towards Yes"), (-1, COLOURS[3], "push towards No")):
-        part = np.sign(pressure["push"]) == side
-        ax.scatter(days[0][part], pressure.loc[part, "push"], s=22, color=colour, zorder=3, label=name)
-    ax.xaxis.set_major_locator(AutoDateLocator(minticks=5, maxticks=9))
-    ax.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
-    start, end = prices["day"].min(), prices["day"].max()
-    ends = np.array([max(pressure["day"].min(), 2 * start - end), max(pressure["day"].max(), end)])
-    if n_before := int((pressure["day"] < ends[0]).sum()):
-        ax.text(0.02, 0.03, f"{n_before} earlier, not drawn", transform=ax.transAxes, fontsize=8)
-    ax.set_xlim(*pd.to_datetime(ends + np.ptp(ends) * np.array([-0.03, 0.03]), unit="D"))
-    most = 1.06 * max(pressure["pressure"].abs().max(), pressure["push"].abs().max())
-    ax.set_ylim(-most, most)
-    right = ax.twinx()
-    right.plot(days[1], prices["price"], color=COLOURS[0], lw=1.2, label="price of Yes")
-    right.set(ylim=(0, 1))
-    right.grid(visible=False)
-    return ax, right
-
-
-def draw_panels(nodes, prices, chosen, ends):
-    """Draw questions side by side as `draw_pressure`, and return the figure with the table of what it shows.
-
-    `chosen` has a question by label, `ends` are of `compare_direction`: whether the directions agree and the
-    correlation stand under the label. Columns of the table: question, part, day, push, value.
-    """
-    fig, axes = plt.subplots(2, -(-len(chosen) // 2), figsize=(12, 7.2), squeeze=False)
-    about, pushes, shown = ends.set_index("question_id"), measure_pressure(nodes), []
-    for ax in axes.flat[len(chosen) :]:
-        ax.set_axis_off()
-    for at, (ax, (label, question)) in enumerate(zip(axes.flat, chosen.items(), strict=False)):
-        own, path = (table[table["question_id"] == question] for table in (pushes, order_prices(prices)))
-        _, right = draw_pressure(own, path, ax)
-        lines = [part for side in (ax, right) for part in side.get_legend_handles_labels()[0]]
-        row = about.loc[question]
-        says = f"{'same' if row['agrees'] else 'opposite'} direction, r = {row['correlation']:.2f}"
-        ax.set(title=f"{label}\n{says}", ylabel="push (dot), pressure (steps)" if at % axes.shape[1] == 0 else "")
-        right.set_ylabel("price of Yes", color=COLOURS[0])
-        plt.setp(ax.get_xticklabels(), rotation=30, ha="right", rotation_mode="anchor")
-        for name, part in (("pressure", own), ("price", path)):
-            shown.append(part.assign(question=label, part=name, value=part[name]))
-    fig.legend(handles=lines, loc="outside lower center", ncols=4)
-    table = pd.concat(shown, ignore_index=True)
-    day = pd.to_datetime(table["day"], unit="D").dt.strftime("%Y-%m-%d %H:%M")
-    return fig, table.assign(day=day)[["question", "part", "day", "push", "value"]]
 
 
 # --- turning points, lead changes ------------------------------------------------------------------------------------

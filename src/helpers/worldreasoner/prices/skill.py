@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast
-from helpers.plots import draw_points
 from helpers.stats.calibration import pool_odds, recalibrate
 from helpers.stats.means import summarize_clustered
 from helpers.stats.paired import compare_pairs, judge_pair
@@ -152,19 +151,3 @@ def compare_mixes(hit, said, clusters, plan):
     pairs = compare_pairs(said.sub(hit, axis=0) ** 2, clusters, plan)
     less = pairs.assign(difference=-pairs["difference"])
     return pairs.assign(verdict=[judge_pair(row, "p_holm") for row in less.to_dict("records")])
-
-
-def draw_skill(rules, models, axes):
-    """Draw rules by stage and models with rules on their own questions beside the price, on two axes.
-
-    Both are rows of `measure_skill`; `models` has asked_as, what the panel's lines are called, with n.
-    """
-    look = {"value": "difference", "low": "low", "high": "high", "series": "agent_id"}
-    draw_points(rules.assign(stage=rules["stage"].astype(str)), axes[0], label="stage", **look)
-    table = models.assign(label=models["asked_as"] + models["n"].map("\n(n = {})".format))
-    draw_points(table.sort_values(["label", "agent_id"], ascending=[False, True]), axes[1], label="label", **look)
-    axes[0].set(xlabel="the price's Brier score minus theirs: below 0, worse than the price")
-    axes[1].set(title="Recorded models, and the rules on the same questions", xlabel=axes[0].get_xlabel())
-    for ax in axes:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), fontsize=8, ncols=4)
-    return axes

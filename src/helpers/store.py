@@ -9,13 +9,14 @@ import gzip
 import hashlib
 import json
 import os
+import random
 import sqlite3
 import sys
+import time
 import zlib
 from pathlib import Path
 
 import pandas as pd
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from helpers.tables import DIGEST, HELD, REPLY_STATUSES, TABLES, check_table, list_columns
 
@@ -34,11 +35,11 @@ def find_root(code):
     for folder in [Path(named).expanduser().resolve()] if named else above:
         if all((folder / room).is_dir() for room in ROOMS):
             return folder
-    raise FileNotFoundError(
-        (f"DAYBEFORE_ROOT={named} is no checkout of Daybefore" if named else "no checkout of Daybefore was found here")
-        + ", whose data everything needs: `git clone` its repository, and work below that folder or set DAYBEFORE_ROOT "
-        "to it"
+    where = (
+        f"DAYBEFORE_ROOT={named} is no checkout of Daybefore" if named else "no checkout of Daybefore was found here"
     )
+    advice = "`git clone` its repository, and work below that folder or set DAYBEFORE_ROOT to it"
+    raise FileNotFoundError(f"{where}, whose data everything needs: {advice}")
 
 
 ROOT = find_root(Path(__file__))
@@ -60,9 +61,8 @@ def write_under(folder):
     try:
         yield
     finally:
-        del os.environ["DAYBEFORE_OUT"]
-        if before is not None:
-            os.environ["DAYBEFORE_OUT"] = before
+        os.environ.pop("DAYBEFORE_OUT")
+        os.environ.update({} if before is None else {"DAYBEFORE_OUT": before})
 
 
 def locate_input(relative):
@@ -188,13 +188,18 @@ def hash_text(text, length=64):
 # --- the store: one SQLite file --------------------------------------------------------------------------------------
 
 STORE = "data/runs/store.sqlite"
-"""Where runs, replies, predictions and traces are kept as they come, under the repository or `DAYBEFORE_OUT`.
+"""Where requests, runs, replies, predictions and traces are kept as they come, in the repository or `DAYBEFORE_OUT`.
 
 Write-ahead log and `synchronous=FULL`: what was stored survives a kill at any moment. Ignored by git.
 """
 
 KEPT = ("runs", "replies", "predictions", "traces")
 """The tables of `TABLES` that the store holds, with their keys."""
+
+REQUESTS = """
+    CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording);
+    CREATE INDEX IF NOT EXISTS requests_run ON requests (run)"""
+"""The table of what was asked of models (`models.recordings`): a row stands there before its request goes out."""
 
 ACCIDENTS = ("error", "over_budget")
 """Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
@@ -211,40 +216,8 @@ FIRST_FAILURES = (*DOUBTFUL, "error", "unsupported")
 WAIT_S = 30
 """Seconds that a process waits for its turn at the store."""
 
-REQUESTS = (
-    "CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording)"
-)
-"""The table of what was asked of models (`models.recordings`): a row stands there before its request goes out."""
-
 TIMINGS = ("started_at", "duration_s", "model_s")
 """Columns that differ from one execution to the next; they never enter a file that is compared."""
-
-
-def write_create_sql(name):
-    """Return the SQL that makes one of the tables; columns have no type, so values come back as stored.
-
-    >>> write_create_sql("acquisitions")
-    'CREATE TABLE IF NOT EXISTS acquisitions (event_id NOT NULL, attempted_at NOT NULL, status, page_id, reason, \
-PRIMARY KEY (event_id, attempted_at))'
-    """
-    key, rest = TABLES[name]
-    columns = [f"{column} NOT NULL" for column in key] + rest.split() + [f"PRIMARY KEY ({', '.join(key)})"]
-    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})"
-
-
-def open_store(path):
-    """Open a store, making its file and tables when absent; returns a `sqlite3.Connection`.
-
-    A column that `TABLES` has gained since is added. Several processes may open it and write at once: each waits up to
-    WAIT_S for its turn. Raises ValueError for a file that is no store, or a damaged one; it is left as it is.
-    """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    # SQLite does not wait, whatever its timeout, where two connections switch a new file to the write-ahead log
-    patient = Retrying(
-        retry=retry_if_exception(is_locked), wait=wait_random(0.01, 0.1), stop=stop_after_delay(WAIT_S), reraise=True
-    )
-    with name_problem(path):
-        return patient(connect_store, path)
 
 
 @contextlib.contextmanager
@@ -257,7 +230,7 @@ def name_problem(path):
         yield
     except sqlite3.DatabaseError as error:
         name = Path(path).name
-        if is_locked(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        if "locked" in str(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
         if "is full" in str(error) or "disk I/O" in str(error) or "unable to open" in str(error):
             said = f"{name} takes no more rows ({error}); make room on the disk and run again"
@@ -265,9 +238,22 @@ def name_problem(path):
         raise ValueError(f"{name} cannot be read ({error}); move it away, and the next run makes a new one") from None
 
 
-def is_locked(error):
-    """Say whether SQLite refused because another connection was at work."""
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+def open_store(path):
+    """Open a store, making its file and tables when absent; returns a `sqlite3.Connection`.
+
+    A column that `TABLES` has gained since is added. Several processes may open it and write at once: each waits up to
+    WAIT_S for its turn. Raises ValueError for a file that is no store, or a damaged one; it is left as it is.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + WAIT_S
+    while True:  # SQLite does not wait, whatever its timeout, where two connections switch a new file to the log
+        try:
+            with name_problem(path):
+                return connect_store(path)
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(random.uniform(0.01, 0.1))
 
 
 def connect_store(path):
@@ -279,15 +265,16 @@ def connect_store(path):
         connection.execute("PRAGMA synchronous=FULL")
         if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(" ".join(found.split()))
-        is_new = not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests_run'").fetchone()
-        if is_new or any(list_absent(connection, name) for name in KEPT):
+        sql = "SELECT name, group_concat(column) FROM (SELECT m.name, t.name AS column FROM sqlite_master m, "
+        present = dict(connection.execute(f"{sql} pragma_table_info(m.name) t) GROUP BY name").fetchall())
+        absent = [(name, c) for name in KEPT for c in list_columns(name) if c not in present.get(name, "").split(",")]
+        if absent or "requests" not in present:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.execute(REQUESTS)
-                connection.execute("CREATE INDEX IF NOT EXISTS requests_run ON requests (run)")
-                for name in KEPT:
-                    connection.execute(write_create_sql(name))
-                    for column in list_absent(connection, name):
+                for statement in [*REQUESTS.split(";"), *map(write_create_sql, KEPT)]:
+                    connection.execute(statement)
+                for name, column in absent:
+                    with contextlib.suppress(sqlite3.OperationalError):  # it came with the table, or by another process
                         connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
     except BaseException:
         connection.close()
@@ -295,16 +282,16 @@ def connect_store(path):
     return connection
 
 
-def list_absent(connection, name):
-    """Return the columns of a table that a store does not have yet."""
-    present = {row[1] for row in connection.execute(f"PRAGMA table_info({name})")}
-    return [column for column in list_columns(name) if column not in present]
+def write_create_sql(name):
+    """Return the SQL that makes one of the tables; columns have no type, so values come back as stored."""
+    key, rest = TABLES[name]
+    columns = [f"{column} NOT NULL" for column in key] + rest.split() + [f"PRIMARY KEY ({', '.join(key)})"]
+    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})"
 
 
 def insert_row(connection, name, row):
     """Insert one row (a dict) unless its key is there already; returns whether it was inserted."""
-    blanks = ", ".join("?" * len(row))
-    sql = f"INSERT INTO {name} ({', '.join(row)}) VALUES ({blanks}) ON CONFLICT DO NOTHING"
+    sql = f"INSERT INTO {name} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) ON CONFLICT DO NOTHING"
     return connection.execute(sql, list(row.values())).rowcount == 1
 
 
@@ -314,16 +301,15 @@ def save_questions(connection, batch, again=ACCIDENTS):
     A question whose reply is there already is left as it is, unless that reply's status is one of `again`: then its
     rows give way to the new ones.
     """
-    n_new, key = 0, ("run_id", "event_id", "sample")
-    where = f"WHERE {' AND '.join(f'{column} = ?' for column in key)}"
+    n_new, where = 0, "WHERE run_id = ? AND event_id = ? AND sample = ?"
     drop = f"DELETE FROM replies {where} AND status IN ({', '.join('?' * len(again))})"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for reply, prediction, trace in batch:
-            is_new, values = insert_row(connection, "replies", reply), [reply[column] for column in key]
-            if not is_new and connection.execute(drop, [*values, *again]).rowcount:
+            is_new, key = insert_row(connection, "replies", reply), [reply[c] for c in TABLES["replies"][0]]
+            if not is_new and connection.execute(drop, [*key, *again]).rowcount:
                 for table in ("predictions", "traces"):
-                    connection.execute(f"DELETE FROM {table} {where}", values)
+                    connection.execute(f"DELETE FROM {table} {where}", key)
                 is_new = insert_row(connection, "replies", reply)
             if is_new:
                 n_new += 1
@@ -335,8 +321,7 @@ def save_questions(connection, batch, again=ACCIDENTS):
 
 def save_run(connection, run):
     """Store a run's row (a dict) when it is new."""
-    with connection:
-        insert_row(connection, "runs", run)
+    insert_row(connection, "runs", run)
 
 
 def close_run(connection, run_id, n_questions):
@@ -350,8 +335,7 @@ def close_run(connection, run_id, n_questions):
                    sum(coalesce(n_input_tokens, 0) + coalesce(n_output_tokens, 0)), round(sum(cost_usd), 9)
             FROM replies WHERE run_id = :run)
         WHERE run_id = :run"""
-    with connection:
-        connection.execute(sql, {"run": run_id, "n": n_questions})
+    connection.execute(sql, {"run": run_id, "n": n_questions})
 
 
 def list_done(connection, run_id, again=ACCIDENTS):

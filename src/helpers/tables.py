@@ -29,7 +29,6 @@ KINDS = ("single", "multi", "ranking", "list", "number", "percent", "interval", 
 """What an event asks for; yes/no is single."""
 
 LEVELS = (1, 2, 3, 4)
-
 SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research")
 """Agents that look things up."""
 
@@ -226,11 +225,8 @@ def some(kind):
     return Annotated[list[kind], Field(min_length=1)]
 
 
-class Price(Setting):
-    """What a model costs, in US dollars a million tokens."""
-
-    input: Amount
-    output: Amount
+Price = form("input", "output", input=Amount, output=Amount)
+"""What a model costs, in US dollars a million tokens."""
 
 
 class Agent(Setting):
@@ -338,11 +334,7 @@ def check_table(name, table):
 
 
 def check_shares(what, numbers):
-    """Return numbers as an array of floats. Raises ValueError for one that is blank or no probability, and names it.
-
-    >>> check_shares("p", [0.2, 1]).tolist()
-    [0.2, 1.0]
-    """
+    """Return numbers as an array of floats. Raises ValueError for one that is blank or no probability, and names it."""
     found = np.asarray(numbers, dtype=float)
     wrong = ~((found >= 0) & (found <= 1))
     if wrong.any():
@@ -351,11 +343,7 @@ def check_shares(what, numbers):
 
 
 def read_flags(what, cells):
-    """Return flags as an array of bool. Raises ValueError for a blank one, and says which row's.
-
-    >>> read_flags("is_outcome", [1, 0]).tolist()
-    [True, False]
-    """
+    """Return flags as an array of bool. Raises ValueError for a blank one, and says which row's."""
     blank = np.asarray(pd.isna(cells))
     if blank.any():
         raise ValueError(f"{what} is blank in row {int(blank.argmax()) + 1}; say True or False")

@@ -71,7 +71,9 @@ def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
     assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
     assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
     text = capsys.readouterr().out
-    assert "Holm over 1 pair;" in text and "144 events of window A asked of all" in text and "by source (24)" in text
+    assert (
+        "Holm over 1 pair;" in text and "144 events of october-2016 asked of all" in text and "by source (24)" in text
+    )
     folder = world / compare.FOLDER
     pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
     assert pairs["difference"].tolist() == [0.5] and board["agent"].tolist() == ["good", "poor"], "those named only"
@@ -150,17 +152,17 @@ def test_a_comparison_that_replaces_another_says_so(world, capsys):
 
 
 def test_a_run_alone_is_told_from_none(world, monkeypatch):
-    with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs of window L yet; `make run WIN"):
+    with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs on long yet; `make run SET"):
         carry_out(["compare", "--window", "L"])
     make_world(world, {"mine-L-01": [True] * 20}, monkeypatch, window="L")
-    with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run of window L yet; `make run WI"):
+    with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run on long yet; `make run SE"):
         carry_out(["compare", "--window", "L"])
 
 
 def test_runs_that_share_no_event_are_refused(world, monkeypatch):
     make_world(world, {"far-C1-01": [True] * 20}, monkeypatch, window="C1")
     with pytest.raises(
-        SystemExit, match=r"no event was asked of all: good \(144 of window A\), far \(20 of window C1\)"
+        SystemExit, match=r"no event was asked of all: good \(144 of october-2016\), far \(20 of june-2026\)"
     ):
         carry_out(["compare", "good", "far-C1-01"])
     assert not (world / compare.FOLDER / "pairs.csv").exists()
@@ -181,14 +183,14 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
     [
         (
             ["goood", "poor"],
-            r"no run or agent of window A is called 'goood'; did you mean good\? There are good,",
+            r"no run or agent on october-2016 is called 'goood'; did you mean good\? There are good,",
         ),
         (
             ["nope", "poor"],
-            "no run or agent of window A is called 'nope'; there are good, lucky, poor, .*-A-01$",
+            "no run or agent on october-2016 is called 'nope'; there are good, lucky, poor, .*-A-01$",
         ),
         (["good"], "a comparison needs two runs; good is one, name another"),
-        (["good", "poor", "--window", "C1"], "no run or agent of window C1 is called 'good'"),
+        (["good", "poor", "--window", "C1"], "no run or agent on june-2026 is called 'good'"),
     ],
 )
 def test_a_wrong_name_is_one_sentence(names, sentence, world):
@@ -252,7 +254,7 @@ def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
     (row,) = found["pairs"]
     assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "asked at Mid", "asked at Mid")
     text = capsys.readouterr().out
-    assert "144 events of window L asked of all, asked at Mid, 144 with a score" in text
+    assert "144 events of long asked of all, asked at Mid, 144 with a score" in text
     assert "mine: of its 4 runs mine-L-02 (asked at Mid) is compared, the newest of this machine's under the " in text
     assert "mine-L-Near (asked at Near), mine-L-Late (asked at Late), mine-L-Early (asked at Early)" in text
     assert "conditions differ" not in text

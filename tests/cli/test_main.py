@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli.main import CODES, SETTINGS, PartWay, daybefore, main
+from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +38,7 @@ def test_help_imports_no_library_and_every_option_is_explained():
     for name, one in daybefore.commands.items():
         assert f"\n  {name} " in done.stdout and f"daybefore {name}" in one.epilog
         assert all(option.help for option in one.params if option.param_type_name == "option")
+    assert all(name in SET_NAMES for name in ("october-2016", "markets (M)"))
 
 
 def interrupt(**given):

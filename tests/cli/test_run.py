@@ -67,7 +67,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
     carry_out(["run", "--window", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
     shown = capsys.readouterr().out
-    assert "12 events of window P" in shown
+    assert "12 events of futurex-past" in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
     assert " arima " not in shown
     runs = read_runs(tmp_path / "out" / STORE, "runs").set_index("agent_id")
@@ -99,7 +99,7 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
     told = read_runs(tmp_path / STORE, "runs").set_index("run_id")["condition"]
     assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
-    with pytest.raises(SystemExit, match="no question of window A says when Near is"):
+    with pytest.raises(SystemExit, match="no question of october-2016 says when Near is"):
         carry_out(["run", "--window", "A", "--horizon", "Near"])
 
 
@@ -129,7 +129,7 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     write_table("answers", answers, "A")
     carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
     shown = capsys.readouterr().out
-    assert "5 events of window A" in shown
+    assert "5 events of october-2016" in shown
     assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
     before = read_runs(tmp_path / STORE, "replies", timings=True)
     assert len(before) == 5 * 7

@@ -128,7 +128,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
     outcomes = {name: row["outcome"] for name, row in told.items()}
     assert outcomes == dict(zip(EVENTS, ("wrong", "wrong", "unparsable"), strict=True))
     assert told["A-1010-brent_price"]["value"] == "1e999"
-    assert "left out: 1 of window A, events that are no longer in data/tables/A/events.csv.gz" in out.err
+    assert "left out: 1 of A, events that are no longer in data/tables/A/events.csv.gz" in out.err
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
         (["--status", "great"], "no question has the outcome 'great'; there are unparsable, wrong"),
         (["--event", "A-9"], "no run holds a question on 'A-9'"),
         (["--event", "A-1010-brent_band", "--level", "4"], "no question on 'A-1010-brent_band' meets the other"),
-        (["--window", "Z"], "there is no window 'Z'"),
+        (["--window", "Z"], "there is no question set 'Z'"),
     ],
 )
 def test_a_filter_that_nothing_meets_is_told(live, arguments, said):

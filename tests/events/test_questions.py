@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -13,18 +12,15 @@ from slice.market import pose_market
 from helpers.events.collect import (
     collect_events,
     is_due,
-    pose_candidate,
     read_market_page,
-    screen_candidates,
 )
-from helpers.events.filters import JUDGES, draw_kept, judge_harmful, judge_subjective, screen_event
-from helpers.events.levels import assign_level, classify_volatility, measure_number_volatility
+from helpers.events.filters import draw_kept, screen_event
+from helpers.events.levels import classify_volatility
 from helpers.events.levels import measure_ranking_volatility as measure_ranking
-from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, list_due, pose_event
+from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
 from helpers.question_sets import list_days
 from helpers.store import ROOT
 from helpers.tables import list_columns
-from helpers.web.sources import compute_published_at
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAY = pd.Timedelta(days=1)
@@ -75,22 +71,10 @@ def test_no_card_comes_again_before_all_have_come():
     assert drawn[:5] != drawn[5:10] or drawn[5:10] != drawn[10:15]
 
 
-def test_a_card_that_is_not_accepted_waits_for_its_turn():
-    deck = open_deck()
-    first = deck.draw(list("abc"), lambda card: card != "b")
-    rest = [deck.draw(list("abc"), lambda card: True) for _ in range(2)]
-    assert sorted([first, *rest]) == list("abc")
-
-
 def test_an_entity_that_comes_late_is_drawn_before_repeats():
     deck = open_deck()
     drawn = [deck.draw(list("ab"), lambda card: True), *(deck.draw(list("abc"), lambda card: True) for _ in range(2))]
     assert sorted(drawn) == list("abc")
-
-
-def test_an_empty_deck_says_so():
-    with pytest.raises(Unanswerable, match="no entity"):
-        open_deck().draw([], lambda card: True)
 
 
 # --- Posing one event ---
@@ -103,14 +87,6 @@ def test_due_is_the_last_date_published_within_the_horizon(sources):
     assert find_due_date(clemson, "2016-10-08", None, AS_OF, 1)[0] == "2016-10-09"
     with pytest.raises(Unanswerable, match="within the horizon"):
         find_due_date(clemson, "2016-10-15", None, AS_OF, 7)
-
-
-def test_a_day_is_published_when_its_month_says(sources):
-    for source in sources.values():
-        rule, hour = tuple(sorted(source.publication.items())), "02:00" if source.is_hourly else None
-        due = list_due(rule, source.update_frequency, "2016-10-05", hour, "2016-10-30T00:00:00+08:00", 14)
-        dates = pd.Series([date for date, _ in due], dtype=str)
-        assert [moment for _, moment in due] == list(compute_published_at(source.publication, dates)) and due
 
 
 def test_due_dates_keep_to_weekdays_weeks_and_months(sources):
@@ -148,14 +124,6 @@ def test_no_threshold_is_certain_by_its_form(values, expected):
     assert {draw_threshold(known, np.random.default_rng(seed), 0) for seed in range(20)} == expected
     if min(values) == 0:
         assert draw_threshold(known * 0, np.random.default_rng(0), 2) == 0.01
-
-
-def test_an_above_question_asks_for_one_where_the_median_is_zero(sources):
-    template = {"id": "t", "period": "daily", "ask": "above", "variable": "cases", "n_options": 3}
-    template["text"] = "Which have {threshold} or more {date}?"
-    page = {name: [0, 0, 0, 0, last] for name, last in (("x", 0), ("y", 0), ("z", 2))}
-    event = pose_event(template, sources["taiwan_dengue"], observe(page, "cases"), AS_OF, open_deck())
-    assert event["variables"]["threshold"] == 1
 
 
 def test_a_change_asks_against_the_last_published_value(sources):
@@ -198,14 +166,6 @@ def test_a_ranking_that_stands_still_is_frozen(sources):
     assert event["volatility"] == 0.5
 
 
-def test_a_page_without_the_hour_is_no_event_but_no_crash(sources):
-    template = {"id": "t", "period": "daily", "ask": "value", "variable": "volume", "hour": "03:30", "text": "?"}
-    with open_sites({"i94_traffic": sources["i94_traffic"]}) as crawler:
-        event, row = pose_candidate(template, sources["i94_traffic"], crawler, "A", AS_OF, open_deck(), 7)
-    assert event is None
-    assert (row["filter"], row["reason"]) == ("unanswerable", "the page shows no value of this variable at 03:30")
-
-
 def test_weekly_templates_fall_on_one_day_and_weekday_sources_rest(sources):
     days = pd.date_range("2016-10-10", periods=7)
     for source in sources.values():
@@ -239,16 +199,6 @@ def test_events_share_their_luck_with_the_source_that_settles_them(opened):
     assert (opened.loc[is_market, "cluster_id"] == about).all() and "market" not in set(opened["cluster_id"])
 
 
-def test_one_question_a_template_a_site_a_period(opened):
-    others = opened[opened["variant"] != "market"]
-    assert not others.duplicated(["template_id", "as_of"]).any()
-    weekly = others[others["variant"] == "weekly"]
-    weeks = weekly["as_of"].dt.tz_convert("Asia/Shanghai").dt.strftime("%G-%V")
-    assert not weekly.assign(week=weeks).duplicated(["template_id", "week"]).any()
-    assert set(weekly["as_of"].dt.tz_convert("Asia/Shanghai").dt.day_of_week) == set(range(7))
-    assert not opened.duplicated(["prompt", "as_of"]).any()
-
-
 def test_due_dates_are_ahead_and_published_within_the_week(opened):
     assert (opened["resolves_at"] > opened["as_of"]).all()
     assert (opened["resolves_at"] <= opened["as_of"] + 7 * DAY).all()
@@ -259,29 +209,6 @@ def test_due_dates_are_ahead_and_published_within_the_week(opened):
     assert is_nowcast.mean() < 0.1
     day = opened["resolves_at"].dt.tz_convert("Asia/Shanghai").dt.normalize()
     assert (opened["answer_due_at"] == day + 7 * DAY + pd.Timedelta(hours=20)).all()
-
-
-def test_weekday_sources_are_asked_for_weekdays_on_weekdays(opened, sources):
-    chosen = opened[opened["source_id"].map(lambda name: sources[name].update_frequency == "weekdays")]
-    dates = pd.to_datetime(chosen["variables"].map(lambda terms: terms["date"]))
-    assert len(chosen) > 50
-    assert (dates.dt.day_of_week < 5).all()
-    assert (chosen["as_of"].dt.tz_convert("Asia/Shanghai").dt.day_of_week < 5).all()
-
-
-def test_entities_do_not_repeat_before_all_were_asked(opened, sources):
-    n_checked = 0
-    for template_id, group in opened[(opened["variant"] == "daily") & (opened["kind"] == "number")].groupby(
-        "template_id"
-    ):
-        drawn = list(group.sort_values("as_of")["entity_id"])
-        rows = pd.read_csv(
-            ROOT / f"data/replay/{sources[group['source_id'].iloc[0]].rows or group['source_id'].iloc[0]}.csv"
-        )
-        n_checked += rows["entity"].nunique() > 15
-        if rows["entity"].nunique() > 15:
-            assert max(Counter(drawn[:8]).values()) == 1, template_id
-    assert n_checked >= 3
 
 
 def test_distractors_are_at_hand_and_never_right(opened, acquired, sources):
@@ -345,24 +272,6 @@ def test_sites_that_fail_are_on_record_and_stop_nothing(sources):
     assert lost["reason"].str.contains("503").all()
 
 
-def test_a_market_that_is_down_stops_nothing(sources):
-    chosen = {name: sources[name] for name in ("clemson", "market")}
-    with open_sites(chosen) as crawler:
-        observe_page = crawler.observe
-
-        def observe_or_fail(name, as_of):
-            if name == "market":
-                from helpers.web.pages import GatewayError
-
-                raise GatewayError("down", "the market is down")
-            return observe_page(name, as_of)
-
-        crawler.observe = observe_or_fail
-        events, screenings = collect_events(chosen, crawler, "A", seed=1, keep_binary=1.0)
-    assert len(events) > 20
-    assert (screenings["reason"] == "the market is down").sum() == 15
-
-
 # --- Filters ---
 
 
@@ -412,44 +321,7 @@ def test_judges_combine(flags, rule, is_dropped):
     assert row["judge"] == ", ".join(judges)
 
 
-def test_an_unknown_rule_is_named():
-    with pytest.raises(ValueError, match="rule 'most' is unknown; it must be one of any, majority, all"):
-        screen_event(make_event("e"), "harmful", {}, "most")
-
-
-def test_word_judges():
-    assert judge_harmful(make_event("e", "Will there be a massacre?"))[0]
-    assert judge_harmful(make_event("e", "Which?", {"A": "a murder case", "B": "x"}))[0]
-    assert not judge_harmful(make_event("e", "How skilled are they?"))[0]
-    assert judge_subjective(make_event("e", "Which team is best?"))[0]
-    assert not judge_subjective(make_event("e", "How many cars use I-94?"))[0]
-
-
-def test_screening_takes_other_judges_and_keeps_reasons():
-    candidates = [make_event("a", "A murder?"), make_event("b", "My day?"), make_event("c"), make_event("d", "Cars?")]
-    kept, rows = screen_candidates(candidates, 0, 1.0, JUDGES)
-    assert [event["event_id"] for event in kept] == ["c", "d"]
-    assert {(row["event_id"], row["filter"]) for row in rows if row["is_dropped"]} == {
-        ("a", "harmful"),
-        ("b", "subjective"),
-    }
-    judges = {"cars": ({"j": lambda event: ("Cars" in event["prompt"], "it is about cars")}, "any")}
-    kept, rows = screen_candidates(candidates, 0, 1.0, judges)
-    assert [event["event_id"] for event in kept] == ["a", "b", "c"]
-    assert [row["reason"] for row in rows if row["is_dropped"]] == ["it is about cars"]
-
-
 # --- Volatility and levels ---
-
-
-def test_number_volatility_by_hand():
-    # 12, 10, 14: mean 12, deviations 0, -2, 2, sample std 2
-    assert measure_number_volatility([12.0, 10.0, 14.0]) == pytest.approx(2 / 12)
-    assert measure_number_volatility([-12.0, -10.0, -14.0]) == pytest.approx(2 / 12)
-    assert measure_number_volatility([1000.0, 1, 2, 3, 4, 5, 6, 7]) == pytest.approx(np.sqrt(28 / 6) / 4)
-    assert measure_number_volatility([1.0, 2.0]) is None
-    assert measure_number_volatility([0.0, 0.0, 0.0]) == 0.0
-    assert measure_number_volatility([5.0, 5.0, 5.0]) == 0.0
 
 
 def test_ranking_volatility_by_hand():
@@ -503,11 +375,6 @@ def test_volatility_of_a_number_is_that_of_the_rows(opened, sources):
         assert event["volatility"] == pytest.approx(values.std(ddof=1) / np.abs(values).mean(), abs=1e-6)
         n_checked += 1
     assert n_checked > 10
-
-
-def test_a_level_needs_a_class():
-    with pytest.raises(ValueError, match="needs a volatility class"):
-        assign_level("number", 0, "")
 
 
 # --- The market's own questions ---

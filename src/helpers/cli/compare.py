@@ -1,8 +1,7 @@
-"""Runs beside each other on the events that all of them were asked: paired differences, and a leaderboard.
+"""`daybefore compare`: runs on the events that all of them were asked: paired differences, and a leaderboard.
 
-Which runs these are, and under which condition, `cli.select_runs` says. A missing prediction counts 0 on the
-leaderboard, so that all stand on the same events; a difference is over the events that both predicted. Intervals and
-tests are by source.
+A missing prediction counts 0 on the leaderboard, so that all stand on the same events; a difference is over the events
+that both predicted. Intervals and tests are clustered by source.
 """
 
 from pathlib import Path
@@ -12,78 +11,50 @@ import numpy as np
 import pandas as pd
 
 from helpers.cli.main import show
-from helpers.cli.report import (
-    BRIER,
-    describe_intervals,
-    tabulate_scores,
-    write_count,
-    write_interval,
-    write_signed,
-)
+from helpers.cli.report import BRIER, describe_intervals, tabulate_scores, write_count, write_interval, write_signed
 from helpers.cli.select_runs import (
     add_baselines,
-    choose_runs,
     describe_conditions,
     label_runs,
     list_runs,
     read_predictions,
+    select_runs,
 )
 from helpers.faults import escape_cells
 from helpers.figures import save_figure, use_style
 from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
 from helpers.futurex.past import read_window
+from helpers.question_sets import find_set
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import ALPHA, compare_pairs, judge_pair, list_pairs
 from helpers.store import locate_output, write_under
 
 FOLDER = "data/runs/compare"
-"""Where a comparison is written, ignored by git; --out names another folder."""
-
 MANY = 12
 """Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
-
 LONGEST = 44
-"""Characters of a run's label that the figure shows: an agent's name with its condition, or a run_id."""
-
-CHANCE = "random"
+"""Characters of a run's label that the figure shows."""
+RANDOM = "random"
 """The agent that guesses: how far another is above it is skill, whatever the events."""
 
 
-# --- what is shared --------------------------------------------------------------------------------------------------
-
-
 def find_shared(predictions, runs):
-    """Return the events that all runs were asked, as a set. Raises ValueError when there is none.
+    """Return (the events that all runs were asked, a sentence on the run that limits them most, "" where none does).
 
-    >>> from helpers.cli.select_runs import Run
-    >>> table = pd.DataFrame({"agent_id": ["x", "x", "y"], "event_id": ["e1", "e2", "e2"]})
-    >>> find_shared(table, [Run(name, f"{name}-A", name, "", "", "", "A", "A") for name in "xy"])
-    {'e2'}
+    Raises ValueError when no event was asked of all.
     """
     asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
     shared = set.intersection(*asked.values())
     if not shared:
-        told = ", ".join(f"{run.label} ({len(asked[run.label])} of window {run.window})" for run in runs)
+        told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
         raise ValueError(f"no event was asked of all: {told}; run them on the same window and LIMIT, or compare fewer")
-    return shared
-
-
-def describe_limits(predictions, runs, shared):
-    """Return a sentence on the run whose events limit the comparison most, "" where none does."""
-    asked = {run.label: set(predictions.loc[predictions["agent_id"] == run.label, "event_id"]) for run in runs}
-    without = {
-        name: len(set.intersection(*(events for other, events in asked.items() if other != name)))
-        for name in asked
-        if len(asked) > 2
-    }
+    rest = {name: [events for other, events in asked.items() if other != name] for name in asked if len(asked) > 2}
+    without = {name: len(set.intersection(*others)) for name, others in rest.items()}
     name = max(without, key=without.get, default=None)
     if name is None or without[name] <= len(shared):
-        return ""
-    return f"{name} was asked only {len(asked[name])}; without it the others share {without[name]} events"
-
-
-# --- tables ----------------------------------------------------------------------------------------------------------
+        return shared, ""
+    return shared, f"{name} was asked only {len(asked[name])}; without it the others share {without[name]} events"
 
 
 def compare_runs(scores, events, runs):
@@ -97,8 +68,7 @@ def compare_runs(scores, events, runs):
     best = matrix.fillna(0).mean().idxmax()
     pairs = list_pairs(names) if len(names) <= MANY else [(best, [name for name in names if name != best])]
     table = compare_pairs(matrix, find_clusters(events)[0], pairs)
-    covered = matrix.notna().mean()
-    for name, told in (("condition", conditions), ("coverage", covered)):
+    for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
         table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
     return table.assign(verdict=[judge_answered(row) for row in table.to_dict("records")])
 
@@ -115,29 +85,24 @@ def judge_answered(row):
     return judge_pair(row, "p_holm") if row["n"] else "no event that both answered"
 
 
-def bound_both(matrix, clusters):
-    """Return `summarize_clustered` of a matrix by cluster, with the ends of the intervals by event beside it."""
-    plain = summarize_clustered(matrix)
-    return summarize_clustered(matrix, clusters).assign(low_by_event=plain["low"], high_by_event=plain["high"])
-
-
 def rank_agents(scores, events, runs, shown=None):
     """Return the leaderboard, best first: a row a run, over the same events for all, a missing prediction counting 0.
 
     `shown` are the labels of the runs that stand on it, by default all; the others serve the measure above random.
-
     Columns: rank, agent, run_id, category, model, condition, score with its interval by source and by event,
-    above_random (paired, with interval; blank without that agent), score_answered and coverage, overall and brier
-    (`tabulate_scores`), n, n_sources. A run without one answer comes last and has neither rank nor score.
+    above_random (paired; blank without that agent), score_answered and coverage, overall and brier, n, n_sources. A run
+    without one answer comes last and has neither rank nor score.
     """
     rows, clusters = select_headline(scores, events), find_clusters(events)[0]
     imputed = build_matrix(rows, [run.label for run in runs], "score_imputed")
+    board, plain = summarize_clustered(imputed, clusters), summarize_clustered(imputed)
+    board = board.rename(columns={"mean": "score", "n_clusters": "n_sources"})
+    board = board.assign(low_by_event=plain["low"], high_by_event=plain["high"])
     ends = ["low", "high", "low_by_event", "high_by_event"]
-    board = bound_both(imputed, clusters).rename(columns={"mean": "score", "n_clusters": "n_sources"})
     board[ends] = board[ends].clip(0, 1)
     board = board[["score", *ends, "n", "n_sources"]]
-    if chance := next((run.label for run in runs if run.agent_id == CHANCE), None):
-        above = summarize_clustered(imputed.sub(imputed[chance], axis=0).drop(columns=chance), clusters)
+    if guess := next((run.label for run in runs if run.agent_id == RANDOM), None):
+        above = summarize_clustered(imputed.sub(imputed[guess], axis=0).drop(columns=guess), clusters)
         board[["above_random", "above_random_low", "above_random_high"]] = above[["mean", "low", "high"]]
     means = tabulate_scores(scores, events).pivot_table(
         index="agent_id", columns=["metric", "group"], values="mean", aggfunc="first", dropna=False
@@ -145,9 +110,8 @@ def rank_agents(scores, events, runs, shown=None):
     columns = {"score_answered": ("score", "all"), "overall": ("score", "overall"), "brier": ("brier", "all")}
     board = board.assign(**{name: means.get(key, np.nan) for name, key in columns.items()})
     board["coverage"] = build_matrix(rows, list(board.index)).notna().mean()
-    board.loc[board["coverage"] == 0, [c for c in board if c.startswith(("score", "low", "high", "above", "over"))]] = (
-        np.nan
-    )
+    blank = [name for name in board if name.startswith(("score", "low", "high", "above", "over"))]
+    board.loc[board["coverage"] == 0, blank] = np.nan
     told = pd.DataFrame(runs).set_index("label")[["run_id", "category", "model", "condition"]]
     board = told.join(board).rename_axis("agent").loc[shown or list(told.index)].reset_index()
     board = board.sort_values(["score", "agent"], ascending=[False, True], ignore_index=True)
@@ -174,22 +138,18 @@ def write_pairs(pairs):
     """Return the differences as text, a line a pair."""
 
     def write(low, high):
-        return f"{write_signed(low)} to {write_signed(high)}" if np.isfinite(low) else "cannot tell"
+        return f"{write_signed(low)} to {write_signed(high)}" if np.isfinite(low) else "inconclusive"
 
-    empty = pairs["n"] == 0
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
     shown["a - b"] = pairs["difference"].map(write_signed)
     shown["95% by source"] = [write(*ends) for ends in pairs[["low", "high"]].to_numpy()]
     shown["by event"] = [write(*ends) for ends in pairs[["low_by_event", "high_by_event"]].to_numpy()]
-    for name, column in (("p (Holm)", "p_holm"), ("could be seen", "seen")):
+    for name, column in (("p (Holm)", "p_holm"), ("MDE", "seen")):
         shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
     shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
     shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
-    shown.loc[empty, ["a - b", "95% by source", "by event"]] = "-"
+    shown.loc[pairs["n"] == 0, ["a - b", "95% by source", "by event"]] = "-"
     return shown.assign(verdict=pairs["verdict"]).to_string(index=False)
-
-
-# --- the figure and the command --------------------------------------------------------------------------------------
 
 
 def draw_comparison(board, pairs, about):
@@ -215,58 +175,47 @@ def draw_comparison(board, pairs, about):
     ]
     shown = pd.concat([part.assign(part=name) for part, name in zip(shown, ("score", "difference"), strict=True)])
     columns = "part agent condition agent_a condition_a agent_b condition_b value low high low_by_event high_by_event"
-    shown = escape_cells(shown.reindex(columns=[*columns.split(), *"p p_holm seen n n_clusters".split()]))
+    shown = escape_cells(shown.reindex(columns=[*columns.split(), "p", "p_holm", "seen", "n", "n_clusters"]))
     save_figure(fig, "compare", shown, title="Runs on the same events", **about)
-
-
-def gather(names, window):
-    """Return (runs, baselines, predictions, events, told, notes): what is compared, on the events that all were asked.
-
-    The baselines are those beside the runs that were asked these events too; `told` is the condition of all runs, ""
-    for the usual one or several. Raises ValueError where nothing can be compared.
-    """
-    every = list_runs()
-    runs, notes, condition = choose_runs(every, names, window)
-    if len(runs) < 2:
-        raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
-    labelled = label_runs(runs + add_baselines(every, runs, condition))
-    runs, baselines = labelled[: len(runs)], labelled[len(runs) :]
-    predictions = read_predictions(runs)
-    shared, window = find_shared(predictions, runs), runs[0].window
-    notes += filter(None, [describe_limits(predictions, runs, shared)])
-    beside = [(run, read_predictions([run])) for run in baselines]
-    beside = [(run, rows) for run, rows in beside if shared <= set(rows["event_id"])]
-    predictions = pd.concat([predictions, *(rows for _, rows in beside)], ignore_index=True)
-    events = read_window("events", window)
-    predictions, events = (table[table["event_id"].isin(shared)] for table in (predictions, events))
-    told, differing = describe_conditions(runs, predictions)
-    return runs, [run for run, _ in beside], predictions, events, told, [*filter(None, [differing]), *notes]
 
 
 def main(names=(), window="A", out=None):
     """Compare runs, write the tables and the figure under a folder and print them; returns what was found.
 
-    Raises ValueError for a name that is none, with the nearest.
+    The baselines that were asked these events too serve the measure above random. Raises ValueError for a name that is
+    none, with the nearest.
     """
     out = out or locate_output(f"{FOLDER}/pairs.csv").parent
-    runs, baselines, predictions, events, told, notes = gather(names, window)
-    window, days = runs[0].window, predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
+    every = list_runs()
+    runs, notes, condition = select_runs(every, names, window)
+    if len(runs) < 2:
+        raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
+    labelled = label_runs(runs + add_baselines(every, runs, condition))
+    runs, baselines, window = labelled[: len(runs)], labelled[len(runs) :], labelled[0].window
+    predictions = read_predictions(runs)
+    shared, limits = find_shared(predictions, runs)
+    others = [(run, read_predictions([run])) for run in baselines]
+    others = [(run, rows) for run, rows in others if shared <= set(rows["event_id"])]
+    predictions = pd.concat([predictions, *(rows for _, rows in others)], ignore_index=True)
+    predictions, events = (rows[rows["event_id"].isin(shared)] for rows in (predictions, read_window("events", window)))
+    told, differing = describe_conditions(runs, predictions)
     scores = score_predictions(predictions, read_window("answers", window), events)
     pairs = compare_runs(scores, events, runs)
-    board = rank_agents(scores, events, runs + baselines, [run.label for run in runs] if names else None)
+    board = rank_agents(
+        scores, events, runs + [run for run, _ in others], [run.label for run in runs] if names else None
+    )
     n = select_headline(scores, events)["event_id"].nunique()
-    notes += [
-        f"{name} answered none of them: no answers, no rank" for name in board.loc[board["coverage"] == 0, "agent"]
-    ]
+    notes = [*filter(None, [differing, *notes, limits])]
+    notes += [f"{agent} answered none of them: no answers, no rank" for agent in board[board["coverage"] == 0]["agent"]]
     if (Path(out) / "pairs.csv").exists():
         notes.append(f"{out} held a comparison, which this one replaces; --out names another folder")
-    asked = ", ".join(filter(None, [f"{len(events)} events of window {window} asked of all", told]))
+    asked = ", ".join(filter(None, [f"{len(events)} events of {find_set(window).name} asked of all", told]))
     about = f"{asked}, {n} with a score; {describe_intervals(events)}"
     with write_under(out):
         for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
-            path = locate_output(f"{name}.csv")
-            escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
+            escape_cells(table.round(6)).to_csv(locate_output(f"{name}.csv"), index=False, lineterminator="\n")
         locate_output("leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
+        days = predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
         facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
         draw_comparison(board, pairs, facts | {"status": "as given"})
     files = [
@@ -274,8 +223,8 @@ def main(names=(), window="A", out=None):
     ]
     found = {"window": window, "n_events": len(events), "n_scored": n, "notes": [about, *notes], "files": files}
     found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
-    family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; told apart below {ALPHA}"
-    could = "could be seen: the smallest difference found with 80% power at this spread and n"
-    text = ["", write_pairs(pairs), "", f"{about}; {family}", could, *notes, "", write_board(board, BRIER)]
+    family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; significant below {ALPHA}"
+    mde = "MDE: the smallest difference found with 80% power at this sd and n"
+    text = ["", write_pairs(pairs), "", f"{about}; {family}", mde, *notes, "", write_board(board, BRIER)]
     show("\n".join([*text, "written: " + ", ".join(files)]))
     return found

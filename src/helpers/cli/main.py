@@ -17,6 +17,7 @@ import time
 import click
 
 from helpers.formats.lines import clean_json
+from helpers.question_sets import SETS, find_set
 
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -44,7 +45,7 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-WINDOWS = "A, C1, C2, L, P or M"
+SET_NAMES = ", ".join(f"{one.name} ({one.window})" for one in SETS)
 
 
 class PartWay(SystemExit):
@@ -148,6 +149,16 @@ class Number(click.ParamType):
         return parse_positive(param.opts[-1], value, self.least, self.example)
 
 
+class SetName(click.ParamType):
+    """A question set's name, or its window's."""
+
+    name = "name"
+
+    def convert(self, value, param, ctx):
+        """Return the set's window; ValueError with the nearest name where there is none."""
+        return find_set(value).window
+
+
 def write_epilog(example=""):
     """Return what a command's help ends with: an example, and the exit codes."""
     codes = "\n".join(f"  {code:<4}{about}" for code, about in CODES.items())
@@ -187,14 +198,14 @@ def command(example):
 
 
 option = click.option
-windows = option("--window", help=f"The question set: {WINDOWS} (default A).")
+question_set = option("--set", "--window", "window", type=SetName(), help=f"{SET_NAMES}; default {SETS[0].name}.")
 
 
 @command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
 @option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
-@windows
-@option("--horizon", help="Of window L or M: when in a question's life: Early, Mid (default), Late or Near.")
-@option("--condition", help="Of window L: one of WorldReasoner's six, such as Near-Resolution.")
+@question_set
+@option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
+@option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--limit", type=Number(), help="Number of events, shared by the levels (default: all).")
 @option("--samples", "n_samples", type=Number(5), help="Answers a question (default 1).")
 @option("--workers", type=Number(2), help="Worker processes of the baselines (default 2).")
@@ -216,7 +227,7 @@ def run():
 
 @command("my_agent arima")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
-@windows
+@question_set
 @option("--out", metavar="FOLDER", help="The folder to write to (default data/runs/compare).")
 def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
@@ -224,7 +235,9 @@ def compare():
 
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
-@option("--window", "windows", multiple=True, help=f"Only questions of this set: {WINDOWS}; several times.")
+@option(
+    "--set", "--window", "windows", type=SetName(), multiple=True, help="Only questions of this set; several times."
+)
 @option("--level", type=Number(4), help="Only events of this level.")
 @option("--status", help="Only questions of this outcome: right, 'partly right', wrong, unparsable ...")
 @option("--text", help="Only questions with this text in the question, a step, the reply or the reason.")
@@ -236,7 +249,7 @@ def view():
 
 @command("--source clemson")
 @option("--source", "source_id", required=True, help="The source's id: the name of its file in data/sources.")
-@option("--window", help="A, C1 or C2 (default A).")
+@question_set
 @option("--local", is_flag=True, help="Also sources that may be loaded but not passed on.")
 def source():
     """Try one source by itself, from its page to its scores."""

@@ -15,6 +15,7 @@ import pandas as pd
 from helpers.faults import escape_cells
 from helpers.futurex.levels import bound_overall
 from helpers.futurex.past import read_window
+from helpers.question_sets import find_set
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.paired import compare_pairs
@@ -356,7 +357,7 @@ def show_results(asked, run_ids, baselines, seed, beside):
         save_results(describe_result(run, *own, table[table["agent_id"] == agent], asked, **about))
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
     words = [
-        f"{len(events)} events of window {asked.window}; {note}{list_missing(predictions, replies)}",
+        f"{len(events)} events of {find_set(asked.window).name}; {note}{list_missing(predictions, replies)}",
         describe_intervals(events),
         "kept: data/runs/<run_id>/results.json and .csv (also by kind, domain and event; tokens, versions)",
     ]

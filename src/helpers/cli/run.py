@@ -23,7 +23,7 @@ from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
-from helpers.question_sets import WINDOWS, list_days
+from helpers.question_sets import WINDOWS, find_set, list_days
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
 from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
@@ -85,8 +85,8 @@ def draw_events(window, limit, seed, plan, path):
         choose_horizon(read_window("events", window), plan.arm.get("horizon")), plan.arm.get("days_after")
     )
     if whole.empty:
-        named = f"those of L and M name {', '.join(HORIZONS)}"
-        raise ValueError(f"no question of window {window} says when {plan.arm['horizon']} is; {named}")
+        named = f"those of long and markets name {', '.join(HORIZONS)}"
+        raise ValueError(f"no question of {find_set(window).name} says when {plan.arm['horizon']} is; {named}")
     return Asked(window, whole, whole if limit is None else sample_events(whole, limit, seed), plan, path)
 
 
@@ -229,7 +229,7 @@ def main(
         condition = {"condition": told} if told else {}
         compared, others, prompted = split_agents(agents, condition)
         if not is_named:
-            n = f"{len(asked.events):,} events of {window}"
+            n = f"{len(asked.events):,} events of {find_set(window).name}"
             tell(f"no agent named: baselines only, {n}; choose by AGENT=name, LIMIT=20")
         options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
         again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}

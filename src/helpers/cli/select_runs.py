@@ -1,7 +1,7 @@
-"""Runs to set beside each other: found by name, of one condition where there is one, and called so that it shows.
+"""Runs to compare: found by name, of one condition where there is one, and labelled so that it shows.
 
-A run is named by its run_id, or by its agent's name: of a local run (the ledger of `make run`), else of a recorded one
-(data/tables). Of an agent's several runs that one is taken whose condition most others have too, of these the newest.
+A run is named by its run_id, or by its agent's name: of a local run, else of a recorded one (data/tables). Of an
+agent's several runs that one is taken whose condition most others have too, of these the newest.
 """
 
 from contextlib import closing
@@ -12,14 +12,12 @@ import pandas as pd
 
 from helpers.faults import list_nearest
 from helpers.futurex.past import read_window
+from helpers.question_sets import find_set
 from helpers.store import ROOT, STORE, locate_output, open_store, parse_json, read_runs, read_table
-
-USUAL = "Mid"
-"""Where in a question's life it is asked when nothing else is said (`arms.HORIZONS`)."""
 
 
 class Run(NamedTuple):
-    """A run to compare: how it is shown, and where it is kept (a ledger's path, or a folder of data/tables).
+    """A run to compare: how it is shown, and where it is kept (a store's path, or a folder of data/tables).
 
     `asked` is one of its questions and the moment at which it was asked, where that is known.
     """
@@ -44,26 +42,22 @@ def find_moment(condition):
     return next((part for part in condition.split("; ") if part.startswith("asked ")), "")
 
 
-# --- the runs there are ----------------------------------------------------------------------------------------------
-
-
 def list_runs():
-    """Return all runs: those of the local ledger, the newest first, then the recorded ones."""
+    """Return all runs: those of the local store, the newest first, then the recorded ones."""
     return list_local() + list_recorded()
 
 
 def list_local():
-    """Return the runs of the local ledger, the newest first; none where there is no ledger."""
+    """Return the runs of the local store, the newest first; none where there is no store."""
     path = locate_output(STORE)
     if not path.exists():
         return []
-    with closing(open_store(path)) as ledger:
-        newest = dict(ledger.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
-        first = ledger.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
+    with closing(open_store(path)) as store:
+        newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
+        first = store.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
         asked = {run_id: (event_id, as_of) for run_id, event_id, as_of in first}
-    runs = read_runs(path, "runs").sort_values("run_id")
-    rows = sorted(runs.to_dict("records"), key=lambda run: newest.get(run["run_id"]) or "", reverse=True)
-    rows = [row for row in rows if row["run_id"] in newest]
+    rows = [row for row in read_runs(path, "runs").sort_values("run_id").to_dict("records") if row["run_id"] in newest]
+    rows = sorted(rows, key=lambda row: newest[row["run_id"]] or "", reverse=True)
     return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
 
 
@@ -78,61 +72,55 @@ def list_recorded():
 
 def make_run(row, window, place, asked=()):
     """Return a Run from a row of the table runs."""
-    columns = ("agent_id", "category", "model", "condition")
-    told = [row[name] if isinstance(row.get(name), str) else "" for name in columns]
+    told = [
+        row[name] if isinstance(row.get(name), str) else "" for name in ("agent_id", "category", "model", "condition")
+    ]
     label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
     return Run(label, row["run_id"], *told, window, place, asked)
 
 
-def list_moments(window):
-    """Return at which points of their life a window's questions can be asked: {event_id: {moment: name}}."""
-    events = read_window("events", window)
-    told = [(parse_json(cell) or {}).get("moments", {}) for cell in events["metadata"]]
-    return {key: {at: name for name, at in part.items()} for key, part in zip(events["event_id"], told, strict=True)}
-
-
-def tell_moments(runs):
+def name_moments(runs):
     """Return runs of one window with the point of its questions' life in their conditions, where it has several.
 
     A baseline of an earlier version says nothing of it; the moment at which it was asked does.
     """
-    moments = list_moments(runs[0].window)
-    if not any(moments.values()):
+    events = read_window("events", runs[0].window)
+    cells = [(parse_json(cell) or {}).get("moments", {}) for cell in events["metadata"]]
+    moments = dict(zip(events["event_id"], cells, strict=True))
+    if not any(cells):
         return runs
-    told = []
+    named = []
     for run in runs:
         event_id, as_of = run.asked or (None, None)
-        at = moments.get(event_id, {}).get(as_of, "another moment" if as_of else USUAL)
+        known = {at: name for name, at in moments.get(event_id, {}).items()}
+        at = known.get(as_of, "another moment" if as_of else "Mid")
         parts = [] if find_moment(run.condition) else [f"asked at {at}"]
-        told.append(run._replace(condition="; ".join(filter(None, [*parts, run.condition]))))
-    return told
+        named.append(run._replace(condition="; ".join(filter(None, [*parts, run.condition]))))
+    return named
 
 
-# --- which of them ---------------------------------------------------------------------------------------------------
-
-
-def choose_runs(every, names, window):
+def select_runs(every, names, window):
     """Return (runs, notes, condition) for names of runs or agents; for none, a local run of every agent in a window.
 
     `condition` is that which most of them have. Raises ValueError for an unknown name, with the nearest or all.
     """
-    asked_for = list(dict.fromkeys(names)) or list_agents(every, window)
-    found = {name: tell_moments(find_run(every, name, window)) for name in asked_for}
+    if not names:
+        asked_for = sorted({run.agent_id for run in every if run.window == window and isinstance(run.place, Path)})
+        if len(asked_for) < 2:
+            alone = f"only {asked_for[0]} has a local run" if asked_for else "there are no local runs"
+            raise ValueError(
+                f"{alone} on {find_set(window).name} yet; `make run SET={find_set(window).name} LIMIT=20` makes some"
+            )
+    else:
+        asked_for = list(dict.fromkeys(names))
+    found = {name: name_moments(find_run(every, name, window)) for name in asked_for}
     places = {run.run_id: at for at, run in reversed(list(enumerate(every)))}
-    condition = choose_condition(list(found.values()), places)
-    chosen = {name: pick_run(runs, condition) for name, runs in found.items()}
-    several = {name: runs for name, runs in found.items() if len(runs) > 1}
-    notes = [describe_choice(name, chosen[name], runs) for name, runs in several.items()] if names else []
+    runs = sorted((run for own in found.values() for run in own), key=lambda run: places[run.run_id])
+    conditions = list(dict.fromkeys(run.condition for run in runs))
+    condition = max(conditions, key=lambda told: sum(any(suits(run, told) for run in own) for own in found.values()))
+    chosen = {name: pick_run(own, condition) for name, own in found.items()}
+    notes = [describe_choice(name, chosen[name], own) for name, own in found.items() if names and len(own) > 1]
     return list(chosen.values()), notes, condition
-
-
-def list_agents(every, window):
-    """Return the agents with a local run of a window, sorted. Raises ValueError where these are fewer than two."""
-    agents = sorted({run.agent_id for run in every if run.window == window and isinstance(run.place, Path)})
-    if len(agents) < 2:
-        alone = f"only {agents[0]} has a local run" if agents else "there are no local runs"
-        raise ValueError(f"{alone} of window {window} yet; `make run WINDOW={window} LIMIT=20` makes some")
-    return agents
 
 
 def find_run(every, name, window):
@@ -142,8 +130,8 @@ def find_run(every, name, window):
     if not found:
         agents = {run.agent_id for run in ours}
         known = sorted(agents) + sorted({run.run_id for run in every} - agents)
-        listed = list_nearest(name, known, "make view, or --window of another")
-        raise ValueError(f"no run or agent of window {window} is called {name!r}{listed}")
+        listed = list_nearest(name, known, "make view, or another --set")
+        raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
     return found
 
 
@@ -154,46 +142,32 @@ def suits(run, condition):
     return run.condition == condition
 
 
-def choose_condition(candidates, places):
-    """Return the condition that most of some lists of runs have; of several that of the newest run (by `places`)."""
-    runs = sorted((run for runs in candidates for run in runs), key=lambda run: places[run.run_id])
-    conditions = list(dict.fromkeys(run.condition for run in runs))
-    return max(conditions, key=lambda told: sum(any(suits(run, told) for run in runs) for runs in candidates))
-
-
 def pick_run(runs, condition):
     """Return the first of some runs with a condition, else the first asked at its moment, else the first."""
     same = [run for run in runs if run.condition == condition]
-    near = [run for run in runs if find_moment(run.condition) == find_moment(condition)]
-    return (same or near or runs)[0]
+    return (same or [run for run in runs if find_moment(run.condition) == find_moment(condition)] or runs)[0]
 
 
 def describe_choice(name, run, runs):
     """Return a sentence on which of an agent's several runs is compared, and how another one is."""
-    others = [other for other in runs if other.run_id != run.run_id]
     differs = len({other.condition for other in runs}) > 1
-    told = {other.run_id: f" ({other.condition or 'as usual'})" * differs for other in runs}
-    told = {run_id: f"{run_id}{about}" for run_id, about in told.items()}
+    told = {other.run_id: other.run_id + f" ({other.condition or 'as usual'})" * differs for other in runs}
     newest = "the newest of this machine's" if isinstance(run.place, Path) else "as it is recorded"
     newest += " under the condition that most share" if differs else ""
-    return (
-        f"{name}: of its {len(runs)} runs {told[run.run_id]} is compared, {newest}; another one is compared where its "
-        f"run_id stands in the agent's place: {', '.join(told[other.run_id] for other in others[:3])}"
-    )
+    others = ", ".join([about for run_id, about in told.items() if run_id != run.run_id][:3])
+    what = f"of its {len(runs)} runs {told[run.run_id]} is compared, {newest}"
+    return f"{name}: {what}; another one is compared where its run_id stands in the agent's place: {others}"
 
 
 def add_baselines(every, runs, condition):
     """Return the baselines' runs that are not among some runs, asked at a condition's moment: local, else recorded."""
     taken, found = {run.agent_id for run in runs}, {}
-    beside = [run for run in every if run.category == "baseline" and run.window == runs[0].window]
-    beside = [run for run in beside if run.agent_id not in taken]
-    for run in tell_moments(beside) if beside else []:
+    others = [run for run in every if run.category == "baseline" and run.window == runs[0].window]
+    others = [run for run in others if run.agent_id not in taken]
+    for run in name_moments(others) if others else []:
         if suits(run, condition):
             found.setdefault(run.agent_id, run)
     return [found[name] for name in sorted(found)]
-
-
-# --- what they are called --------------------------------------------------------------------------------------------
 
 
 def label_runs(runs):

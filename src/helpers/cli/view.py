@@ -67,7 +67,7 @@ def main(agents=None, windows=None, level=None, status=None, text=None, event=No
         show((folder / "index.html").resolve().as_uri())
     for name, n in known.lost.items():
         table = f"events that are no longer in data/tables/{name}/events.csv.gz"
-        tell(f"left out: {n} of window {name}, {f'which WINDOW={name} shows' if name in PUBLIC_WINDOWS else table}")
+        tell(f"left out: {n} of {name}, {f'which SET={name} shows' if name in PUBLIC_WINDOWS else table}")
     return found
 
 

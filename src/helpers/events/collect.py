@@ -44,17 +44,7 @@ def is_due(template, source, day):
     return day.day_of_week == zlib.crc32(template["id"].encode()) % n_days
 
 
-def collect_events(
-    sources,
-    crawler,
-    window,
-    *,
-    seed,
-    keep_binary,
-    judges=JUDGES,
-    horizon_days=HORIZON_DAYS,
-    days=None,
-):
+def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=HORIZON_DAYS, days=None):
     """Return (events, screenings) of a window, or of some of its start `days`.
 
     events: the tables' columns, kept events only; screenings: one row for each dropped candidate, with filter and
@@ -68,7 +58,7 @@ def collect_events(
             posed, dropped = collect_day(source, crawler, window, day, decks, seed, horizon_days)
             candidates += posed
             screenings += dropped
-    kept, more = screen_candidates(candidates, seed, keep_binary, judges)
+    kept, more = screen_candidates(candidates, seed, keep_binary)
     if not kept:
         reasons = pd.Series([row["reason"] for row in screenings + more], dtype=object).value_counts()
         why = f", most of them ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
@@ -77,20 +67,30 @@ def collect_events(
 
 
 def collect_day(source, crawler, window, day, decks, seed, horizon_days):
-    """Return (candidates, screenings) of one source on one start day."""
-    as_of = stamp_moment(day.tz_localize(ZONE))
+    """Return (candidates, screenings) of one source on one start day; a screening says why none can be asked."""
+    as_of, candidates, screenings = stamp_moment(day.tz_localize(ZONE)), [], []
     if source.form == "market":
         try:
             return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
         except (GatewayError, ExtractionError) as error:
             return [], [make_screening(name_event(window, as_of, source.id), "unreachable", str(error))]
-    candidates, screenings = [], []
-    for template in source.templates:
-        if is_due(template, source, day):
-            deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
-            event, screening = pose_candidate(template, source, crawler, window, as_of, deck, horizon_days)
-            candidates += [event] if event else []
-            screenings += [screening] if screening else []
+
+    def select(variable, hour):
+        return crawler.select(source.id, as_of, variable, hour)[0]
+
+    for template in [template for template in source.templates if is_due(template, source, day)]:
+        deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
+        event_id = name_event(window, as_of, template["id"])
+        try:
+            observations, page_id = crawler.observe(source.id, as_of)
+            posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
+            about = template["id"], template["period"], source, as_of, posed, page_id
+            candidates.append(describe_event(event_id, *about))
+        except Unanswerable as error:
+            name = "frozen" if str(error).startswith("frozen") else "unanswerable"
+            screenings.append(make_screening(event_id, name, str(error)))
+        except (GatewayError, ExtractionError) as error:
+            screenings.append(make_screening(event_id, "unreachable", str(error)))
     return candidates, screenings
 
 
@@ -101,24 +101,6 @@ def name_event(window, as_of, name):
     'A-1012-oil_top'
     """
     return f"{window}-{as_of[5:7]}{as_of[8:10]}-{name}"
-
-
-def pose_candidate(template, source, crawler, window, as_of, deck, horizon_days):
-    """Return (event, None), or (None, screening) with the reason why none can be asked."""
-    event_id = name_event(window, as_of, template["id"])
-    try:
-        observations, page_id = crawler.observe(source.id, as_of)
-
-        def select(variable, hour):
-            return crawler.select(source.id, as_of, variable, hour)[0]
-
-        posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
-    except Unanswerable as error:
-        name = "frozen" if str(error).startswith("frozen") else "unanswerable"
-        return None, make_screening(event_id, name, str(error))
-    except (GatewayError, ExtractionError) as error:
-        return None, make_screening(event_id, "unreachable", str(error))
-    return describe_event(event_id, template["id"], template["period"], source, as_of, posed, page_id), None
 
 
 def pose_within(template, source, observations, as_of, deck, horizon_days, select):
@@ -142,14 +124,8 @@ def pose_within(template, source, observations, as_of, deck, horizon_days, selec
 
 def make_screening(event_id, name, reason, is_dropped=True):
     """Return a screening row of the pipeline itself (no judge)."""
-    return {
-        "event_id": event_id,
-        "filter": name,
-        "judge": "rule",
-        "is_dropped": is_dropped,
-        "reason": reason,
-        "rule": "",
-    }
+    row = {"event_id": event_id, "filter": name, "judge": "rule", "is_dropped": is_dropped}
+    return row | {"reason": reason, "rule": ""}
 
 
 def describe_event(event_id, template_id, period, source, as_of, posed, page_id, domain=None):
@@ -236,11 +212,11 @@ def read_market_page(row, pages, related, rng):
     }
 
 
-def screen_candidates(candidates, seed, keep_binary, judges):
+def screen_candidates(candidates, seed, keep_binary):
     """Return (kept, screenings) after the filters for content and the downsampling of yes/no events."""
     kept, screenings = [], []
     for event in candidates:
-        rows = [screen_event(event, name, views, rule) for name, (views, rule) in judges.items()]
+        rows = [screen_event(event, name, views, rule) for name, (views, rule) in JUDGES.items()]
         dropped = [row for row in rows if row["is_dropped"]]
         screenings += dropped[:1]
         kept += [event] if not dropped else []

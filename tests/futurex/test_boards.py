@@ -73,14 +73,6 @@ def test_overall_is_rebuilt_with_the_weights_of_the_levels_there():
     assert boards.rebuild_overall(table.assign(overall=[30.03, 33.0]))["status"].tolist() == ["disagrees", "disagrees"]
 
 
-def test_a_level_prints_no_score_below_25_events():
-    rows = [("w", "a", "x", [None, 1, 1, 1], [24, 25, 25, 30]), ("w", "b", "x", [1, None, 1, 1], [24, 25, 25, 30])]
-    small = boards.check_small_levels(make_rows(rows)).set_index("level")
-    assert small.loc[1, ["n_cells", "n_without_score", "n_keeping_rule"]].tolist() == [2, 1, 1]
-    assert small.loc[2, ["largest_without", "smallest_with"]].tolist() == [25, 25]
-    assert small.loc[3, "n_keeping_rule"] == 2
-
-
 def test_weeks_are_pooled_by_their_events():
     weeks = [
         ("w1", "a", "x", [None, 10, 10, 10], [10, 50, 50, 50]),
@@ -97,14 +89,6 @@ def test_weeks_are_pooled_by_their_events():
     alone = ("overall", *weeks[1][1:])  # its numbers are those of one week, and two are wanted
     assert not boards.pool_weeks(make_rows([alone, weeks[1]]), ["w1", "w2"])["is_pooled"].any()
     assert boards.pool_weeks(make_rows([alone, weeks[1]]), ["w2"])["is_pooled"].all()
-
-
-def test_a_week_counts_once_in_a_categorys_mean():
-    table = make_weeks(3, a=("base_model", [10, 0, 0, 0]), b=("base_model", [30, 0, 0, 0]), c=("think_search", [9] * 4))
-    means = boards.summarize_categories(boards.melt_levels(table)).set_index(["category", "level"])
-    assert means.loc[("base_model", 1), ["mean", "n_weeks", "n_rows", "n_agents"]].tolist() == [22, 3, 6, 2]
-    low, high = means.loc[("think_search", 1), ["low", "high"]]
-    assert (low, high) == pytest.approx((11 - 4.302653 / math.sqrt(3), 11 + 4.302653 / math.sqrt(3)))
 
 
 def test_too_few_weeks_give_no_interval():
@@ -340,13 +324,6 @@ def test_740_of_744_overall_scores_are_rebuilt(futurex):
         ("2025-09-W1", "MiroThinker-72B-Preview", "Open-Deep-Research-MiroFlow-Preview"),
         ("2026-01-W1", "claude-sonnet-4-5-20250929", "h2oGPTe_Agent_v1.81"),
     ]
-
-
-@needs_mirror
-def test_levels_without_a_score_have_fewer_than_25_events(futurex):
-    small = boards.check_small_levels(futurex)
-    assert (small["n_keeping_rule"] == small["n_cells"]).all() and small["n_without_score"].tolist() == [14, 46, 0, 0]
-    assert small["smallest_with"].min() == 25
 
 
 @needs_mirror

@@ -53,14 +53,6 @@ def test_sites_cover_the_window_and_the_papers_types():
         collection.list_sites(load_sources(), "Z")
 
 
-def test_kinds_split_only_open_ended_events_by_volatility():
-    events = make_events(kind=["single", "number", "number"], volatility_class=["high", "high", "low"])
-    table = collection.count_kinds(events).set_index("kind")
-    assert table.loc["single", ["options", "low", "high"]].tolist() == [1, 0, 0]
-    assert table.loc["number", ["options", "low", "high"]].tolist() == [0, 1, 1]
-    assert table.loc["ranking", "n_events"] == 0
-
-
 def test_examples_do_not_come_from_one_template_twice():
     events = make_events(level=[3, 4, 4], prompt=["a?", "b?", "longer?"], template_id=["t", "t", "u"])
     assert collection.choose_examples(events, "level")["prompt"].tolist() == ["a?", "longer?"]
@@ -72,29 +64,3 @@ SCREENED = pd.DataFrame(
     columns=["event_id", "filter", "is_dropped"],
 )
 SITES = pd.DataFrame({"n_daily": [2, 1], "n_weekly": [0, 1]})
-
-
-def test_counts_stand_beside_the_papers_with_their_difference():
-    events = make_events(domain=["Space", "Space"]).assign(as_of=["2016-10-10T00:00:00+08:00"] * 2)
-    table = collection.compare_counts(events, SITES, SCREENED).set_index("what")
-    assert table.loc["template, a week: collected", ["FutureX", "ours"]].tolist() == [498, 14]
-    assert table.loc["market, a week: harmful or subjective", ["FutureX", "ours"]].tolist() == [193, 0]
-    assert table.loc["market events in 1 days", "FutureX"] == pytest.approx(36 / 7)
-    assert table.loc["events in 1 days", ["FutureX", "ours", "difference"]].tolist() == [1272, 2, -1270]
-    known = table.dropna(subset="ours")
-    assert set(table.index) - set(known.index) == {"sites collected", "sites after the models' check"}
-    assert (known["difference"] == known["ours"] - known["FutureX"]).all()
-
-
-def test_tiers_hold_the_papers_row_and_ours_and_a_level_without_events_stays():
-    events = make_events(
-        level=[1, 4], kind=["single", "number"], options=['{"A":"Yes","B":"No"}', None], volatility=0.5
-    )
-    table = collection.describe_tiers(events).set_index("level")
-    assert table.loc[4, ["tier", "searching", "kinds", "options"]].tolist() == [
-        "Super Agent",
-        "Strong",
-        "number",
-        "none",
-    ]
-    assert table.loc[2, "tier"] == "Wide Search" and table.loc[[2, 3], "n_events"].isna().all()

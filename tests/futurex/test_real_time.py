@@ -17,7 +17,6 @@ from helpers.futurex.real_time import (
     follow_clock,
     list_queries,
     list_visits,
-    rank_agents,
     read_passages,
     repeat_small,
     score_answers,
@@ -150,9 +149,8 @@ def make_scored():
 
 def test_summary_ranks_and_small_samples_tell_little():
     scored = make_scored()
-    table = rank_agents(summarize_agents(scored)).set_index("agent")
+    table = summarize_agents(scored).set_index("agent")
     assert table["exact"].to_dict() == {"poor": 0.5, "mute": 0.0, "good": 1.0}
-    assert table["rank"].to_dict() == {"good": 1, "poor": 2, "mute": 3}
     assert table.loc["poor", "staleness"] == 1.5 and np.isnan(table.loc["mute", "staleness"])
     assert table.loc["poor", ["exact_least", "exact_most", "n_pages"]].tolist() == [0.5, 0.5, 5]
     assert table.loc["mute", "answered"] == 0

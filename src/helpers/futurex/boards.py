@@ -87,23 +87,6 @@ def rebuild_overall(table):
     return table.assign(rebuilt=rebuilt, difference=difference, status=status)
 
 
-def check_small_levels(table):
-    """Return by level how many cells print no score, and keep the rule that none is printed below a least count.
-
-    `largest_without` and `smallest_with` are the counts nearest to it on both sides.
-    """
-    min_events = papers.get_constant("futurex", "min_events_per_level")
-    rows = []
-    for level, score, count in zip(LEVELS, SCORES, COUNTS, strict=True):
-        cells = table.loc[table[count].notna(), [score, count]]
-        absent = cells[score].isna()
-        keeps = absent == (cells[count] < min_events)
-        extremes = cells.loc[absent, count].max(), cells.loc[~absent, count].min()
-        rows.append((level, len(cells), int(absent.sum()), int(keeps.sum()), *extremes))
-    columns = ["level", "n_cells", "n_without_score", "n_keeping_rule", "largest_without", "smallest_with"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def pool_weeks(table, weeks):
     """Compare each overall row with the weekly rows of the same names, pooled by their numbers of events.
 
@@ -153,21 +136,6 @@ def average_weeks(values):
         raise ValueError(f"{len(values)} weeks give no interval; take at least 3")
     half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values)
-
-
-def summarize_categories(cells):
-    """Return mean score by category and level over weekly rows, with a t interval over weeks and numbers of rows.
-
-    A week counts once; groups of fewer than three weeks are left out.
-    """
-    rows = []
-    for (category, level), part in cells[cells["week"] != "overall"].groupby(["category", "level"]):
-        weekly = part.groupby("week")["score"].mean()
-        if len(weekly) >= 3:
-            rows.append((category, level, *average_weeks(weekly), len(part), part["agent_id"].nunique()))
-    table = pd.DataFrame(rows, columns=["category", "level", "mean", "low", "high", "n_weeks", "n_rows", "n_agents"])
-    order = {name: at for at, name in enumerate(CATEGORIES)}
-    return table.sort_values(["category", "level"], key=lambda c: c.map(order) if c.name == "category" else c)
 
 
 def compare_weeks(table, rng, n_boot=500):
@@ -229,11 +197,6 @@ def simulate_ranks(table, rng, n_draws=10_000):
         top_share=(ranks == 1).mean(axis=0),
     )
     return out.sort_values(["rank", "model"], ignore_index=True)
-
-
-def pool_rare(labels, weeks, min_weeks):
-    """Return labels with those seen in fewer than `min_weeks` weeks replaced by "other"."""
-    return labels.where(weeks.groupby(labels).transform("nunique") >= min_weeks, "other")
 
 
 def explain_scores(cells, factors):

@@ -1,7 +1,5 @@
 """What was collected: the tables behind FutureX's Figures 2, 3 and 5 and Tables 2 to 4, of a window's own events."""
 
-import math
-
 import pandas as pd
 
 from helpers import papers
@@ -71,88 +69,6 @@ def count_published_curation():
     groups = table.groupby("branch")["n_left"]
     table["n_dropped"] = -groups.diff().fillna(0).astype(int)
     return table.assign(left_share=table["n_left"] / groups.transform("first"))
-
-
-def count_pipeline(sources, sites, screenings):
-    """Return the counts of Figure 2: stage (database, curation), step, n; the curation's branches together."""
-    left = count_curation(screenings).groupby("step", sort=False)["n_left"].sum()
-    rows = [
-        ("database", "sources with rows at hand", len(sources)),
-        ("database", "of these, in this window", len(sites)),
-        ("database", "their templates", int(sites["n_daily"].sum() + sites["n_weekly"].sum())),
-        ("curation", "candidates collected", int(left["collected"])),
-        ("curation", "can be asked, not frozen", int(left["cannot be asked"])),
-        ("curation", "not harmful, not subjective", int(left["harmful or subjective"])),
-        ("curation", "yes/no downsampled: events", int(left["yes/no, downsampled"])),
-    ]
-    return pd.DataFrame(rows, columns=["stage", "step", "n"])
-
-
-def compare_counts(events, sites, screenings):
-    """Return what the paper prints of its events beside ours: place, what, FutureX, ours, difference, likely reason.
-
-    Counts of a week are of seven of our days; a week of the paper's is scaled where we count more days.
-    """
-    n_days, is_market = events["as_of"].nunique(), events["event_id"].str.contains("-market-")
-    weeks, left = n_days / 7, count_curation(screenings).set_index(["branch", "step"])["n_left"]
-    paper = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
-    stated = papers.load_published("futurex", "statements", dtype=str).set_index("name")["value"]
-    drawn = papers.load_published("futurex", "fig4_domains")
-    _, unsuitable, binary = (step for step, _ in STEPS)
-    total, scaled, chosen = paper["events_jul20_aug3"], "its week, scaled", "ours were chosen one by one"
-    rows = [
-        ("Figure 2", "sites collected", paper["website_pool"], math.nan, chosen),
-        ("Figure 2", "sites after the models' check", paper["after_llm_check"], math.nan, chosen),
-        ("Figure 2", "sites after review: sources", paper["after_manual_review"], len(sites), "what may be passed on"),
-        ("Figure 3", "daily templates", paper["daily_templates"], sites["n_daily"].sum(), "several a source"),
-        ("Figure 3", "weekly templates", paper["weekly_templates"], sites["n_weekly"].sum(), "weekly series"),
-    ]
-    steps = [
-        ("market", "collected", "prediction_market_crawled_week", "one market"),
-        ("market", unsuitable, "after_harmful_subjective_drop", "none is written by a user"),
-        ("market", binary, "after_yes_no_downsample", "many have three options"),
-        ("template", "collected", "open_ended_per_week", "yes/no templates are among ours"),
-    ]
-    for branch, step, name, why in steps:
-        rows.append(("Figure 3", f"{branch}, a week: {step}", paper[name], left[branch, step] / weeks, why))
-    templates, markets = paper["open_ended_per_week"] * weeks, paper["after_yes_no_downsample"] * weeks
-    rows += [
-        ("Figure 3", f"template events in {n_days} days", templates, (~is_market).sum(), scaled),
-        ("Figure 3", f"market events in {n_days} days", markets, is_market.sum(), scaled),
-        ("Figure 4", f"events in {n_days} days", total, len(events), "fewer from templates, more from the market"),
-        ("3.2.3", "events a day", total / n_days, len(events) / n_days, "the same"),
-        ("Figure 4", "domains", drawn["domain"].nunique(), events["domain"].nunique(), "Transport is ours"),
-        ("Figure 4", "sub-domains", len(drawn), events["subdomain"].nunique(), "fewer sources"),
-        ("Table 1", "events a week", float(stated["events_a_week"]), len(events) / weeks, "it prints about 500"),
-    ]
-    table = pd.DataFrame(rows, columns=["place", "what", "FutureX", "ours", "likely reason"])
-    table.insert(4, "difference", table["ours"] - table["FutureX"])
-    return table
-
-
-def count_kinds(events):
-    """Return the number of events by kind, open-ended ones split by volatility (FutureX Figure 5).
-
-    A row a kind, columns kind, options (single, multi), low, high, n_events, share.
-    """
-    label = events["volatility_class"].where(events["kind"].isin(OPEN_KINDS), "options")
-    table = pd.crosstab(events["kind"], label).reindex(
-        index=ALL_KINDS, columns=["options", "low", "high"], fill_value=0
-    )
-    table["n_events"] = table.sum(axis=1)
-    return table.assign(share=table["n_events"] / len(events)).rename_axis(columns=None).reset_index()
-
-
-def describe_tiers(events):
-    """Return the paper's row of each level (Table 3) beside our events': kinds, options, median_volatility, n_e"""
-    rows = []
-    for level, part in events.groupby("level"):
-        n_options = part["options"].map(lambda cell: len(parse_json(cell) or {}))
-        span = f"{n_options.min()} to {n_options.max()}" if n_options.max() else "none"
-        volatility = part.loc[part["kind"].isin(OPEN_KINDS), "volatility"].median()
-        rows.append((level, ", ".join(sorted(part["kind"].unique())), span, volatility, len(part)))
-    ours = pd.DataFrame(rows, columns=["level", "kinds", "options", "median_volatility", "n_events"])
-    return papers.load_published("futurex", "table3_tiers").drop(columns="section").merge(ours, on="level", how="left")
 
 
 def choose_examples(events, by):

@@ -4,7 +4,6 @@ A delay of D days is a question set of its own on the same start days: each temp
 ahead, and a day's questions can be judged when D days are over.
 """
 
-import io
 import itertools
 
 import numpy as np
@@ -19,8 +18,6 @@ from helpers.stats.agreement import compare_orders
 from helpers.stats.bootstrap import take_interval
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family, sign_flip_test
-from helpers.store import parse_json, read_table, write_table
-from helpers.tables import check_table
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
 """Days; the third is the paper's choice."""
@@ -29,93 +26,20 @@ QUICK_AGENTS = ("last_value", "same_day_last_week", "mean_of_7", "base_rate", "r
 
 SET = ("events", "answers", "scores")
 """The tables of one delay's question set."""
-OF_ALL = ["volatility_class", "level", "metadata"]
-"""Columns of an event for which rankings are cut at the median of a whole set."""
 
 
 def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):
     """Return (events, answers, scores) of one delay's own question set on some start days."""
     options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
     events, _ = collect_events(crawler.sources, crawler, window, **options)
-    return events, *judge_events(events, crawler, names)
-
-
-def judge_events(events, crawler, names):
-    """Return (answers, scores) of events, answered by baselines and resolved on the crawler's world."""
     answers, _ = acquire_answers(events, crawler)
-    return answers, score_predictions(predict_events(events, crawler, names), answers, events)
-
-
-def keep_set(tables, place):
-    """Write a delay's question set of all days, (events, answers, scores), to data/sets/<place>."""
-    for name, table in zip(SET, tables, strict=True):
-        write_table(name, table, place, "sets")
-
-
-def take_set(crawler, window, days, delay, *, seed, names=QUICK_AGENTS):
-    """Return the kept (events, answers, scores) of a delay's set, once those of some `days` are found made anew.
-
-    These days' questions are posed anew, those of the first one answered and scored too. What hangs on all days may
-    differ: which yes/no questions stay, and `OF_ALL`. Raises ValueError for any other difference.
-    """
-    place = f"{window}/delay_{delay}"
-    kept = [read_table(name, place, "sets") for name in SET]
-    options = {"seed": seed, "keep_binary": 1.0, "horizon_days": delay, "days": days}
-    posed, _ = collect_events(crawler.sources, crawler, window, **options)
-    is_binary = posed["options"].map(parse_json).map(len) == 2
-    posed = posed[posed["event_id"].isin(kept[0]["event_id"]) | ~is_binary]
-    asked, on_first = (kept[0][kept[0]["as_of"].str[:10].isin(some)] for some in (days, days[:1]))
-    found = (table[table["event_id"].isin(on_first["event_id"])] for table in kept[1:])
-    old = (asked.drop(columns=OF_ALL), *found)
-    new = (posed.drop(columns=OF_ALL), *judge_events(on_first, crawler, names))
-    for name, *tables in zip(SET, old, new, strict=True):
-        if len({write_cells(name, table) for table in tables}) > 1:
-            raise ValueError(
-                f"data/sets/{place}: {name} made anew are others than were kept; "
-                "make study NOTEBOOK=16_delay keeps new ones"
-            )
-    return tuple(kept)
-
-
-def write_cells(name, table):
-    """Return a table as it is written and read: equal tables are equal text."""
-    text = check_table(name, table).to_csv(index=False, lineterminator="\n")
-    return pd.read_csv(io.StringIO(text)).to_csv(index=False)
-
-
-def count_available(events, answers):
-    """Return what a question set holds, and the days from a start day to the crawl that found an answer (wait_*)."""
-    found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
-    waits = measure_waits(found)
-    n_days = events["as_of"].nunique()
-    return {
-        "n_days": n_days,
-        "n_events": len(events),
-        "per_day": len(events) / n_days,
-        "n_templates": events["template_id"].nunique(),
-        "n_sources": events["source_id"].nunique(),
-        "n_domains": events["domain"].nunique(),
-        "n_answered": len(found),
-        "wait_mean": waits.mean(),
-        "wait_max": waits.max(),
-    }
+    return events, answers, score_predictions(predict_events(events, crawler, names), answers, events)
 
 
 def measure_waits(found):
     """Return days from `as_of` to `acquired_at`."""
     gap = pd.to_datetime(found["acquired_at"], utc=True) - pd.to_datetime(found["as_of"], utc=True)
     return gap.dt.total_seconds() / 86400
-
-
-def share_judged(events, answers, delays=DELAYS):
-    """Return which share of a day's questions can be judged so many days after it: delay, n_judged, n_domains,
-    share.
-    """
-    table = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of", "domain"]], on="event_id")
-    waits = measure_waits(table)
-    rows = [(delay, int((waits <= delay).sum()), table.loc[waits <= delay, "domain"].nunique()) for delay in delays]
-    shares = pd.DataFrame(rows, columns=["delay", "n_judged", "n_domains"])
-    return shares.assign(share=shares["n_judged"] / len(events))
 
 
 def split_days(scores, events):
@@ -261,13 +185,3 @@ def _compare_ends(runs, short, chosen):
     found = summarize_clustered((above[short] - above[chosen]).to_frame("d"), clusters).iloc[0]
     ends = above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])
     return "a week is harder than the next day", "last_value above guessing, same questions", *ends
-
-
-def choose_days(runs, days):
-    """Return runs (delay -> (events, answers, scores)) of some start days only."""
-    kept = {}
-    for delay, (events, *tables) in runs.items():
-        events = events[events["as_of"].str[:10].isin(days)].reset_index(drop=True)
-        parts = (table[table["event_id"].isin(events["event_id"])].reset_index(drop=True) for table in tables)
-        kept[delay] = (events, *parts)
-    return kept

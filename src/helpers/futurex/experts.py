@@ -15,7 +15,6 @@ from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.formats.folder import read_number
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.agreement import compare_scores
 from helpers.stats.bootstrap import compare_paired, flatten_summary, summarize_means
 from helpers.stats.paired import correct_holm, judge_interval
 from helpers.store import ROOT
@@ -134,21 +133,6 @@ def summarize_agents(judged, rng, n_boot=2000):
         rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=correct_holm(table["p"]))
-
-
-def measure_recall(forecasts, rng, metric="lead", n_boot=2000):
-    """Return, by agent, n, abs_error (mean, in the metric's unit), r_actual and r_miss with r_miss_low and r_miss_high.
-
-    r_miss correlates what the agent adds to the consensus with what the consensus missed: memory of the outcome.
-    """
-    rows = []
-    for agent, part in forecasts[forecasts["metric"] == metric].dropna(subset="forecast").groupby("agent", sort=False):
-        added, missed = part["forecast"] - part["consensus"], part["actual"] - part["consensus"]
-        found = compare_scores(added.to_frame("r_miss"), missed, rng, ("correlation",), n_boot).iloc[0]
-        row = {"agent": agent, "n": len(part), "abs_error": (part["forecast"] - part["actual"]).abs().mean()}
-        row |= {"r_actual": part["forecast"].corr(part["actual"]), "r_miss": found["correlation"]}
-        rows.append(row | {f"r_miss_{end}": found[f"correlation_{end}"] for end in ("low", "high")})
-    return pd.DataFrame(rows)
 
 
 ELECTION_DATE = "2016-11-08"
@@ -326,12 +310,3 @@ def compare_games(rated, rng, n_boot=2000):
             row |= {"minus_expert": pair["difference"], "gap_low": pair["low"], "gap_high": pair["high"]}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def count_wins(rated, agent="elo"):
-    """Return how often an agent's probability is nearer to the outcome than the expert's, over games where they
-    differ.
-    """
-    differs = ~np.isclose(rated[agent], rated["expert"])
-    nearer = (rated[agent] - rated["outcome"]).abs() < (rated["expert"] - rated["outcome"]).abs()
-    return {"n": int(differs.sum()), "win_rate": float(nearer[differs].mean())}

@@ -38,9 +38,8 @@ DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
 
 
 def connect_near(adapter, sources, topics=TOPICS):
-    """Return a Web that an adapter answers for, whose search knows the pages of the topics' subdomains only.
-
-    So a search meets rivals of the page it wants, and an index of a moment is made in a fraction of a second.
+    """Return a Crawler whose search knows the pages of the topics' subdomains only, rivals of the wanted one
+    included.
     """
     subjects = {sources[source_id].subdomain for source_id, *_ in topics}
     near = {name: source for name, source in sources.items() if source.subdomain in subjects}
@@ -50,8 +49,7 @@ def connect_near(adapter, sources, topics=TOPICS):
 def list_updates(rows, entity, variable, first, last):
     """Return the updates of one series between two dates (UTC+8, both included): published_at, occurred_at, value.
 
-    An update is a moment of publication with its newest value; blanks are no values. Raises ValueError when there are
-    none.
+    An update is a moment of publication with its newest value. Raises ValueError when there are none.
     """
     series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
     series = series.rename(columns={variable: "value"}).drop_duplicates("published_at", keep="last")
@@ -63,10 +61,11 @@ def list_updates(rows, entity, variable, first, last):
 
 
 def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS):
-    """Return queries in order of time: query_id, source_id, entity, variable, words, as_of, occurred_at, value.
+    """Return queries in order of time: query_id, source_id, entity, variable, words, as_of, occurred_at, value (the
+    truth).
 
-    For each topic `n_each` updates between two dates are drawn; each is asked about `delay_minutes` after it came out.
-    `occurred_at` and `value` are the truth then. A topic whose next update comes sooner raises ValueError.
+    For each topic `n_each` updates between two dates are drawn, asked about `delay_minutes` after they came out. A
+    topic whose next update comes sooner raises ValueError.
     """
     tables = []
     for source_id, entity, variable, words in topics:
@@ -84,9 +83,8 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
 
 
 def list_visits(addresses, first, last, per_hour, rng):
-    """Return when other people ask for pages through the same cache, in order of time: as_of, address.
-
-    Gaps between visits of a page are exponential with `per_hour` visits an hour; 0 gives none.
+    """Return when other people ask for pages through the same cache: as_of, address. Gaps are exponential; 0 gives
+    none.
     """
     start, end = (pd.Timestamp(day, tz=ZONE) for day in (first, last))
     hours = (end - start) / pd.Timedelta(hours=1) + 24
@@ -99,9 +97,8 @@ def list_visits(addresses, first, last, per_hour, rng):
 
 
 def read_passages(text, entity, place):
-    """Return (occurred_at, value) of the newest dated value about an entity in passages, one a line.
-
-    `place` is the variable's among those of its source (a passage gives them in that order); (None, None) if none.
+    """Return (occurred_at, value) of the newest dated value about an entity in passages, one a line; (None, None) if
+    none.
 
     >>> read_passages("Buoy (t, p): 2016-10-12 03:00: 14.65, 9; 2016-10-12 02:00: 14.55, 8", "Buoy", 0)
     ('2016-10-12T03:00', 14.65)
@@ -123,11 +120,6 @@ def answer_page(crawler, query):
     return (rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])) if len(rows) else (None, None)
 
 
-def answer_morning(crawler, query):
-    """Read the page as it stood at the day's start, 00:00 UTC+8, as an agent of the benchmark does."""
-    return answer_page(crawler, query | {"as_of": stamp_moment(pd.Timestamp(query["as_of"][:10], tz=ZONE))})
-
-
 def answer_search(crawler, query, is_opened=False):
     """Search in the question's words and read the passages that come back, or what their first page shows first."""
     hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], N_HITS)
@@ -142,7 +134,9 @@ AGENTS = {
     "reads the page": answer_page,
     "searches, opens": partial(answer_search, is_opened=True),
     "searches": answer_search,
-    "reads at midnight": answer_morning,
+    "reads at midnight": lambda crawler, query: answer_page(
+        crawler, query | {"as_of": stamp_moment(pd.Timestamp(query["as_of"][:10], tz=ZONE))}
+    ),
 }
 """Agent -> how it answers: `answer(crawler, query)` gives (occurred_at, value) of what it takes to be the newest."""
 
@@ -163,7 +157,7 @@ def ask_reader(consult, crawler, query):
 def follow_clock(crawler, queries, agents=AGENTS, visits=None):
     """Put queries to agents in order of time, other people's visits in between; return query_id, agent, told_at, told.
 
-    `told_at` is the period of the value an agent gives (`told`), both missing when it finds none or the site is down.
+    `told_at` is the period of the value an agent gives, both missing when it finds none or the site is down.
     """
     steps = [(query["as_of"], 1, query) for query in queries.to_dict("records")]
     steps += [(visit["as_of"], 0, visit) for visit in (visits.to_dict("records") if visits is not None else ())]
@@ -185,10 +179,8 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
 
 
 def score_answers(queries, answers):
-    """Return the answers with is_answered, is_exact, is_newest and staleness.
-
-    Exact: the newest value (a missing answer is not). Newest: the hour told of is the newest. Staleness: hours between
-    the newest hour and the one told of, missing when none is told.
+    """Return the answers with is_answered, is_exact (the newest value), is_newest (its hour) and staleness (hours
+    behind).
     """
     table = answers.merge(queries, on="query_id", how="left", validate="many_to_one")
     told = table["told"].astype(float)
@@ -204,9 +196,8 @@ def score_answers(queries, answers):
 def summarize_agents(scored):
     """Return, by access and agent, n, n_pages, answered, newest, exact (shares of all queries) and staleness (hours).
 
-    Staleness is the mean over answers that name an hour. exact and staleness have their lowest and highest page beside
-    them (*_least, *_most). A page's queries share its publisher, its clock and its wording, so the pages are what luck
-    draws; the topics have fewer than ten, which is too few for an interval. Rows come in the order of first occurrence.
+    exact and staleness have their lowest and highest page beside them (*_least, *_most): pages are what is drawn, and
+    fewer than ten have no interval.
     """
     rows = []
     for (access, agent), part in scored.groupby(["access", "agent"], sort=False):
@@ -223,8 +214,8 @@ def summarize_agents(scored):
 def compare_access(scored, base="direct"):
     """Return what an access costs each agent: its share exact less that of `base`, on the same queries, by page.
 
-    Columns: agent, access, n_pages, difference (mean over pages), least, most (lowest and highest page), n_lower (pages
-    on which it is lower) and p, of the exact sign-flip test over pages, which with five cannot be below 0.0625.
+    Columns: agent, access, n_pages, difference, least, most (lowest and highest page), n_lower and p (exact sign flips
+    over pages, with five at least 0.0625).
     """
     exact = scored.pivot_table(index=["agent", "source_id"], columns="access", values="is_exact", aggfunc="mean")
     rows = []
@@ -236,17 +227,11 @@ def compare_access(scored, base="direct"):
     return pd.DataFrame(rows)
 
 
-def rank_agents(summary):
-    """Return a summary with `rank` within each access by share exact, the best 1; equals share the better rank."""
-    return summary.assign(rank=summary.groupby("access")["exact"].rank(ascending=False, method="min").astype(int))
-
-
 def repeat_small(scored, n_each, rng, n_boot=2000):
     """Return how well as many pages as there are, `n_each` queries on each, tell the agents' order: shares of draws.
 
-    Pages are drawn first, then queries of each. Columns: n_pages, n (queries), full order: no two agents equal and all
-    in the order of all queries; best shared: several are best; another best: the best is not that of all queries.
-    `scored` is of one access.
+    Pages are drawn, then queries of each. Columns: n_pages, n, full order (as of all queries, no two equal), best
+    shared, another best. `scored` is of one access.
     """
     matrix = scored.pivot(index=["source_id", "query_id"], columns="agent", values="is_exact").astype(float)
     means = matrix.mean().sort_values(ascending=False, kind="stable")

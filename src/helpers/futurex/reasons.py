@@ -1,23 +1,184 @@
 """Why a forecast is right or wrong, after FutureX's appendix A: what an agent's text and the pages it saw bear out.
 
-Four reasons, one a trace: hallucination, insufficient data, unreasonable assumption, exhaustive evidence. The rule here
-finds three of them from the steps alone; whether an assumption is reasonable needs a reader. Neither the rule nor the
-judge is told how the event ended.
-
-Hallucination is a claim that nothing the agent had been shown holds (`futurex.claims`).
+A claim (number, date, name, address) is made up when nothing that the agent had been shown by then holds it. The rule
+finds three of four reasons from the steps; whether an assumption is reasonable needs a reader. Neither is told the
+outcome. A number computed from shown ones counts as made up, as does what a model rightly knew.
 """
 
+import json
 import re
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from helpers.agents.prompts import split_question
-from helpers.futurex.claims import BOX, list_known, list_unheld, list_writings
+from helpers.calendar import blank_dates, find_dates
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
+from helpers.replies.numbers import WORDS
 from helpers.stats.means import summarize_clustered
 from helpers.store import parse_json
 from helpers.web.render import format_period
+
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![\w.,-])-?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
+SHOWN_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(hundred|thousand|million|billion)\b)?")
+SCALE = re.compile(r"\s+(hundred|thousand|million|billion)\b", re.IGNORECASE)
+STEP_INPUTS = {"search": "query", "open": "address"}
+BOX = re.compile(r"(?:Final answer:)?\s*\\boxed\{[^}]*\}?")
+
+
+class Shown(NamedTuple):
+    """What an agent had been shown: its text without case, its words, numbers and dates (year, month, day)."""
+
+    text: str
+    words: set
+    numbers: np.ndarray
+    digits: set
+    dates: set
+
+
+def read_shown(text):
+    """Return what a text shows. Numbers come plain and, before million and the like, scaled; words up to twelve count.
+
+    >>> shown = read_shown("On 12 October 2016 it had 13.13 million viewers within seven days")
+    >>> shown.dates, [float(x) for x in shown.numbers]
+    ({(2016, 10, 12)}, [7.0, 12.0, 13.13, 2016.0, 13130000.0])
+    """
+    plain = text.casefold()
+    words = set(re.findall(r"[^\W\d_]+", plain))
+    numbers = {float(at) for at, word in enumerate(WORDS) if at and word in words}
+    digits = set()
+    for found in SHOWN_NUMBER.finditer(plain):
+        value = float(found[1].replace(",", ""))
+        digits.add(found[1].replace(",", ""))
+        numbers |= {value, value * SCALES.get(found[2], 1)}
+    return Shown(plain, words, np.array(sorted(numbers)), digits, {date[:3] for date in find_dates(text)})
+
+
+def list_writings(trace):
+    """Return what an agent wrote before its final answer, as dicts of step, actor, part, text and `seen`.
+
+    `trace` is the steps of one run on one event in order. `part` is the key of the reply's JSON (thought, query, plan
+    ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search agent reports
+    shows nothing.
+    """
+    rows, seen = [], []
+    for step in trace.sort_values("step").to_dict("records"):
+        is_page = step["step_type"] == "tool" and step["tool"] in ("search", "open") and pd.isna(step["error"])
+        content = step["content"] if isinstance(step["content"], str) else ""
+        if step["step_type"] == "prompt" or is_page:
+            seen.append(content)
+        elif step["step_type"] == "model":
+            at = {"step": step["step"], "actor": step["actor"], "seen": "\n".join(seen)}
+            rows += [{"part": part, "text": text} | at for part, text in split_reply(content)]
+    return rows
+
+
+def split_reply(content):
+    """Return (part, text) of what a reply says beside its final answer."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        text = BOX.sub("", content).strip()
+        return [("reply", text)] if text else []
+    value = value.get("arguments", value) if isinstance(value, dict) else {"reply": value}
+    value = value if isinstance(value, dict) else {"reply": value}
+    step = STEP_INPUTS.get(value.get("action"), "input")  # a step-by-step agent's one input, named as its tool names it
+    value = {step if key == "input" else key: given for key, given in value.items()}
+    parts = [(key, text) for key, given in value.items() for text in (given if isinstance(given, list) else [given])]
+    return [(key, str(text)) for key, text in parts if key not in ("name", "action") and str(text).strip()]
+
+
+def find_unheld(text, shown, known=()):
+    """Return (kind, text) of the dates, numbers and names in a text that nothing shown holds; addresses are left out.
+
+    A number is held when a shown one rounds to it; a date when its parts agree with a shown one; a name (two or more
+    words with capitals, or one of `known`) when all its words were shown. The last item of a text may be cut off.
+
+    >>> shown = read_shown("On 12 October 2016 Ann Lee counted 1,234.50 votes")
+    >>> find_unheld("On 2016-10-12, Ann Lee: 1234.5 votes, about 1235", shown)
+    []
+    >>> find_unheld("It was Ann Poe who counted 1,300 on 13 October 2016.", shown)
+    [('date', '13 October 2016'), ('number', '1,300'), ('name', 'Ann Poe')]
+    """
+    unheld, rest = [], ADDRESS.sub(" ", text)
+    for date in find_dates(rest):
+        is_last = date.end == len(rest)
+        for year, month, day in shown.dates:
+            same = [a == b for a, b in zip(date[:2], (year, month), strict=True) if a is not None and b is not None]
+            is_day = None in (date[2], day) or date[2] == day or (is_last and str(day).startswith(str(date[2])))
+            if all(same) and is_day:
+                break
+        else:
+            unheld.append(("date", rest[date.start : date.end]))
+    rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), blank_dates(rest))
+    for found in NUMBER.finditer(rest):
+        if not hold_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
+            unheld.append(("number", found[0]))
+    names = [*find_names(rest), *sorted(set(re.findall(r"\w+", rest)) & set(known))]
+    for name in dict.fromkeys(names):
+        words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", name.casefold()))
+        lost = [word for word in words if not {word, word.removesuffix("s")} & shown.words]
+        if rest.rstrip().endswith(name):
+            lost = [word for word in lost if not any(other.startswith(word) for other in shown.words)]
+        unheld += [("name", name)] if lost else []
+    return unheld
+
+
+def hold_number(digits, scale, shown, is_last):
+    """Say whether a number as written (1,234.5) was shown."""
+    plain = digits.replace(",", "")
+    value, n_decimals = float(plain), len(plain.partition(".")[2])
+    factors = {1.0, SCALES[scale[1].casefold()] if scale else 1.0}
+    for factor in factors:
+        if (np.abs(shown.numbers - value * factor) <= 0.5 * factor * 10.0**-n_decimals + 1e-9).any():
+            return True
+    return is_last and any(other.startswith(plain) for other in shown.digits)
+
+
+def find_names(text):
+    """Return the runs of two or more words that begin with capitals; a sentence's first word is left out of its run."""
+    names, run, is_start = [], [], True
+    for token in [*text.split(), "."]:
+        word = token.strip("()[]{}\"',.;:!?*")
+        is_name = bool(re.match(r"[A-Z][^\W\d_]*['’&.-]?\w*$", word))
+        if is_name:
+            run.append((word, is_start))
+        if not is_name or token[-1] in ".,;:!?)":
+            if len(run) > 1:
+                names.append(" ".join(part for part, is_first in run if not is_first))
+            run = []
+        is_start = token[-1] in ".:!?"
+    return names
+
+
+def list_unheld(trace, known=()):
+    """Return what one trace says and nothing shown holds: columns step, actor, part, kind, text.
+
+    An address counts where the agent tried to open it; one that it only writes down is no claim.
+    """
+    rows, cache = [], {}
+    for wrote in list_writings(trace):
+        shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(wrote["seen"])
+        about = {name: wrote[name] for name in ("step", "actor", "part")}
+        if wrote["part"] == "address":
+            address = re.sub("^https?://", "", wrote["text"].strip().casefold())
+            unheld = [] if address in shown.text else [("address", wrote["text"].strip())]
+        else:
+            unheld = find_unheld(wrote["text"], shown, known)
+        rows += [about | {"kind": kind, "text": text} for kind, text in unheld]
+    return pd.DataFrame(rows, columns=["step", "actor", "part", "kind", "text"])
+
+
+def list_known(events):
+    """Return the entities of one word that a window's events ask about or offer: tickers, currencies, places."""
+    options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
+    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}
+    return sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
+
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""
@@ -34,20 +195,17 @@ DATED_VALUE = re.compile(
 )
 
 
-# --- the reason, by rule and by a judge ------------------------------------------------------------------------------
-
-
 def show_evidence(trace, event):
     """Return what an agent was shown of the page that settles an event: "values", "page only" or "nothing".
 
-    Values are dated ones in the passages shown of that page, which name what is asked about (its entity, or at least
-    half of the options); the page is the address in the event's resolution criteria.
+    Values are dated ones in that page's passages which name what is asked about (its entity, or half of the options).
     """
     passages = [passage for is_own, passage in list_passages(trace, event) if is_own]
     if not passages:
         return "nothing"
     valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage))
-    entities = list_entities(event)
+    given = parse_json(event["variables"])
+    entities = [given["entity"]] if given.get("entity") else set(given.get("reference") or {}) - {"None of these"}
     n_named = sum(name.casefold() in valued.casefold() for name in entities)
     return "values" if valued and 2 * n_named >= len(entities) else "page only"
 
@@ -60,30 +218,11 @@ def list_passages(trace, event):
     return [(part[i + 1] == address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
 
 
-def list_entities(event):
-    """Return what an event is about: its entity, else those among its options, else nothing."""
-    given = parse_json(event["variables"])
-    if given.get("entity"):
-        return [given["entity"]]
-    return sorted(set(given.get("reference") or {}) - {"None of these"})
-
-
-def give_reason(n_unheld, evidence):
-    """Return the rule's reason: invention first, then whether the asked quantity was shown.
-
-    >>> give_reason(1, "values"), give_reason(0, "page only"), give_reason(0, "values")
-    ('hallucination', 'insufficient data', 'exhaustive evidence')
-    """
-    if n_unheld:
-        return "hallucination"
-    return "exhaustive evidence" if evidence == "values" else "insufficient data"
-
-
 def apply_rule(traces, events, agent_ids):
     """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
 
-    `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. Questions that
-    ended without a final answer are left out.
+    `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
+    one is left out. Invention goes first, then whether the asked quantity was shown.
     """
     known, facts = list_known(events), events.set_index("event_id").to_dict("index")
     rows = []
@@ -94,15 +233,16 @@ def apply_rule(traces, events, agent_ids):
         evidence = show_evidence(trace, facts[event_id])
         row = {"event_id": event_id, "agent_id": agent_ids[run_id], "has_text": bool(list_writings(trace))}
         row |= {"n_unheld": len(unheld), "unheld": "; ".join(dict.fromkeys(unheld["text"])), "evidence": evidence}
-        rows.append(row | {"rule": give_reason(len(unheld), evidence)})
+        held = "exhaustive evidence" if evidence == "values" else "insufficient data"
+        rows.append(row | {"rule": held if unheld.empty else "hallucination"})
     return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
 def write_case(trace, event, n_shown=240, n_written=220):
     """Return a judge's prompt on one trace: the question, what pages showed, what the agent wrote and answered.
 
-    The two middle parts are cut to so many characters: of pages, the passages of the one that settles the event come
-    first; of the agent's words, what it last wrote, demands left out. How the event ended is not said.
+    The settling page's passages come first, of the agent's words what it last wrote; both are cut. The outcome is not
+    said.
     """
     hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
     passages = list(dict.fromkeys(text for _, text in hits))
@@ -118,11 +258,7 @@ def write_case(trace, event, n_shown=240, n_written=220):
 
 
 def spell_answer(answer, options):
-    """Return an answer with its options' texts in place of letters.
-
-    >>> spell_answer("A, C", {"A": "Spain", "B": "Italy", "C": "France"}), spell_answer("50.4", None)
-    ('Spain, France', '50.4')
-    """
+    """Return an answer with its options' texts in place of letters."""
     parts = [part.strip() for part in answer.split(",")]
     return ", ".join(options.get(part, part) for part in parts) if options else answer
 
@@ -130,7 +266,7 @@ def spell_answer(answer, options):
 def ask_reasons(consult, cases):
     """Return the judge's reason of each case: event_id, agent_id, status, judge (the label), why, seconds.
 
-    `cases` maps (event_id, agent_id) to prompts, asked in that order; what is not recorded has status "missing".
+    `cases` maps (event_id, agent_id) to prompts; what is not recorded has status "missing".
     """
     rows = []
     for (event_id, agent_id), prompt in cases.items():
@@ -141,17 +277,8 @@ def ask_reasons(consult, cases):
     return pd.DataFrame(rows)
 
 
-# --- shares and agreement --------------------------------------------------------------------------------------------
-
-
 def measure_shares(table, by, clusters):
-    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, by cluster).
-
-    `table` has a row a trace; `clusters` maps its events to what they share their luck with. Without an interval below
-    ten clusters. Raises ValueError for an empty table.
-    """
-    if table.empty:
-        raise ValueError("no trace has a reason; record an agent first")
+    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, by cluster)."""
     parts = []
     for keys, part in table.groupby(by):
         marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(part["event_id"])
@@ -165,11 +292,9 @@ def measure_shares(table, by, clusters):
 def measure_evidence(table, control, clusters):
     """Return what having been shown values goes with: by agent, and for a control that saw no page, on the same events.
 
-    `table` has a row a trace: event_id, agent_id, evidence, is_right; `control` is is_right by event_id of an agent
-    that cannot have been helped; `clusters` maps events to theirs. A row an agent and `of`: "agent" and "control" (the
-    share of right forecasts where the agent was shown values, less that where not) and "agent minus control". Columns:
-    agent_id, of, n_with, n_without, n_clusters, gap, low, high, p, low_by_event, high_by_event; blank where one of the
-    two groups is empty, intervals also below ten clusters.
+    `table`: event_id, agent_id, evidence, is_right; `control`: is_right by event_id. A row an agent and `of`: "agent",
+    "control" (the share right with values less that without) and "agent minus control". Columns: agent_id, of, n_with,
+    n_without, n_clusters, gap, low, high, p, low_by_event, high_by_event.
     """
     rows = []
     for agent_id, part in table.groupby("agent_id"):
@@ -189,7 +314,7 @@ def measure_evidence(table, control, clusters):
 def mark_shown(traces, events):
     """Return, by event, whether what its agent was shown holds the date the event is about: event_id, is_shown.
 
-    A date counts where a value follows it, in ISO form or in words; or the question's own event page says how it ended.
+    A date counts where a value follows it; or the question's own event page says how it ended.
     """
     looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
     seen = looked.groupby("event_id")["content"].agg("\n".join)

@@ -49,13 +49,6 @@ def test_a_limit_is_told_to_the_agent_and_stands_in_the_trace(box):
     assert (shown, error) == ("(it was ended: it passed the limit of memory)", "memory")
 
 
-def test_a_file_is_edited(box):
-    assert call(box, "editor", command="create", path="n.txt", text="one\ntwo\n") == ("n.txt is written.", None)
-    assert call(box, "editor", command="insert", path="n.txt", line=1, text="more")[1] is None
-    assert call(box, "editor", command="replace", path="n.txt", old="two", text="three")[1] is None
-    assert call(box, "editor", command="view", path="n.txt")[0] == "     1 one\n     2 more\n     3 three\n"
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "told", "error"),
     [
@@ -73,13 +66,6 @@ def test_a_file_is_edited(box):
 def test_what_cannot_be_done_is_said_and_not_raised(box, name, arguments, told, error):
     shown, got = call(box, name, **arguments)
     assert told in shown and got == error
-
-
-def test_a_replacement_must_be_of_one_place(box):
-    box.write_file("twice.txt", "a a")
-    assert "it stands there 2 times" in call(box, "editor", command="replace", path="twice.txt", old="a", text="b")[0]
-    assert "0 to 1" in call(box, "editor", command="insert", path="twice.txt", line=5, text="b")[0]
-    assert box.read_file("twice.txt") == "a a"
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers.agents.evidence import list_evidence, name_owners
-from helpers.store import dump_json, read_table
+from helpers.agents.evidence import list_evidence
+from helpers.store import dump_json
 
 KEY = {"run_id": "r-A", "event_id": "e1", "sample": 0}
 PAGES = pd.DataFrame({"page_id": ["p1", "p2"], "url": ["http://oil.test/prices", "http://oil.test/prices/old"]})
@@ -48,23 +48,3 @@ def test_a_page_that_only_the_prediction_names_was_not_accessed():
         "p1": ("found", True, False),
         "p9": ("named", False, True),
     }
-
-
-def test_a_run_that_read_nothing_has_no_evidence():
-    assert make_evidence([], "Final answer: 5") == {}
-
-
-def test_without_replies_the_traces_answers_are_read():
-    steps = [KEY | {"step": 0, "step_type": "tool", "tool": "search", "page_ids": '["p1","p2"]'}]
-    steps += [KEY | {"step": 1, "step_type": "answer", "content": "by p2"}]
-    assert list_evidence(pd.DataFrame(steps))["is_cited"].tolist() == [False, True]
-
-
-def test_the_windows_evidence_is_what_its_runs_read():
-    tables = {name: read_table(name, "A/models") for name in ("traces", "replies", "predictions", "pages")}
-    found = list_evidence(tables["traces"], tables["replies"], tables["predictions"], tables["pages"])
-    assert found["is_accessed"].all() and set(found["page_id"]) <= set(tables["pages"]["page_id"])
-    read = tables["predictions"].assign(owner_id=name_owners)
-    by_owner = found.groupby("owner_id")["page_id"].agg(lambda ids: dump_json(sorted(ids)))
-    told = read.set_index("owner_id")["source_ids"].dropna()
-    assert told[told != "[]"].to_dict() == by_owner.to_dict()

@@ -61,14 +61,6 @@ def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(ask, tmp_path
         assert list(table["run_id"]) == sorted(table["run_id"]), name
 
 
-def test_seeds_stay_whole_and_times_stay_out_but_where_asked_for(ask, tmp_path):
-    ids = ask("one").values()
-    tables = export_runs(tmp_path / "l.sqlite", ids, timed=["traces"])
-    assert tables["runs"]["seed"].to_csv(index=False, header=False).split() == ["0", '""']
-    assert set(tables["traces"]["duration_s"]) == {2.5} and "duration_s" not in tables["replies"]
-    assert "duration_s" not in export_runs(tmp_path / "l.sqlite", ids)["traces"]
-
-
 SECRET = "the storm reaches Oslo"
 
 

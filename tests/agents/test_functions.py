@@ -9,15 +9,13 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from helpers.agents import functions
-from helpers.agents.functions import View, ask_function, load_function, make_agent, read_answer
+from helpers.agents.functions import ask_function, load_function, make_agent, read_answer
 from helpers.agents.identity import hash_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import run_agents
 from helpers.events.series_pages import open_series
 from helpers.store import dump_json, parse_json, read_runs, read_table
 from helpers.web.pages import GatewayError
-from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
 
 OIL = "oil_brent"
@@ -124,21 +122,8 @@ def test_a_function_that_looks_ahead_or_outside_is_refused(look, crawler):
     assert refusal.value.status in ("too_late", "outside") and event == NUMBER
 
 
-def test_what_one_function_does_to_a_table_no_other_sees(crawler):
-    values = View(crawler, NUMBER).observe()
-    values["value"] = 0
-    history = View(crawler, NUMBER).read_history()
-    history["Brent"] = 0
-    assert View(crawler, NUMBER).observe()["value"].iloc[-1] != 0
-    assert View(crawler, NUMBER).read_history()["Brent"].iloc[-1] == 50.14
-
-
 def fail(event, world):
     raise RuntimeError("no idea")
-
-
-def answer_five(event, world):
-    return 5
 
 
 def ask(tmp_path, agents, **options):
@@ -155,11 +140,6 @@ def test_a_function_runs_as_an_agent_and_what_it_raises_is_its_failure(tmp_path)
     assert table.loc["fails", ["status", "reason"]].tolist() == ["error", f"RuntimeError: no idea ({place})"]
     run = read_runs(tmp_path / "l.sqlite", "runs", [ids["five"]]).iloc[0]
     assert (run["category"], run["framework"]) == ("scripted", "Python function")
-
-
-def test_a_function_must_take_an_event_and_a_world():
-    with pytest.raises(ValueError, match=r"test_functions:.*<lambda> must take two arguments, \(event, world\)"):
-        make_agent(lambda event: 5)
 
 
 MODULE = """from my_parts import weight
@@ -216,28 +196,6 @@ def test_what_is_wrong_with_a_readers_module_is_one_sentence(mine, place, said):
         load_function(place)
 
 
-def test_below_the_checkout_a_module_of_its_root_is_found(mine, monkeypatch):
-    monkeypatch.setattr(functions, "ROOT", mine)
-    (mine / "deeper").mkdir()
-    monkeypatch.chdir(mine / "deeper")
-    assert load_function("my_module:forecast").__module__ == "my_module"
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ('agent = "../x:f"', ', agent: .* is not "module:function"'),
-        ('agent = "m:f"\nmodel = "openai/x"', ": model is no matter of an agent that is a function"),
-        ('agent = "m:f"\ncategory = "baseline"', ": category baseline is no matter"),
-        ('method = "function"\ncategory = "scripted"\nframework = "x"', ": method must be one of last_value"),
-    ],
-)
-def test_a_wrong_entry_of_a_function_is_told(tmp_path, lines, said):
-    (tmp_path / "agents.toml").write_text(f"[mine]\n{lines}\n")
-    with pytest.raises(ValueError, match=f"agents.toml, mine{said}"):
-        load_entries(tmp_path / "agents.toml", wanted=["mine"])
-
-
 def test_a_run_is_named_after_the_functions_file(mine):
     first = hash_agent(load_function("my_module:forecast"))
     (mine / "unrelated.py").write_text("X = 1\n")
@@ -275,25 +233,6 @@ def test_what_a_function_was_made_with_counts():
     assert hash_agent(make(1)) == hash_agent(make(1)) != hash_agent(make(2))
     first, second = (make_agent(partial(lambda when, event, world: 5, when)) for when in (AS_OF, LATER))
     assert first["params"] != second["params"]
-
-
-def test_a_registered_function_is_scored_beside_the_baselines(mine, monkeypatch, capsys):
-    from helpers.cli import run
-
-    monkeypatch.setenv("DAYBEFORE_OUT", str(mine / "out"))
-    (mine / "my_module.py").write_text(
-        "def forecast(event, world):\n    past = world.read_history().ffill()\n    return past.iloc[-7:].mean()\n"
-    )
-    entries = load_entries()
-    (mine / "agents.toml").write_text('[mine]\nagent = "my_module:forecast"\n')
-    entries |= load_entries(mine / "agents.toml")
-    agents = load_agents() | load_agents(mine / "agents.toml", wanted=["mine"])
-    monkeypatch.setattr(run, "load_entries", lambda **_: entries)
-    monkeypatch.setattr(run, "load_agents", lambda **_: agents)
-    with open_world():
-        run.main(["mine"], limit=8, workers=1)
-    shown = capsys.readouterr().out
-    assert any(line.split()[:1] == ["mine"] and "(n = 8)" in line for line in shown.splitlines()), shown
 
 
 def half_way(event, world):
@@ -345,13 +284,3 @@ def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
     SITE = f"{event['source_id'].replace('_', '-')}.replay"
     made = ask_function(look, event, open_series())
     assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]
-
-
-def test_on_a_public_question_a_source_that_is_not_there_is_told(crawler):
-    event = make_event("single", event_id="M-1", source_id="polymarket", variables=None)
-    for look in (lambda event, world: world.read_history(), lambda event, world: world.observe()):
-        with pytest.raises(ValueError, match=r"no series to read; search\(\) and fetch\(\) look at pages"):
-            ask_function(look, event, crawler)
-    made = ask_function(lambda event, world: pd.Series({"Yes": 1.0}), event, crawler)["prediction"]
-    assert "nothing follows from expected values" in made["reason"]
-    assert len(ask_function(lambda event, world: len(world.observe(OIL)) > 9 and "A", event, crawler)["trace"]) == 2

@@ -61,17 +61,3 @@ def test_counts_never_fall_below_zero_and_probabilities_sum_to_one(events):
             else:
                 assert sum(said["distribution"].values()) == pytest.approx(1, abs=1e-4)
                 assert 0 < said["probability"] < 1
-
-
-def test_seasons_are_stretches_of_the_same_time_of_year():
-    days = np.arange("2020-01-05", "2024-01-01", 7, dtype="datetime64[D]")
-    wave = np.sin((days - days[0]).astype(int) / 365.25 * 2 * np.pi)[:, None]
-    drawn = paths.draw_seasons(wave, days, 13)
-    assert 20 < len(drawn) < 40
-    truth = np.sin(((days[-1] - days[0]).astype(int) + 91) / 365.25 * 2 * np.pi)
-    assert abs(np.median(drawn[:, -1, 0]) - truth) < 0.1 < abs(wave[-1, 0] - truth)
-
-
-def test_what_is_public_already_is_no_forecast(events):
-    with pytest.raises(ValueError, match="its answer was public by"):
-        paths.forecast_from_paths("walk", events[0] | {"as_of": "2024-06-01T00:00:00+08:00"})

@@ -14,19 +14,17 @@ import pytest
 from small_agents import (
     answer,
     answer_late,
-    answer_oddly,
     answer_slowly,
     misbehave,
     open_badly,
     open_folder,
     open_nothing,
-    spend,
     tell_world,
 )
 
-from helpers.agents import runs, workers
-from helpers.agents.runs import Stopped, list_tasks, run_agents, sample_events
-from helpers.agents.stops import Watch, describe_stop
+from helpers.agents import runs
+from helpers.agents.runs import Stopped, run_agents, sample_events
+from helpers.agents.stops import Watch
 from helpers.agents.workers import run_in_threads
 from helpers.store import ACCIDENTS, open_store, read_runs
 
@@ -156,15 +154,6 @@ def test_a_hanging_question_ends_within_a_second_of_its_deadline():
     assert 0.9 < arrived[1][2] - arrived[0][2] < 2
 
 
-def test_in_threads_many_wait_at_once_and_a_failure_stays_alone(tmp_path):
-    kinds = ["raise", "exit", "hang", "refuse", *[""] * 36]
-    started = time.monotonic()
-    run({"a": misbehave}, make_events(40, task=kinds), tmp_path / "l.sqlite", workers=20, deadline_s=0.5)
-    assert time.monotonic() - started < 5  # a hang lasts 60
-    replies = read_runs(tmp_path / "l.sqlite", "replies")
-    assert list(replies.status) == ["error", "error", "timeout", "refusal", *["ok"] * 36]
-
-
 def test_a_late_answer_of_a_thread_is_dropped():
     arrived = ask_in_threads(make_events(4, task=["late", "", "", ""]), answer_late, 0.4)
     assert [status for _, status, _ in arrived] == ["timeout", "ok", "ok", "ok"]
@@ -256,16 +245,6 @@ def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_pat
     assert list(read_runs(path, "replies").status) == ["ok"] * 12
 
 
-def test_ctrl_c_does_not_promise_what_a_hanging_server_breaks():
-    watch, now = Watch(), time.monotonic()
-    watch.seconds, watch.under_way = [0.6, 1.2], {0: ((), now + 1770, now - 30), 1: ((), now + 1799, now - 1)}
-    told = describe_stop(watch, signal.SIGINT)
-    assert "(one has waited 30 s, where earlier took 1 s at most: its server may hang), in 1799 s at most" in told
-    assert "likely" not in told
-    del watch.under_way[0]
-    assert "stored as it ends, most likely within 1 s, in 1799 s at most" in describe_stop(watch, signal.SIGINT)
-
-
 def test_a_second_ctrl_c_stops_at_once(tmp_path):
     started = time.monotonic()
     events = make_events(8, task=["ctrl-c", "again", *["slow"] * 6], source_id="s", as_of="2016-10-10T00:00:00+08:00")
@@ -285,18 +264,6 @@ def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
     run({"a": call}, events, path, workers=4, tries_first=True)
     assert LINE["n_asked"] == 6, "none is asked twice"
     assert list(read_runs(path, "replies").status) == ["ok"] * 6
-
-
-def test_while_the_first_reply_takes_its_time_that_is_said_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "WAITING_S", (0.1, 0.2))
-    events, left = make_events(4, task=["hang", "", "", ""], as_of="2016-10-10T00:00:00+08:00", source_id="s"), []
-    options = {"deadline_s": 0.6, "tries_first": True, "remind": left.append}
-    with pytest.raises(Stopped, match="no answer within 0.6 s"):
-        run({"a": misbehave}, events, tmp_path / "l", **options)
-    assert left == pytest.approx([0.5, 0.3, 0.1], abs=0.05)
-    monkeypatch.setattr(workers, "WAITING_S", (0.1, 60))
-    run({"a": interrupt}, events.assign(task=""), tmp_path / "m", **options | {"deadline_s": 9})
-    assert len(left) == 4, "of the 0.3 s that the first takes it is said once, of the others nothing"
 
 
 def repeat(event, world):
@@ -362,26 +329,6 @@ def test_a_larger_sample_continues_the_run_of_the_whole(tmp_path):
     assert list(read_runs(path, "runs").status) == ["complete"]
 
 
-def test_tokens_and_cost_are_summed_and_shown(tmp_path, capsys):
-    run({"a": spend}, make_events(4), tmp_path / "l.sqlite", progress=True)
-    one = read_runs(tmp_path / "l.sqlite", "runs").iloc[0]
-    assert (one.n_tokens, one.cost_usd, one.status) == (480, 1.0, "complete")
-    assert "4/4" in (bar := capsys.readouterr().err)
-    assert "1.00 USD" in bar
-    run({"b": spend}, make_events(4), tmp_path / "l.sqlite", progress=None)
-    assert capsys.readouterr().err == "", "silent where standard error is no terminal"
-
-
-def test_questions_come_by_day_then_source_then_agent():
-    groups = list_tasks([("r1", "a"), ("r2", "b")], make_events(12), {"r1": {("e000", 0)}, "r2": set()})
-    order = [
-        (task[1]["as_of"], task[1]["source_id"], task[0][1], task[1]["event_id"]) for group in groups for task in group
-    ]
-    assert order == sorted(order)
-    assert len(order) == 23
-    assert all(len({(task[1]["as_of"], task[1]["source_id"]) for task in group}) == 1 for group in groups)
-
-
 def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
     events = make_events(200)
     small, large = sample_events(events, 20), sample_events(events, 40)
@@ -424,21 +371,3 @@ def test_a_resumed_run_of_other_code_asks_anew_and_is_kept_apart(tmp_path, monke
     ]
     table = read_runs(path, "runs").set_index("run_id")
     assert table.code_version[second] == "other" != table.code_version[first]
-
-
-def test_what_no_table_holds_is_cleaned_and_stops_no_run(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    agents = {"odd": {"forecast": answer_oddly}, "plain": {"forecast": answer}}
-    run_agents(agents, make_events(4), open_nothing, path, window="T")
-    replies = read_runs(path, "replies")
-    assert list(replies["status"]) == ["ok"] * 8
-    odd = replies[replies["run_id"].str.startswith("odd")].reset_index()
-    assert (odd["reply"][0], odd["finish_reason"][0], odd["reason"][1]) == ("It is ?.", "?", "half ?")
-    assert odd.loc[:1, ["n_input_tokens", "n_output_tokens"]].isna().to_numpy().tolist() == [
-        [True, True],
-        [False, True],
-    ]
-    assert odd["cost_usd"][0] == 0.25 and pd.isna(odd["cost_usd"][1])
-    steps = read_runs(path, "traces")
-    assert set(steps["content"].dropna()) == {"a?b", "ok"} and steps["cost_usd"].isna().all()
-    assert set(read_runs(path, "predictions")["value"]) >= {'"?"'}

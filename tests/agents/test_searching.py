@@ -11,15 +11,12 @@ from helpers.agents.prompted import forecast
 from helpers.agents.prompts import describe_answer, fill_prompt
 from helpers.agents.searching import (
     N_CALLS,
-    N_FOUND,
     STEP_SCHEMA,
     ask_step_by_step,
     ask_with_pages,
     ask_with_tools,
-    read_step,
 )
-from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit, read_arguments
-from helpers.models.grammars import STEP_GRAMMAR
+from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit
 from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.store import dump_json
@@ -92,17 +89,6 @@ def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider)
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
 
 
-def test_a_search_that_finds_nothing_says_so(reach, provider):
-    outcome = forecast(ask_with_pages, reach(), make_event(), World(hits=()))
-    assert "Nothing was found." in read_said(provider) and outcome["prediction"]["source_ids"] == []
-
-
-def test_only_so_many_passages_are_shown(reach, provider):
-    hits = [Hit(f"p{i}", f"http://a.replay/{i}", "T", "2016-10-09T00:00:00+08:00", f"text {i}") for i in range(9)]
-    forecast(ask_with_pages, reach(), make_event(), World(hits))
-    assert [f"text {i}" in read_said(provider) for i in range(9)] == [i < N_FOUND for i in range(9)]
-
-
 def test_an_event_may_name_another_query_and_is_asked_the_same(reach, provider):
     event, world = make_event(query="Who wins at chess?"), World()
     forecast(ask_with_pages, reach(), event, world)
@@ -153,25 +139,6 @@ def test_after_so_many_look_ups_the_answer_is_asked_for_with_what_the_last_one_f
     assert last[-1]["content"].startswith(describe_hit(OIL)) and "Commit yourself now" in last[-1]["content"]
 
 
-def test_a_query_that_was_made_before_is_not_made_again(reach, provider):
-    provider.answer = reply_with(take("search", "oil"), take("search", "oil"), take("search", "Oil"), FINAL)
-    world = World()
-    outcome = forecast(ask_step_by_step, reach(), make_event(), world)
-    assert [asked[1] for asked in world.asked] == ["oil", "Oil"]
-    assert "searched before" in provider.asked[2]["messages"][-1]["content"]
-    assert outcome["trace"][4]["page_ids"] == [] and outcome["prediction"]["source_ids"] == ["p1", "p2"]
-
-
-@pytest.mark.parametrize(
-    "words", ["I think it is A.", "", "[1]", '{"action": "dance"}', '{"action": "search", "input": 5}']
-)
-def test_what_is_no_turn_counts_as_the_wish_to_answer(reach, provider, words):
-    provider.answer = reply_with(words, FINAL)
-    world = World()
-    assert forecast(ask_step_by_step, reach(), make_event(), world)["prediction"]["value"] == "A"
-    assert world.asked == [] and read_step(words)["action"] == "answer"
-
-
 @pytest.mark.parametrize("address", ["http://later.replay/x", "http://[half", "", "  "])
 def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(reach, provider, world, address):
     provider.answer = reply_with(take("open", address), take("answer"), FINAL)
@@ -179,14 +146,6 @@ def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(
     step = outcome["trace"][2]
     assert outcome["prediction"]["value"] == "A" and step["error"] and not step.get("page_ids")
     assert step["content"] == provider.asked[1]["messages"][-1]["content"]
-
-
-def test_a_local_model_is_held_to_the_grammar_of_a_turn_and_then_of_the_answer(reach, provider):
-    provider.answer = reply_with(take("search", "oil"), take("answer"), FINAL)
-    forecast(ask_step_by_step, reach(is_local=True), make_event(), World())
-    assert [asked["grammar"] == STEP_GRAMMAR for asked in provider.asked] == [True, True, False]
-    assert [asked["cache_prompt"] for asked in provider.asked] == [False, True, True]
-    assert all("response_format" not in asked for asked in provider.asked)
 
 
 def test_the_same_replies_make_the_same_requests_byte_for_byte(reach, provider):
@@ -218,51 +177,7 @@ def test_a_model_calls_tools_until_it_answers(reach, provider):
     assert outcome["trace"][1]["content"].startswith('search({"query": "oil"}); open(')
 
 
-def test_the_last_request_allows_no_call_and_one_made_all_the_same_is_no_answer(reach, provider):
-    provider.answer = reply_with(*[call(("search", {"query": f"oil {i}"})) for i in range(N_CALLS + 1)])
-    outcome = forecast(ask_with_tools, reach(), make_event(), World())
-    assert [asked.get("tool_choice") for asked in provider.asked] == [None] * N_CALLS + ["none"]
-    assert list_steps(outcome).count("search") == N_CALLS
-    assert outcome["prediction"]["status"] == "unparsable"
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("dance", {}),
-        ("search", {}),
-        ("search", {"query": ""}),
-        ("open", {"url": "x"}),
-        ("search", "{broken"),
-        ("open", "[]"),
-    ],
-)
-def test_an_unknown_tool_or_a_missing_argument_is_told_and_the_question_goes_on(reach, provider, name, words):
-    provider.answer = reply_with(call((name, words)), FINAL)
-    world = World()
-    outcome = forecast(ask_with_tools, reach(), make_event(), world)
-    assert world.asked == [] and outcome["prediction"]["value"] == "A"
-    assert read_said(provider) == "There are two tools: search, with a query, and open, with an address."
-    assert (outcome["trace"][2]["tool"], outcome["trace"][2]["error"]) == (name, "not a tool")
-
-
-def test_arguments_that_are_no_object_are_none():
-    for words in ("", None, "5", "null", '"x"', "{"):
-        assert read_arguments({"function": {"arguments": words}}) == {}
-
-
 # --- what goes wrong -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", [ask_with_pages, ask_step_by_step, ask_with_tools])
-@pytest.mark.parametrize(
-    ("fault", "status"), [("hang", "timeout"), ("500", "error"), ("refusal", "refusal"), ("404", "error")]
-)
-def test_a_fault_anywhere_ends_as_a_missing_prediction(reach, provider, method, fault, status):
-    provider.answer = lambda asked: fault
-    outcome = forecast(method, reach(deadline_s=1 if fault == "hang" else 20), make_event(), World())
-    assert (outcome["status"], outcome["prediction"]) == (status, {"value": None})
-    assert outcome["trace"][-1] == {"step_type": "end", "error": outcome["reason"]}
 
 
 class Killed(BaseException):
@@ -300,12 +215,6 @@ def test_a_fault_late_in_a_conversation_keeps_the_steps_and_costs_before_it(reac
     assert outcome["n_input_tokens"] == 50
 
 
-def test_a_refusal_in_words_is_a_missing_prediction(reach, provider):
-    provider.answer = reply_with(take("answer"), "I cannot predict the future.")
-    prediction = forecast(ask_step_by_step, reach(), make_event(), World())["prediction"]
-    assert (prediction["value"], prediction["status"]) == (None, "refusal")
-
-
 # --- a provider's own deep research ----------------------------------------------------------------------------------
 
 DEEP = "openai/o4-mini-deep-research"
@@ -327,11 +236,6 @@ def test_deep_research_sends_the_question_and_tells_its_searches(reach, provider
     assert len(provider.jobs) == 1
 
 
-def test_an_agents_own_tools_take_the_place_of_the_usual_one(reach, provider):
-    forecast(ask_deep_research, reach(options={"tools": [{"type": "web_search"}]}), make_event(), None)
-    assert provider.asked[0]["tools"] == [{"type": "web_search"}]
-
-
 @pytest.mark.parametrize(
     ("words", "status"),
     [("never ends", "timeout"), ("fails", "error"), ("refuses", "refusal"), ("is cut short", "error")],
@@ -343,8 +247,3 @@ def test_a_job_without_a_report_is_a_missing_prediction(reach, provider, words, 
     assert list_steps(outcome) == ["prompt", "end"]
     spent = None if status == "timeout" else pytest.approx(0.0149)
     assert outcome["cost_usd"] == spent, "what a failed job has used is told"
-
-
-def test_a_model_on_this_machine_runs_no_jobs(reach, provider):
-    outcome = forecast(ask_deep_research, reach(is_local=True), make_event(), None)
-    assert outcome["status"] == "unsupported" and provider.asked == []

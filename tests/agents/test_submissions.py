@@ -5,11 +5,9 @@ import json
 import pandas as pd
 import pytest
 from builders import AS_OF, make_event, match, reply_with
-from test_searching import OIL, RAIN, World
+from test_searching import World
 
 from helpers.agents.evidence import list_evidence
-from helpers.agents.prompted import forecast
-from helpers.agents.registry import connect_agent, load_entries
 from helpers.agents.submissions import (
     N_EVENTS,
     N_LOCAL,
@@ -19,7 +17,6 @@ from helpers.agents.submissions import (
     fill_submission,
     forecast_with_graph,
     hold_submission,
-    read_submission,
 )
 from helpers.models.recordings import Recordings
 from helpers.store import dump_json, parse_json
@@ -66,21 +63,6 @@ def test_passages_are_numbered_before_the_question_and_its_search_is_as_of_its_d
     assert outcome["prediction"]["source_ids"] == ["p1", "p2"]
 
 
-def test_a_search_takes_another_query_where_the_event_has_one(reach, provider):
-    world = World(hits=())
-    submit(reach, provider, write(), ask=ask_for_graph_with_pages, event=make_event(query="chess"), world=world)
-    assert world.asked[0][1] == "chess" and "Nothing was found." in provider.asked[0]["messages"][0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "words"),
-    [("single", '{"A":"Yes","B":"No"}', "speaks for Yes"), ("single", '{"A":"x","B":"y"}', "speaks for your answer")]
-    + [("number", None, "speaks for a larger number"), ("date", None, "speaks for a later day")],
-)
-def test_what_positive_means_is_said_by_kind(kind, options, words):
-    assert words in fill_submission(make_event(kind, options), 3)
-
-
 # --- what a local model may write ------------------------------------------------------------------------------------
 
 
@@ -100,19 +82,6 @@ def test_a_local_model_is_held_to_a_grammar_of_few_events_and_the_kinds_answers(
     submit(reach, provider, write(), is_local=True)
     (asked,) = provider.asked
     assert "response_format" not in asked and f"2 to {N_LOCAL} things" in asked["messages"][0]["content"]
-
-
-@pytest.mark.parametrize(("n_found", "sources", "fits"), [(0, [], 1), (0, [1], 0), (2, [2, 1], 1), (2, [3], 0)])
-def test_a_local_model_names_only_passages_that_it_saw(n_found, sources, fits):
-    class Local:
-        is_local = True
-
-    grammar = hold_submission(Local, make_event(), n_found)["grammar"]
-    assert match(grammar, write(sources=sources)) == bool(fits)
-
-
-def test_what_the_grammar_allows_the_schema_allows():
-    assert read_submission(write())[0] == SAID
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -154,24 +123,6 @@ def test_a_reply_of_another_form_is_missing_with_the_place(reach, provider, cont
     assert "graph_id" not in prediction
 
 
-def test_an_answer_that_cannot_be_read_has_its_graph_and_no_probability(reach, provider):
-    prediction = submit(reach, provider, write(answer="F"))["prediction"]
-    assert prediction["value"] is None and prediction["reason"] == "unknown option: F" and prediction["graph_id"]
-    assert "probability" not in prediction
-
-
-@pytest.mark.parametrize("content", [r"\boxed{B}", write(probability=70, answer="B")])
-def test_an_answer_that_can_be_read_without_a_graph_counts_as_an_answer(reach, provider, content):
-    prediction = submit(reach, provider, content)["prediction"]
-    assert prediction["value"] == "B" and not {"graph_id", "reason", "probability"} & set(prediction)
-
-
-def test_a_request_that_fails_is_missing_as_with_other_agents(reach, provider):
-    provider.answer = lambda asked: "404"
-    outcome = forecast_with_graph(ask_for_graph, reach(), make_event(), World())
-    assert outcome["status"] == "error" and outcome["prediction"]["value"] is None
-
-
 def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_facts(reach, provider, tmp_path):
     for window in ("L", "P"):
         event = make_event(window=window)
@@ -180,14 +131,3 @@ def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_fac
         assert again == live and live["prediction"]["value"] == "A" and live["prediction"]["probability"] == 0.7
     stored = dump_json([*Recordings("P").rows.values()])
     assert not any(word in stored for word in ("OPEC", "dearer", "Oslo", "price of oil")) and "2016-10-11" in stored
-
-
-def test_the_agents_of_the_repository_are_connected(reach, provider):
-    entries = load_entries(wanted=["qwen_graph", "qwen_search_graph"])
-    for name, n_searches in (("qwen_graph", 0), ("qwen_search_graph", 1)):
-        world, door = World((OIL, RAIN)), reach().door
-        provider.answer = reply_with(write())
-        entry = entries[name] | {"model": "openai/mock-1"}
-        assert connect_agent(entry, door)["forecast"](make_event(), world)["prediction"]["graph_id"]
-        assert len(world.asked) == n_searches
-    assert forecast is not forecast_with_graph

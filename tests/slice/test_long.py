@@ -3,10 +3,10 @@ import tomllib
 
 import pandas as pd
 import pytest
-
-from helpers.store import ROOT
 from slice import build as builder
 from slice import long
+
+from helpers.store import ROOT
 
 FOLDER = ROOT / "data/replay/long"
 MANIFEST = pd.read_csv(FOLDER / "manifest.csv").set_index("file")

@@ -14,7 +14,6 @@ from helpers.web.leaks import (
     find_hindsight,
     list_siblings,
     states_answer,
-    tell_answer,
 )
 
 AS_OF = "2016-10-10T00:00:00+08:00"
@@ -138,19 +137,6 @@ def test_a_siblings_answer_in_a_text_is_flagged_and_the_auditor_does_not_see_the
 )
 def test_an_answer_is_stated_by_a_line_that_speaks_of_the_question(text, prompt, answer, is_stated):
     assert states_answer(text, prompt, answer) is is_stated
-
-
-def test_answers_are_told_as_texts():
-    assert tell_answer({"options": "{}"}, "12.50") == ["12.5"]
-    assert tell_answer({"options": '{"A": "No", "B": "Rome"}'}, '["A", "B"]') == ["Rome"]
-    assert tell_answer({"options": None}, None) == []
-
-
-def test_a_moment_needs_an_offset_and_pages_their_columns():
-    with pytest.raises(ValueError, match="no offset"):
-        audit({}, as_of="2016-10-10T00:00:00")
-    with pytest.raises(ValueError, match="no column 'published_at'"):
-        audit_pages(AS_OF, pd.DataFrame({"page_id": ["a"]}))
 
 
 @pytest.mark.skipif(

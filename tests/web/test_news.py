@@ -5,7 +5,6 @@ import json
 import os
 import tarfile
 from collections import Counter
-from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -69,7 +68,6 @@ def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
         "2016-10-10": DAY + "  Sports: [A wins.]\n",
         "2016-10-11": "a: [",
         "2016-10-12": DAY.replace("-08", "-12") + f"  Sports: [{'x' * news.MAX_FILE}]\n",
-        "2016-10-13": DAY.replace("-08", "-13") + "  Sports: [{a: b}]\n",
         "2016-10-14": "!!python/object/apply:os.system [exit]",
     }
     feed = read_feed(write_archive(tmp_path, days))
@@ -79,26 +77,8 @@ def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
         ("2016-10-10", "its Date is another day's"),
         ("2016-10-11", "no valid YAML"),
         ("2016-10-12", "over 30 kB"),
-        ("2016-10-13", "no lists of lines"),
         ("2016-10-14", "no valid YAML"),
     ]
-
-
-def test_a_bomb_of_aliases_and_a_deep_nest_are_refused_quickly(tmp_path):
-    bomb = "Date: '2016-10-08'\na: &a [x, x]\n" + "".join(
-        f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghi")
-    )
-    days = {"2016-10-08": bomb + "Intelligence_Payload: {T: *i}\n", "2016-10-09": "[" * 14000 + "]" * 14000}
-    days["2016-10-10"] = DAY.replace("-08", "-10") + "  T: [A wins.]\n"
-    feed = read_feed(write_archive(tmp_path, days))
-    assert len(feed.articles) == 1 and len(feed.refused) == 2
-
-
-def test_an_archive_that_unpacks_too_far_is_refused(tmp_path, monkeypatch):
-    path = write_archive(tmp_path, {"2016-10-08": DAY + "  T: [A wins.]\n"})
-    monkeypatch.setattr(news, "MAX_UNPACKED", 10)
-    with pytest.raises(ValueError, match="more than 10 bytes"):
-        read_feed(path)
 
 
 # --- a folder of one's own -------------------------------------------------------------------------------------------
@@ -135,11 +115,6 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path, row, said):
     with pytest.raises(ValueError) as caught:
         read_feed(write_folder(tmp_path, OSLO, row))
     assert str(caught.value).removeprefix("all.jsonl, line 2").removeprefix(": ").removeprefix(", ").startswith(said)
-
-
-def test_of_many_mistakes_twenty_are_told(tmp_path):
-    with pytest.raises(ValueError, match="and 5 more$"):
-        read_feed(write_folder(tmp_path, *["[]"] * 25))
 
 
 def test_what_is_no_feed_is_told_before_anything_starts(tmp_path):
@@ -221,13 +196,6 @@ def test_an_article_is_fetched_once_and_the_pages_table_does_not_depend_on_the_o
         found.append((fetched[locate_feed(path) + "a1"], web.pages))
     assert [n for n, _ in found] == [1, 2], "once, and again for an earlier moment than any before"
     assert found[0][1] == found[1][1]
-
-
-def test_of_two_articles_that_fit_alike_the_newer_comes_first(tmp_path):
-    rows = [OSLO | {"id": f"a{day}", "published": f"2016-0{month}-{day}"} for month, day in ((3, 11), (9, 25), (7, 12))]
-    path = write_folder(tmp_path, *rows)
-    hits = open_press(path).search("storm in Oslo", AS_OF, 3)
-    assert [hit.published_at[:7] for hit in hits] == ["2016-09", "2016-07", "2016-03"]
 
 
 def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):

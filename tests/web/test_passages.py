@@ -7,11 +7,8 @@ from helpers.web.passages import (
     MAX_PASSAGES,
     MAX_PIECES,
     WIDE,
-    describe_rows,
-    is_numeric,
     join_lines,
     read_page,
-    weigh_cell,
 )
 
 
@@ -49,11 +46,6 @@ def test_of_a_subject_only_the_newest_passages_are_kept_with_their_ages():
     assert ages == list(range(MAX_PASSAGES))
     assert "day 199: 199" in texts[0] and not any("day 0: 0" in text for text in texts)
     assert all(len(text) <= MAX_CHARS + len("Oslo (Low): ") for text in texts)
-
-
-def test_a_row_of_another_width_is_left_out():
-    page = write_table(["Date", "City", "Low"], ["1", "Oslo", "2"]).replace("</table>", "<tr><td>x</td></tr></table>")
-    assert read(page)[1] == ["Oslo (Low): 1: 2"]
 
 
 def test_ranking_lists_articles_and_prose_are_read():
@@ -97,35 +89,12 @@ def test_what_is_broken_does_not_raise(name):
     assert isinstance(title, str) and all(isinstance(passage.text, str) for passage in passages)
 
 
-def test_a_broken_table_does_not_take_the_rest_of_the_page_with_it():
-    page = "<h1>T</h1><table></table><p>The prose is whole.</p>"
-    assert read(page) == ("T", ["The prose is whole."], [0])
-
-
-def test_words_among_numbers_make_a_subject():
-    assert is_numeric(["1,200", "-3.5", "n/a", ""]) and is_numeric(["n/a", "-"])
-    assert not is_numeric(["Oslo", "2016", "Rome"])
-    assert describe_rows(["Date"], [["1"]]) == [] == describe_rows(["a", "b"], [])
-
-
 def test_lines_are_joined_in_order_and_cut_where_too_long():
     lines = [f"line {i}" for i in range(100)]
     texts = join_lines(lines)
     assert "; ".join(texts) == "; ".join(lines) and all(len(text) <= MAX_CHARS for text in texts)
     assert join_lines([]) == [] == join_lines([""])
     assert join_lines(["x" * 1000]) == ["x" * MAX_CHARS]
-
-
-def test_of_lines_no_more_are_taken_than_are_kept():
-    lines = iter(["x" * 200, "y" * 200, "z" * 200, "never read"])
-    assert join_lines(lines, n=2) == ["x" * 200, "y" * 200] and next(lines) == "never read"
-
-
-def test_a_cell_as_long_as_a_page_is_words_and_is_not_kept():
-    assert is_numeric(["1", "2", "9" * 100_000]) and is_numeric([]) and not is_numeric(["1", "x"])
-    weigh_cell.cache_clear()
-    assert not is_numeric(["9" * 100_000, "9" * 90_000, "1"])
-    assert weigh_cell.cache_info().currsize == 2, "the two begin alike"
 
 
 def test_a_json_gap_makes_a_column_of_whole_numbers_one_of_floats_and_is_no_number():

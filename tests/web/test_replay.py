@@ -6,7 +6,6 @@ from builders import open_sites
 
 from helpers.web.extract import ExtractionError
 from helpers.web.pages import GatewayError
-from helpers.web.replay import Misbehaviour
 
 NAMES = ("clemson", "weather_bwi", "geomagnetic", "i94_hours", "oil_brent", "wikipedia_views")
 HOURS = [f"{day:%Y-%m-%d}T{hour}:00:00+08:00" for day in pd.date_range("2016-10-10", "2016-11-06") for hour in (14, 18)]
@@ -55,21 +54,6 @@ def test_faults_have_their_share_and_their_seed(few, kind, status):
     assert len(find_failures(few, status, seed=1, **{kind: 1.0})) == len(NAMES) * len(HOURS)
 
 
-@pytest.mark.parametrize("kind", ["outage", "late", "layout", "charset"])
-def test_the_share_is_that_of_the_periods(kind):
-    faults = Misbehaviour(seed=5, **{kind: 0.2})
-    struck = [faults.strikes(kind, f"s{i}", f"2016-10-{day}") for i in range(200) for day in range(10, 30)]
-    assert abs(sum(struck) / len(struck) - 0.2) < 0.02
-    others = set({"outage", "late", "layout", "charset"}) - {kind}
-    assert not any(faults.strikes(other, f"s{i}", "2016-10-10") for i in range(200) for other in others)
-
-
-def test_a_changed_layout_lasts_its_week(few):
-    struck = find_failures(few, "unreadable", seed=1, layout=0.3)
-    weeks = {(name, pd.Timestamp(moment).isocalendar()[1]) for name, moment in struck}
-    assert len(struck) == len(weeks) * 14
-
-
 def test_every_form_breaks_when_its_layout_changes(sources):
     names = {source.form: name for name, source in sources.items()}
     assert len(names) == 5
@@ -110,22 +94,6 @@ def test_a_wrong_charset_is_sent_and_read(sources):
         assert digests[0] != digests[1]
         for name in names:
             pd.testing.assert_frame_equal(right.observe(name, HOURS[0])[0], wrong.observe(name, HOURS[0])[0])
-
-
-def test_a_charset_fault_has_its_share_and_its_seed(few):
-    def fetch_digests(**faults):
-        with open_sites(few, **faults) as crawler:
-            return [read_digest(crawler, moment) for moment in HOURS]
-
-    def read_digest(crawler, moment):
-        page = crawler.fetch(few["clemson"].address, moment)
-        return crawler.pages[page.page_id]["content_sha256"]
-
-    calm = fetch_digests()
-    struck = fetch_digests(seed=3, charset=0.4)
-    n_struck = sum(a != b for a, b in zip(calm, struck, strict=True))
-    assert 0.15 < n_struck / len(HOURS) < 0.65
-    assert struck == fetch_digests(seed=3, charset=0.4) != fetch_digests(seed=4, charset=0.4)
 
 
 def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch, capsys):

@@ -108,14 +108,6 @@ def test_the_planted_page_is_found_once_it_is_published(index):
     assert find_later(index, AS_OF) == set(), "what another moment has read is not found at this one"
 
 
-def test_each_moment_has_its_own_index(index):
-    for day in (8, 10, 9, 10):
-        (hit,) = index.search("rain Oslo", f"2016-10-{day:02}T00:00:00+00:00", 3)
-        assert hit.text == f"Rain in Oslo on day {day - 1}: 7 mm"
-        assert hit.published_at == f"2016-10-{day:02}T07:59:59+08:00"
-    assert len(index.indexes) == 3
-
-
 def test_in_the_replay_web_every_hit_is_earlier_and_of_another_page(world):
     crawler = world()
     for as_of in ("2016-10-10T00:00:00+08:00", "2016-10-20T00:00:00+08:00"):
@@ -194,12 +186,6 @@ def test_an_opened_page_shows_what_fits_best_first_and_only_so_much():
     assert index.open("http://b.replay/", AS_OF, "rain").text == "of the and"
 
 
-@pytest.mark.parametrize("url", ["http://[half", "http://[::1", "ftp://a.replay/", "http://example.org/", "a b", ""])
-def test_an_address_that_is_none_is_refused(index, url):
-    with pytest.raises(GatewayError):
-        index.open(url, AS_OF)
-
-
 def test_only_so_many_moments_are_kept_and_forgotten_ones_are_made_again(monkeypatch):
     monkeypatch.setattr(search, "N_KEPT", 2)
     pages = {"http://a.replay/": write("Rain", "rain on {moment}")}
@@ -230,38 +216,3 @@ def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_onc
     [thread.join() for thread in threads]
     assert wrong == []
     assert len(shelf.fetched) == len(pages) * 3 + 12, "an index is built once, each page opened once a thread"
-
-
-def test_who_asks_for_a_day_that_is_ready_does_not_wait_for_one_that_is_made(world):
-    index, held = world().index, threading.Event()
-    ready, other = "2016-10-10T00:00:00+08:00", "2016-10-11T00:00:00+08:00"
-    index.search("temperature", ready, 1)
-    fetch = index.fetch
-    index.fetch = lambda *address: held.wait(20) and fetch(*address)
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(index.search("temperature", other, 1))) for _ in range(3)]
-    [thread.start() for thread in threads]
-    started = time.monotonic()
-    index.search("weather", ready, 1)
-    assert time.monotonic() - started < 5 and not found
-    held.set()
-    [thread.join() for thread in threads]
-    assert len(found) == 3 and found[0] and found[0] == found[1] == found[2]
-
-
-def test_a_day_that_could_not_be_made_is_tried_again(world):
-    index = world().index
-    fetch, index.fetch = index.fetch, None
-    with pytest.raises(TypeError):
-        index.search("temperature", "2016-10-12T00:00:00+08:00", 1)
-    index.fetch = fetch
-    assert index.search("temperature", "2016-10-12T00:00:00+08:00", 1)
-
-
-def test_only_so_many_pages_are_kept_and_forgotten_ones_are_read_again(monkeypatch):
-    monkeypatch.setattr(search, "N_PAGES", 2)
-    pages = {f"http://s{i}.replay/": write("Rain", f"rain {i}", "{moment}") for i in range(5)}
-    index = SearchIndex(Shelf(pages).fetch, pages)
-    for day in [f"2016-10-{day:02}T00:00:00+08:00" for day in (1, 2, 3)]:
-        assert [hit.text for hit in index.search("rain", day, 9)] == [f"rain {i} {day[:10]}" for i in range(5)]
-        assert len(index.parts) <= 2 and len(index.counts) <= 2

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.events.moments import name_horizon, place_forecast
+from helpers.events.moments import place_forecast
 from helpers.worldreasoner.conditions import list_conditions
 from helpers.worldreasoner.scores import count_kept, filter_pairs
 
@@ -31,21 +31,6 @@ def test_the_points_of_a_window_of_a_hundred_days(horizon, day):
     assert place_forecast("2026-01-01", "2026-04-11", horizon) == pd.Timestamp(day)
 
 
-def test_points_fall_on_whole_days_and_short_windows_have_few():
-    assert place_forecast("2026-01-01", "2026-01-09", "Early") == pd.Timestamp("2026-01-02")  # 1.6 days on
-    assert place_forecast("2026-01-01", "2026-01-08", "Late") == pd.Timestamp("2026-01-06"), "seven days are enough"
-    assert place_forecast("2026-01-01", "2026-01-07", "Late") is None
-    assert place_forecast("2026-01-01", "2026-01-07") == pd.Timestamp("2026-01-04")
-    assert place_forecast("2026-01-01", "2026-01-02", "near resolution") is None
-    with pytest.raises(LookupError, match="no horizon 'Soon'"):
-        place_forecast("2026-01-01", "2026-02-01", "Soon")
-
-
-def test_a_stage_ends_with_its_last_day():
-    days = ["2026-01-01", "2026-02-03", "2026-02-04", "2026-03-09", "2026-03-10", "2026-04-06", "2026-04-07"]
-    assert name_horizon("2026-01-01", "2026-04-11", days) == ["Early"] * 2 + ["Mid"] * 2 + ["Late"] * 2 + ["Near"]
-
-
 def make_pairs(opens, cutoff, day="first"):
     questions = pd.DataFrame({"question_id": range(len(opens)), "opens_at": opens})
     return filter_pairs(questions, pd.DataFrame({"model": ["m"], "cutoff": [cutoff]}), day)
@@ -57,11 +42,6 @@ def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_
     assert make_pairs(opens, "2025-05", "last")["is_kept"].tolist() == [False, False, False, True]
     assert make_pairs(opens, "2025-05-30")["is_kept"].tolist() == [False, False, True, True], "a given day stays"
     assert make_pairs(opens, "2025-05-30", "last")["is_kept"].tolist() == [False, False, True, True]
-
-
-def test_a_question_opens_on_the_day_of_the_kits_zone():
-    opens = ["2025-01-01T00:00:00+08:00", "2024-12-31T16:00:00Z", "2024-12-31T15:59:59Z", "2025-01-01"]
-    assert make_pairs(opens, "2025-01-01")["is_kept"].tolist() == [True, True, False, True]
 
 
 def test_a_model_without_a_cutoff_is_kept_and_says_so():

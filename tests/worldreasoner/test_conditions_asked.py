@@ -73,16 +73,6 @@ def test_runs_are_compared_on_what_both_were_asked_and_absent_ones_are_left_out(
     assert conditions.compare_runs(scores, pairs[1:]).empty
 
 
-def test_the_family_is_what_was_planned_and_does_not_grow_with_what_is_recorded(scores):
-    told, absent = (("learns", "Near"), ("learns", "Early")), (("nobody", "Mid"), ("learns", "Mid"))
-    alone, planned = (conditions.compare_runs(scores, pairs).iloc[0] for pairs in ([told], [told, *[absent] * 7]))
-    assert alone["p_flip"] == 2 / 2**9, "in nine of twelve series it rises, in three nothing changes"
-    assert alone["p"] < alone["p_flip"] == alone["p_holm"] and planned["p_holm"] == 8 * alone["p_flip"]
-    joined = scores.assign(cluster=scores["cluster"].replace({f"series {n}": "one" for n in range(3, 12)}))
-    few = conditions.compare_runs(joined, [told]).iloc[0]
-    assert np.isnan(few["p"]) and few["n_clusters"] == 4 and few["p_holm"] == few["p_flip"] > 0.1
-
-
 def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
     lead = conditions.measure_lead(scores, "stays").set_index("horizon")
     assert np.allclose(lead["reference"], 0.25)

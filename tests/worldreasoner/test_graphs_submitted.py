@@ -10,8 +10,8 @@ from helpers.agents.arms import load_arms
 from helpers.agents.registry import load_entries
 from helpers.events.series_pages import open_series
 from helpers.store import dump_json, read_table
-from helpers.worldreasoner import conditions, submissions
-from helpers.worldreasoner.conditions import list_absent, list_arms, name_arm
+from helpers.worldreasoner import submissions
+from helpers.worldreasoner.conditions import name_arm
 from helpers.worldreasoner.hindsight.matching import MATCHERS
 from helpers.worldreasoner.submissions import (
     CONDITIONS,
@@ -81,21 +81,6 @@ def test_a_graph_of_thousands_of_events_is_read_and_matched():
     assert recall_events({("r", "q"): graph}, [hindsight])["bound"].tolist() == [1.0]
 
 
-def test_whole_numbers_may_have_a_point_and_a_submission_with_nan_is_none():
-    graph, left = read_graph(write(edges=[EDGE | {"cause": 1.0, "effect": 2.0}]), EVENT)
-    assert len(graph["edges"]) == 1 and left == []
-    for change in ({"edges": [EDGE | {"strength": float("nan")}]}, {"probability": float("nan")}):
-        assert read_graph(write(**change), EVENT) == (None, [("submission", "", "one of its numbers is NaN")])
-
-
-def test_edges_of_an_event_that_was_left_out_fall_with_it_and_numbers_stay():
-    late = RISE | {"title": "late", "date": "2027-01-01"}
-    edges = [EDGE, EDGE | {"cause": 2, "effect": 3}]
-    graph, left = read_graph(write(events=[late, RISE, FALL], edges=edges), EVENT)
-    assert [(edge["cause"], edge["effect"]) for edge in graph["edges"]] == [("e2", "e3")]
-    assert [row[0] for row in left] == ["events", "edges"]
-
-
 @pytest.mark.parametrize(
     "reply", [None, "B", "{}", write(events=[]), write(events=[RISE | {"date": "soon"}], edges=[])]
 )
@@ -140,13 +125,6 @@ def test_the_arms_of_the_repository_are_the_papers_six_conditions():
         agent, horizon = name_arm(arm)
         found.add(CONDITIONS.get((entries.get(agent, {}).get("method"), horizon)))
     assert found - {None} == set(CONDITIONS.values()) == {name for pair in PAIRS for name in pair}
-
-
-def test_an_arm_of_several_trials_is_under_no_condition(monkeypatch):
-    monkeypatch.setattr(conditions, "list_recorded", lambda *_: {})
-    several = {name for name, arm in load_arms().items() if arm.get("trials", 1) > 1}
-    assert several and not several & set(list_arms())
-    assert "qwen_graph at Mid" in list_absent() and "qwen_graph_warm at Mid" not in list_absent()
 
 
 def test_without_a_recording_every_row_says_none(monkeypatch):

@@ -13,7 +13,6 @@ from helpers.worldreasoner.hindsight.matching import match_events
 from helpers.worldreasoner.prices.controls import USABLE_DAYS, draw_days, score_strangers
 from helpers.worldreasoner.prices.markets import (
     compare_direction,
-    find_lead_changes,
     find_turning_points,
     measure_moves,
     measure_pressure,
@@ -36,12 +35,6 @@ def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
     table = measure_pressure(nodes)
     assert table["node_id"].tolist() == ["n1", "n3", "n0"]
     assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
-
-
-def test_a_blank_price_is_none():
-    blank = [0.6, np.nan, 0.7]
-    assert find_lead_changes([1, 2, 3], blank) == []
-    assert find_turning_points([0.0, *range(12)], [np.nan, *([0.2, 0.21] * 3), *([0.8, 0.81] * 3)]) == [6.0]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +73,6 @@ def test_directions_are_compared_where_neither_is_0():
     assert compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.5), question="p")).empty
 
 
-def test_pressure_counts_from_the_day_of_its_event_on():
-    prices = make_prices((1.2, 0.1), (1.8, 0.2), (2.1, 0.6), (3.0, 0.6))  # the last of a day is the day's
-    row = compare_direction(make_nodes((2.9, 1, 0.5)), prices).iloc[0]
-    assert row["correlation"] == pytest.approx(np.corrcoef([0, 0.5, 0.5], [0.2, 0.6, 0.6])[0, 1])
-    two = compare_direction(make_nodes((2, 1, 0.5)), make_prices((1, 0.1), (2, 0.6))).iloc[0]
-    assert np.isnan(two["correlation"]), "two days make no correlation"
-
-
 def test_cards_on_the_days_of_moves_are_told_from_days_by_chance_and_signs_are_not():
     """A price steps up on days 20, 40, 60, 80 and lies still between: cards stand on the steps, all towards Yes."""
     days = np.arange(0.0, 101.0)
@@ -115,19 +100,6 @@ def test_planted_change_points_are_found_and_noise_is_not():
     assert np.mean(still) < 2
     assert find_turning_points(np.arange(60.0), np.full(60, 0.5)) == []
     assert find_turning_points(np.arange(9.0), np.arange(9.0)) == [], "too few for two segments"
-
-
-def test_of_two_change_points_within_six_hours_the_earlier_stays():
-    pytest.importorskip("ruptures", reason="no release of ruptures for this Python")
-    values = np.repeat([0.2, 0.5, 0.9], 8) + np.tile([0.0, 0.01], 12)
-    assert find_turning_points(np.arange(24) / 4, values) == [2.0, 4.0]
-    assert find_turning_points(np.arange(24) / 48, values) == [pytest.approx(8 / 48)]
-    assert len(find_turning_points(np.arange(24) / 32, values)) == 2, "six hours are enough"
-
-
-def test_the_lead_changes_where_the_price_crosses_one_half():
-    assert find_lead_changes([1, 2, 3, 4], [0.6, 0.7, 0.49, 0.5]) == [(3.0, "No"), (4.0, "Yes")]
-    assert find_lead_changes([1], [0.6]) == []
 
 
 def make_submissions():
@@ -165,14 +137,6 @@ def test_the_stricter_market_recall_counts_what_stands_at_a_change_point():
     assert other.loc[0, ["n_aligned", "recall", "precision"]].tolist() == [1, 0, 0]
     none = score_alignment(moves, pairs, said, submissions, {})
     assert none["n_aligned"].eq(0).all() and none["recall"].isna().all()
-
-
-def test_market_recall_of_nothing_is_blank():
-    moves, pairs, said, submissions = make_submissions()
-    table = score_alignment(moves, pairs.head(0), said.head(0), submissions.head(1))
-    assert table["recall"].tolist() == [0] and table["precision"].isna().all()
-    assert score_alignment(moves.head(0), pairs, said, submissions)["recall"].isna().all()
-    assert score_alignment(moves, pairs, said, submissions.head(0)).empty
 
 
 def test_strangers_cards_earn_by_shared_words_without_a_gate_over_every_shift():

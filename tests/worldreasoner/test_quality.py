@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.store import dump_json
 from helpers.worldreasoner import quality
 
 GOOD = {
@@ -83,41 +82,3 @@ def test_a_markets_questions_differ_by_their_words():
     other = MARKET | {"prompt": MARKET["prompt"].replace("Oslo", "Rome")}
     told = rate(MARKET, other, MARKET)["reasons"].tolist()
     assert told[:2] == ["", ""] and told[2].startswith("novelty: it was asked before")
-
-
-def test_without_words_on_what_settles_it_a_question_is_left_out():
-    told = rate({"resolution_criteria": np.nan, "provenance": np.nan})["reasons"].iloc[0]
-    assert told.startswith("verifiability: it does not say what settles it")
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "match"),
-    [
-        (
-            "single",
-            {"distribution": {"A": np.nan, "B": 0.5}},
-            "q0: its prediction in `said` is .nan, 0.5.; give weights",
-        ),
-        ("single", {"distribution": {"A": -1.0, "B": 2.0}}, "give weights of 0 or more"),
-        ("single", {"distribution": {"A": 0.0, "B": 0.0}}, "not all of them 0"),
-        ("number", {"value": np.nan, "distribution": {"0.5": 1.0}}, "give finite numbers"),
-    ],
-)
-def test_a_prediction_that_is_none_is_named(kind, said, match):
-    with pytest.raises(ValueError, match=match):
-        rate({"kind": kind}, said=said)
-
-
-def test_a_question_without_a_prediction_is_named_and_no_question_has_no_row():
-    with pytest.raises(ValueError, match="q1 has no prediction in `said`"):
-        quality.rate_questions(pd.DataFrame([GOOD]), {})
-    none = quality.rate_questions(pd.DataFrame([GOOD]).iloc[:0], {})
-    assert none.empty and "reasons" in none and "composite" in none
-    blank = dict.fromkeys((*quality.DIMENSIONS, "composite"), np.nan)
-    assert quality.list_reasons(blank, {}), "a score that is blank reaches no limit"
-
-
-def test_a_band_below_the_least_value_is_no_option():
-    cuts = dump_json({"ask": "band", "variable": "rain", "entity": "Oslo", "cuts": [0.0, 2.0], "date": "2024-04-07"})
-    assert rate({"variables": cuts})["reasons"].iloc[0].startswith("answerability")
-    assert rate({"variables": cuts}, least=-5)["reasons"].iloc[0] == ""

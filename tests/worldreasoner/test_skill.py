@@ -18,19 +18,6 @@ def make_prices(*rows):
     return pd.DataFrame(rows, columns=["day", "price"]).astype(float).assign(question_id="q")
 
 
-def test_a_blank_price_is_none_and_a_blank_day_is_told():
-    prices = make_prices((1, 0.4), (2, np.nan))
-    asked = pd.DataFrame({"question_id": ["q"], "day": [3.0]})
-    assert price_forecasts(asked, prices)["price"].tolist() == [0.4]
-    with pytest.raises(ValueError, match="a price of question q has no day"):
-        price_forecasts(asked, make_prices((np.nan, 0.4)))
-    with pytest.raises(ValueError, match="a forecast of question q has no day"):
-        price_forecasts(asked.assign(day=np.nan), prices)
-    whole = asked.assign(agent_id="a", p=1.5, outcome=1, opens_at="1970-01-01", resolves_at="1970-02-01")
-    with pytest.raises(ValueError, match=r"p: 1\.5 is no probability"):
-        measure_skill(whole, prices)
-
-
 def test_the_price_is_the_last_one_before_the_forecast():
     prices = make_prices((1, 0.4), (2, 0.9))
     forecasts = pd.DataFrame({"question_id": ["q", "q", "q", "p"], "day": [2.0, 2.5, 1.0, 9.0]})

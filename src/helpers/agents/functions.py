@@ -128,8 +128,11 @@ def ask_function(function, event, world):
     try:
         given = function(dict(event), view)
     except (Exception, SystemExit) as error:
-        if place := find_place(error, function):
-            error.add_note(place)
+        code = getattr(list_functions(function)[0], "__code__", None)
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):  # where in the function's own folder
+            if code and Path(frame.filename).parent == Path(code.co_filename).parent:
+                error.add_note(f"{Path(frame.filename).name}, line {frame.lineno}")
+                break
         raise
     outcome = {"prediction": {"parser_version": str(PARSER_VERSION)}}
     if isinstance(given, str):
@@ -146,26 +149,11 @@ def ask_function(function, event, world):
     return outcome
 
 
-def find_place(error, function):
-    """Return where in the function's own folder an exception was raised last, as "my_module.py, line 4", or None."""
-    code = getattr(list_functions(function)[0], "__code__", None)
-    folder = code and Path(code.co_filename).parent
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        path = Path(frame.filename)
-        if folder and path.is_relative_to(folder) and "site-packages" not in path.parts:
-            return f"{path.name}, line {frame.lineno}"
-    return None
-
-
 def read_answer(given, event):
     """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted.
 
     >>> read_answer({"A": 0.2, "B": 0.8}, {"kind": "single", "options": '{"A":"Yes","B":"No"}'})
     {'value': 'B', 'probability': 0.8, 'distribution': {'A': 0.2, 'B': 0.8}}
-    >>> read_answer([1], {"kind": "number", "options": None})
-    Traceback (most recent call last):
-        ...
-    ValueError: the function gave a list for an event of kind number; see helpers.agents.functions for what it may give
     """
     kind, options = event["kind"], parse_json(event["options"]) or {}
     if given is None:
@@ -182,8 +170,8 @@ def read_answer(given, event):
     if kind in ("number", "percent") and isinstance(given, Real) and not isinstance(given, bool):
         return {"value": check_number(given)}
     if kind in ("multi", "ranking", "list") and isinstance(given, list | tuple) and given:
-        names = [check_option(name, options) for name in given]
-        return {"value": sorted(set(names)) if kind == "multi" else names}
+        check_options(given, options)
+        return {"value": sorted(set(given)) if kind == "multi" else list(given)}
     told = f"the function gave a {type(given).__name__} for an event of kind {kind}"
     raise ValueError(f"{told}; see helpers.agents.functions for what it may give")
 
@@ -191,7 +179,8 @@ def read_answer(given, event):
 def read_distribution(chances, kind, options, event):
     """Return a distribution, checked, with the answer that follows from it."""
     if kind in ("number", "percent"):
-        quantiles = {check_share(float(share)): value for share, value in chances.items()}
+        quantiles = {float(share): value for share, value in chances.items()}
+        check_shares(quantiles)
         ordered = [quantiles[share] for share in sorted(quantiles)]
         if 0.5 not in quantiles or ordered != sorted(ordered):
             raise ValueError("a distribution of a number maps quantiles, 0.5 among them, to values that do not fall")
@@ -199,15 +188,16 @@ def read_distribution(chances, kind, options, event):
         return {"value": quantiles[0.5], "distribution": {str(share): v for share, v in quantiles.items()}} | ends
     if kind not in ("single", "multi", "ranking") or not chances:
         raise ValueError(f"there is no distribution for an event of kind {kind}")
-    shares = {check_option(name, options): check_share(value) for name, value in chances.items()}
-    best = sorted(shares, key=lambda name: (-shares[name], name))
+    check_options(chances, options)
+    check_shares(chances.values())
+    best = sorted(chances, key=lambda name: (-chances[name], name))
     if kind == "ranking":
-        return {"value": best[: int(event["k"])], "distribution": shares}
+        return {"value": best[: int(event["k"])], "distribution": chances}
     if kind == "multi":
-        return {"value": sorted(name for name in shares if shares[name] > 0.5) or best[:1], "distribution": shares}
-    if not math.isclose(sum(shares.values()), 1, abs_tol=1e-6):
-        raise ValueError(f"the probabilities add up to {sum(shares.values()):.6g}, not to 1")
-    return {"value": best[0], "probability": shares[best[0]], "distribution": shares}
+        return {"value": sorted(name for name in chances if chances[name] > 0.5) or best[:1], "distribution": chances}
+    if not math.isclose(sum(chances.values()), 1, abs_tol=1e-6):
+        raise ValueError(f"the probabilities add up to {sum(chances.values()):.6g}, not to 1")
+    return {"value": best[0], "probability": chances[best[0]], "distribution": chances}
 
 
 def resolve_expected(expected, event):
@@ -236,18 +226,18 @@ def check_number(value):
     return float(value)
 
 
-def check_share(value):
-    """Return a number from 0 to 1. Raises ValueError for any other."""
-    if not 0 <= value <= 1:
-        raise ValueError(f"{value!r} is no number from 0 to 1")
-    return value
+def check_shares(values):
+    """Raise ValueError where one of some numbers is not from 0 to 1."""
+    for value in values:
+        if not 0 <= value <= 1:
+            raise ValueError(f"{value!r} is no number from 0 to 1")
 
 
-def check_option(name, options):
-    """Return one of the options' letters, or where there are none any text. Raises ValueError for anything else."""
-    if not isinstance(name, str) or not name or (options and name not in options):
-        raise ValueError(f"{name!r} is none of {', '.join(options)}" if options else f"{name!r} is no name")
-    return name
+def check_options(names, options):
+    """Raise ValueError where one of some names is none of the options' letters; where there are none, no text."""
+    for name in names:
+        if not isinstance(name, str) or not name or (options and name not in options):
+            raise ValueError(f"{name!r} is none of {', '.join(options)}" if options else f"{name!r} is no name")
 
 
 def load_function(place):
@@ -257,16 +247,15 @@ def load_function(place):
     """
     module, _, name = place.partition(":")
     folders = list(dict.fromkeys([Path.cwd(), ROOT]))
-    # after all others, so that a file of the reader's hides no library
+    # after all others, so that a file of yours hides no library
     sys.path += [str(folder) for folder in folders if str(folder) not in sys.path]
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and module.split(".")[0] == error.name.split(".")[0]:
             looked = "".join(f", the checkout {folder}" for folder in folders[1:])
-            raise ValueError(
-                f"no module {module} in the working folder {folders[0]}{looked}, or on PYTHONPATH"
-            ) from None
+            where = f"no module {module} in the working folder {folders[0]}{looked}, or on PYTHONPATH"
+            raise ValueError(where) from None
         raise ValueError(f"module {module} imports {error.name}, which is not installed") from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module {module} fails as it is imported: {type(error).__name__}: {error}") from None

@@ -1,12 +1,9 @@
 """Several answers to one question: how far they spread, and the majority or median of them as an agent of its own."""
 
-import math
 import statistics
 from collections import Counter
 from contextlib import closing
 from functools import partial
-
-import pandas as pd
 
 from helpers.store import ACCIDENTS, dump_json, list_done, open_store, parse_json
 
@@ -15,84 +12,66 @@ NUMBERS = ("number", "percent")
 
 
 def combine_values(values, kind):
-    """Return one value for several answers to a question of some kind: their median, else the most frequent one.
+    """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
 
-    Of equally frequent ones it is the first. An interval's ends have a median each. Raises ValueError without values.
+    An interval's ends have a median each. Where the mean of the middle two is beyond a float, it is the lower one.
 
     >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
     (3, 'A')
     >>> combine_values([["a", "b"], ["b", "a"]], "ranking"), combine_values([[1, 5], [2, 9]], "interval")
     (['a', 'b'], [1.5, 7.0])
     """
-    if not values:
-        raise ValueError("no answer to combine")
-    if kind in NUMBERS:
-        return take_median(values)
     if kind == "interval":
-        return [take_median(ends) for ends in zip(*values, strict=True)]
-    return parse_json(count_votes(values).most_common(1)[0][0])
-
-
-def take_median(numbers):
-    """Return the median of some numbers; where the mean of the middle two is beyond what a float holds, the lower one.
-
-    >>> take_median([1, 2]), take_median([1, 10**400])
-    (1.5, 1)
-    """
+        return [combine_values(ends, "number") for ends in zip(*values, strict=True)]
+    if kind not in NUMBERS:
+        return parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])
     try:
-        return statistics.median(numbers)
+        return statistics.median(values)
     except OverflowError:
-        return statistics.median_low(numbers)
-
-
-def count_votes(values):
-    """Return how often each value, as JSON, stands among several."""
-    return Counter(map(dump_json, values))
+        return statistics.median_low(values)
 
 
 def measure_spread(values, kind):
-    """Return how far several answers to a question lie apart: the standard deviation of numbers, in their unit.
+    """Return how far several answers lie apart: the standard deviation of numbers, else the share off the majority.
 
-    Of other kinds the share that differ from the most frequent answer. NaN for fewer than two answers, and for
-    intervals.
+    None for fewer than two answers, for intervals, and beyond what a float holds.
 
     >>> measure_spread([1, 3], "number"), measure_spread(["A", "B", "A", "A"], "single")
     (1.4142135623730951, 0.25)
     """
     if len(values) < 2 or kind == "interval":
-        return math.nan
-    if kind in NUMBERS:
-        try:
-            return statistics.stdev(values)
-        except OverflowError:
-            return math.inf
-    return 1 - count_votes(values).most_common(1)[0][1] / len(values)
+        return None
+    if kind not in NUMBERS:
+        return 1 - Counter(map(dump_json, values)).most_common(1)[0][1] / len(values)
+    try:
+        return statistics.stdev(values)
+    except OverflowError:
+        return None
 
 
 def read_values(path, run_id, event_id, n_samples):
     """Return the values that a run's first `n_samples` samples of a question predict, missing ones left out."""
     sql = "SELECT value FROM predictions WHERE run_id = ? AND event_id = ? AND sample < ? ORDER BY sample"
-    with closing(open_store(path)) as ledger:
-        cells = [row[0] for row in ledger.execute(sql, [run_id, event_id, n_samples])]
+    with closing(open_store(path)) as store:
+        cells = [row[0] for row in store.execute(sql, [run_id, event_id, n_samples])]
     return [value for value in map(parse_json, cells) if value is not None]
 
 
 def vote(path, run_id, n_samples, event, world):
-    """Return the outcome of a question whose samples stand in a ledger: their majority or median, see `run_agents`.
+    """Return the outcome of a question whose samples stand in a store: their majority or median, see `run_agents`.
 
     The probabilities of a single choice are the shares of its votes. The trace holds the values and their spread.
     """
     values = read_values(path, run_id, event["event_id"], n_samples)
-    spread = measure_spread(values, event["kind"])
-    content = {"values": values, "spread": spread if math.isfinite(spread) else None}
+    content = {"values": values, "spread": measure_spread(values, event["kind"])}
     trace = [{"actor": "samples", "step_type": "answer", "content": dump_json(content)}]
     if not values:
         reason = f"none of {n_samples} samples holds an answer"
         return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
     made = {"value": combine_values(values, event["kind"])}
     if event["kind"] == "single":
-        shares = {parse_json(value): n / len(values) for value, n in count_votes(values).items()}
-        made |= {"distribution": dict(sorted(shares.items())), "probability": shares[made["value"]]}
+        shares = {value: n / len(values) for value, n in sorted(Counter(values).items())}
+        made |= {"distribution": shares, "probability": shares[made["value"]]}
     return {"prediction": made, "trace": trace}
 
 
@@ -109,24 +88,30 @@ def make_majority(path, run_id, agent, n_samples):
 
 def select_whole(path, run_id, events, n_samples):
     """Return the events that have all their samples."""
-    with closing(open_store(path)) as ledger:
-        done = Counter(event_id for event_id, n in list_done(ledger, run_id, ACCIDENTS) if n < n_samples)
+    with closing(open_store(path)) as store:
+        done = Counter(event_id for event_id, n in list_done(store, run_id, ACCIDENTS) if n < n_samples)
     return events[events["event_id"].map(done) == n_samples]
 
 
 def summarize_spread(path, run_id, events, n_samples):
     """Return a sentence on how far a run's samples of some events lie apart."""
-    rows = []
+    choices, numbers = [], []
     for event in events.to_dict("records"):
         values = read_values(path, run_id, event["event_id"], n_samples)
-        rows.append((event["kind"] in NUMBERS, measure_spread(values, event["kind"]), values))
-    table = pd.DataFrame(rows, columns=["is_number", "spread", "values"]).dropna(subset="spread")
-    words, chosen, numbers = [], table[~table["is_number"]], table[table["is_number"]]
-    if len(chosen):
-        words.append(f"of {len(chosen)} choices {chosen['spread'].mean():.0%} of the samples differ from the majority")
-    if len(numbers):
-        equal = (numbers["spread"] == 0).sum()
-        ratio = (numbers["spread"] / numbers["values"].map(lambda values: abs(statistics.median(values)))).median()
+        if (spread := measure_spread(values, event["kind"])) is None:
+            continue
+        if event["kind"] in NUMBERS:
+            numbers.append((spread, abs(statistics.median(values))))
+        else:
+            choices.append(spread)
+    words = []
+    if choices:
+        words.append(
+            f"of {len(choices)} choices {statistics.mean(choices):.0%} of the samples differ from the majority"
+        )
+    if numbers:
+        equal = sum(spread == 0 for spread, _ in numbers)
+        ratio = statistics.median(spread / middle if middle else float(spread > 0) for spread, middle in numbers)
         words.append(
             f"of {len(numbers)} numbers {equal} have equal samples, and half of them a standard deviation below "
             f"{ratio:.2%} of their median"

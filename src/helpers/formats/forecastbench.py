@@ -1,16 +1,10 @@
 """ForecastBench's market questions as long events: wording, price path and outcome, as its public files have them.
 
-- A question set (`<date>-llm.json`) holds `forecast_due_date` and `questions`: id, source, question, background,
-  market_info_resolution_criteria, market_info_close_datetime, resolution_criteria and more. It was written ten days
-  before that date, so its words know nothing of what came after.
-- A price history (csv) has a row a change: question_set, id, source, snapshot_date, value, resolved (1: the value is
-  the outcome, 0: the price), resolution_date.
-
-A question runs from its first price in the history to its resolution. When it would end is not known to who is asked at
-Early, Mid or Late: those moments are cut from the span as it turned out (WorldReasoner 5.3), as in that paper.
+A question set (`<date>-llm.json`) was written ten days before its forecast_due_date, so its words know nothing of what
+came after; a price history (csv) has a row a change (resolved 1: the value is the outcome, 0: the price). A question
+runs from its first price to its resolution, and Early, Mid and Late are cut from that span (WorldReasoner 5.3).
 """
 
-import json
 import re
 from html import unescape
 from pathlib import Path
@@ -20,21 +14,16 @@ import pandas as pd
 from helpers.events.horizons import MAX_DAYS, MIN_DAYS
 from helpers.events.levels import assign_level
 from helpers.events.moments import number_days, place_moments
+from helpers.formats.lines import parse_text, read_text
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_table
 
 VENUES = ("infer", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""
-
 RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 """Where a set may say how a question is decided, the first that says something counts."""
-
-FIELDS = ("id", "source", "question", *RULES)
-"""What is read of a market question."""
-
 COLUMNS = ["question_set", "id", "source", "snapshot_date", "value", "resolved", "resolution_date"]
 """Columns of a price history."""
-
 OPTIONS = dump_json({"A": "Yes", "B": "No"})
 
 
@@ -88,21 +77,17 @@ def read_questions(path):
     How it is decided is the market's own text where the set has it, else the background, else the set's sentence that
     names the market's page. Raises ValueError that names the file, the question and the field.
     """
-    path = Path(path)
-    try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-        due, rows = given["forecast_due_date"], given["questions"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path.name} is no question set of ForecastBench ({error!r})") from None
-    found = {}
-    for at, row in enumerate(rows, 1):
+    given, found = parse_text(read_text(path), Path(path).name), {}
+    if not isinstance(given, dict) or not {"forecast_due_date", "questions"} <= set(given):
+        raise ValueError(f"{Path(path).name} is no question set of ForecastBench")
+    for at, row in enumerate(given["questions"], 1):
         if row.get("source") not in VENUES:
             continue
-        if wrong := [name for name in FIELDS if not isinstance(row.get(name), str)]:
-            raise ValueError(f"{path.name}, question {at}: field {wrong[0]} is no text")
-        texts = [clean(row[name]) for name in RULES]
-        rules = next((text for text in texts if text and text != "N/A"), "")
-        found[f"{due}-{row['source']}-{row['id']}"] = (clean(row["question"]), rules)
+        if wrong := [name for name in ("id", "question", *RULES) if not isinstance(row.get(name), str)]:
+            raise ValueError(f"{Path(path).name}, question {at}: field {wrong[0]} is no text")
+        rules = [text for text in (clean(row[name]) for name in RULES) if text and text != "N/A"]
+        name = f"{given['forecast_due_date']}-{row['source']}-{row['id']}"
+        found[name] = clean(row["question"]), rules[0] if rules else ""
     return found
 
 

@@ -41,16 +41,12 @@ def build_window(seed=SEED):
     events = events[~events["event_id"].isin(silent["event_id"])]
     rows = events.to_dict("records")
     said = {row["event_id"]: forecast_from_paths("opening", row)["prediction"] for row in rows}
-    rated = rate_questions(events, said, {row["event_id"]: find_least(row) for row in rows})
+    asked = [load_series()[row["source_id"]].variables[parse_json(row["variables"])["variable"]] for row in rows]
+    least = {row["event_id"]: about.get("least", -np.inf) for row, about in zip(rows, asked, strict=True)}
+    rated = rate_questions(events, said, least)
     kept = rated.loc[rated["reasons"] == "", "event_id"]
     events, answers = (table[table["event_id"].isin(kept)].reset_index(drop=True) for table in (events, answers))
     return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
-
-
-def find_least(event):
-    """Return the smallest value that the series of a question can have, minus infinity where there is none."""
-    variable = parse_json(event["variables"])["variable"]
-    return load_series()[event["source_id"]].variables[variable].get("least", -np.inf)
 
 
 def rate_questions(questions, said, least=None, span=SPAN):
@@ -63,23 +59,16 @@ def rate_questions(questions, said, least=None, span=SPAN):
     """
     rows, asked, least = [], {}, least or {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
-        check_said(event["event_id"], event["kind"], said)
         checks = rate_question(event, said[event["event_id"]], least.get(event["event_id"], -np.inf), asked, span)
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
-        rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(list_reasons(scores, checks))})
+        reasons = []
+        for name in (*LIMITS, *CLOSED):
+            if not scores[name] >= LIMITS.get(name, 1e-9):
+                failed = ", ".join(what for what, share in checks.get(name, {}).items() if share < 1)
+                reasons.append(f"{name.replace('_', ' ')}: {failed}" if failed else name)
+        rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(reasons)})
     return pd.DataFrame(rows, columns=["event_id", *DIMENSIONS, "composite", "reasons"])
-
-
-def check_said(event_id, kind, said):
-    """Check a question's prediction at its opening. Raises ValueError that names the question and what it lacks."""
-    if event_id not in said:
-        raise ValueError(f"{event_id} has no prediction in `said`; give each question one made at its opening")
-    told = np.array(list(said[event_id]["distribution"].values()), dtype=float)
-    told = np.append(told, said[event_id]["value"]) if kind == "number" else told
-    if not np.isfinite(told).all() or (kind != "number" and ((told < 0).any() or not told.sum() > 0)):
-        wanted = "finite numbers" if kind == "number" else "weights of 0 or more, not all of them 0"
-        raise ValueError(f"{event_id}: its prediction in `said` is {told.tolist()}; give {wanted}")
 
 
 def rate_question(event, said, least, asked, span=SPAN):
@@ -91,7 +80,8 @@ def rate_question(event, said, least, asked, span=SPAN):
     first, last = pd.Timestamp(event["opens_at"]), pd.Timestamp(event["resolves_at"])
     days = (last - first) / pd.Timedelta(days=1)
     question = event["prompt"].split("\n")[0]
-    criteria = event["resolution_criteria"] if is_text(event["resolution_criteria"]) else ""
+    texts = {name: event[name] for name in ("resolution_criteria", "provenance")}
+    criteria, origin = (text.strip() if isinstance(text, str) else "" for text in texts.values())
     return {
         "clarity": {
             "it names no date": bool(find_dates(question)),
@@ -112,16 +102,11 @@ def rate_question(event, said, least, asked, span=SPAN):
         "verifiability": {
             "it does not say what settles it": bool(criteria),
             "what settles it names no date": bool(find_dates(criteria)),
-            "it does not say where it comes from": is_text(event["provenance"]),
+            "it does not say where it comes from": bool(origin),
         },
         "interest": {"its outcome looked nearly certain": measure_openness(event["kind"], said)},
         "novelty": {"it was asked before, over mostly the same days": is_new(event, variables, first, last, asked)},
     }
-
-
-def is_text(cell):
-    """Say whether a cell holds some text."""
-    return isinstance(cell, str) and bool(cell.strip())
 
 
 def is_settled(variables, least):
@@ -162,16 +147,6 @@ def is_new(event, variables, first, last, asked):
     ]
     asked.setdefault(key, []).append((first, last, event["options"]))
     return not overlaps or max(overlaps) <= 0.5
-
-
-def list_reasons(scores, checks):
-    """Return why a question is left out, [] for one that is kept: each limit it misses, with the checks that failed."""
-    missed = [name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)]
-    told = []
-    for name in missed:
-        failed = [what for what, share in checks.get(name, {}).items() if share < 1]
-        told.append(f"{name.replace('_', ' ')}: {', '.join(failed)}" if failed else name)
-    return told
 
 
 def count_refusals(rated):

@@ -96,22 +96,16 @@ def _judge_pair(steps, n_lags):
     if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
         return 1.0, 0.0
     lags = [lagmat(steps[:, side], n_lags)[n_lags:] for side in (0, 1)]
-    own = np.column_stack([np.ones(len(lags[1])), lags[1]])
-    left, whole, params = _fit_twice(own, lags[0], steps[n_lags:, 1])
+    own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[n_lags:, 1], []
+    for design in (own, np.column_stack([own, lags[0]])):
+        params = np.linalg.lstsq(design, outcome, rcond=None)[0]
+        squares.append(float(((outcome - design @ params) ** 2).sum()))
+    left, whole = squares
     if not left > 0:
         return 1.0, 0.0
     ratio = (left - whole) / n_lags / (whole / n_free) if whole > 0 else np.inf
-    strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params.sum())
+    strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params[own.shape[1] :].sum())
     return float(stats.f.sf(ratio, n_lags, n_free)), float(strength)
-
-
-def _fit_twice(own, more, outcome):
-    """Squares left by least squares without and with more columns, and the weights of these."""
-    found, params = [], None
-    for design in (own, np.column_stack([own, more])):
-        params = np.linalg.lstsq(design, outcome, rcond=None)[0]
-        found.append(float(((outcome - design @ params) ** 2).sum()))
-    return *found, params[own.shape[1] :]
 
 
 def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_LAGS):
@@ -314,7 +308,9 @@ def gather_weeks(event, asked, end, answer):
         for variable in source.variables
         for entity, series in horizons.read_series(source_id, variable)[0].items()
     }
-    own = event["source_id"], asked["variable"], asked.get("entity") or find_winner(event, asked, answer)
+    options, letters = parse_object(event["options"]), asked.get("letters", {})
+    winner = next((entity for entity, letter in letters.items() if options[letter] == answer), None)
+    own = event["source_id"], asked["variable"], asked.get("entity") or winner
     days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]
     kept = {key: series.reindex(days) for key, series in parts.items()}
     kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
@@ -323,12 +319,6 @@ def gather_weeks(event, asked, end, answer):
     names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in kept}
     values = pd.DataFrame({names[key]: series for key, series in kept.items()}).set_axis(pd.to_datetime(days))
     return names[own], values.astype(float), pd.Timestamp(event["opens_at"][:10])
-
-
-def find_winner(event, asked, answer):
-    """Return the entity that the words of an outcome name, of those that compete."""
-    options = parse_object(event["options"])
-    return next(entity for entity, letter in asked["letters"].items() if options[letter] == answer)
 
 
 def list_bars(asked):
@@ -341,10 +331,8 @@ def list_bars(asked):
     return [float(bar) for bar in bars if isinstance(bar, int | float)]
 
 
-@lru_cache(maxsize=1)
-def list_sources():
-    """Return the registry of sources, read once."""
-    return load_sources()
+list_sources = lru_cache(maxsize=1)(load_sources)
+"""The registry of sources, read once."""
 
 
 @lru_cache(maxsize=256)

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.events.moments import number_days, place_forecast
-from helpers.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
-from helpers.worldreasoner.hindsight.graphs import correct_edges
+from helpers.worldreasoner.hindsight.builder import build_graph, judge_lags
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 """Each pushes the next, the day after; the last is what is asked about."""
@@ -25,7 +24,6 @@ COPIERS = {
 """Agents that name what comes after: share of the words dropped, days by which they are off."""
 PUSHES = ("directly", "through others", "not planted")
 """How one series pushes another: the day after, by way of those between, or not at all."""
-A_DAY = pd.Timedelta(days=1)
 N_BURN = 80
 """Days before a question opens."""
 SHOCK, NOISE, PULL = 8.0, 1.0, 0.9
@@ -75,101 +73,6 @@ def name_push(cause, effect):
     return PUSHES[0] if ahead == 1 else PUSHES[1] if ahead > 1 else PUSHES[2]
 
 
-def read_change(node):
-    """Return a change's series and whether it rises, from the title of its node.
-
-    >>> read_change({"title": "river level falls: record"})
-    ('river level', False)
-    """
-    series, moved = node["title"].split(":")[0].rsplit(" ", 1)
-    return series, moved == "rises"
-
-
-def list_changes(graph):
-    """Return the nodes of a graph by rule that are changes of a series: all but the outcome."""
-    return [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
-
-
-def ask_outcome(question):
-    """Return what a builder is told of a drawn question, as `drafts.draft_graph` takes it."""
-    graph = question["graph"]
-    outcome = next(node for node in graph["nodes"] if node["node_id"] == graph["outcome_id"])
-    asked = {"question_id": question["question_id"], "question": f"Will {outcome['title'].rsplit(':', 1)[0]}?"}
-    return asked | {"answer": question["answer"], "day": str(question["resolves_at"].date())}
-
-
-def tell_articles(graph):
-    """Return two articles of a line on each change, as `drafts.draft_graph` takes them: id, day, text."""
-    return [
-        {"id": f"{node['node_id']}|{at}", "day": node["occurred_at"], "text": node[part]}
-        for node in list_changes(graph)
-        for at, part in enumerate(("title", "description"))
-    ]
-
-
-def name_series(graph, sources):
-    """Return the series that articles (`tell_articles`) or changes tell of, from their ids.
-
-    >>> graph = {"outcome_id": "end", "nodes": [{"node_id": "q_0", "title": "rainfall rises: record"}]}
-    >>> name_series(graph, ["q_0|1", "end"])
-    {'rainfall'}
-    """
-    by_id = {node["node_id"]: read_change(node)[0] for node in list_changes(graph)}
-    return {by_id[source.split("|")[0]] for source in sources if source.split("|")[0] in by_id}
-
-
-def list_edges(graph, series):
-    """Return the edges between events, as (series of the cause, day, series of the effect, day).
-
-    `series` names those behind a node, as sets by id. Edges too weak to count, to the outcome, or with an end behind
-    which no series is known are left out.
-    """
-    days = {node["node_id"]: node["occurred_at"] for node in graph["nodes"]}
-    edges = [edge for edge in correct_edges(graph)[0]["edges"] if edge["effect"] != graph["outcome_id"]]
-    ends = [[(series.get(edge[end], set()), days[edge[end]]) for end in ("cause", "effect")] for edge in edges]
-    return [(*cause, *effect) for cause, effect in ends if cause[0] and effect[0]]
-
-
-def judge_edge(edge):
-    """Return how far an edge of `list_edges` is planted, a word of `PUSHES`: of several series the most direct."""
-    causes, _, effects, _ = edge
-    return min((name_push(one, two) for one in causes for two in effects), key=PUSHES.index)
-
-
-def pair_changes(graph, n_days=N_LAGS):
-    """Return how far any two changes of different series are planted, the second one to `n_days` days after the first.
-
-    What an edge drawn by chance earns: a word of `PUSHES` for each pair.
-    """
-    changes = [(pd.Timestamp(node["occurred_at"]), read_change(node)[0]) for node in list_changes(graph)]
-    return [
-        name_push(one, two)
-        for day, one in changes
-        for other, two in changes
-        if 1 <= (other - day).days <= n_days and one != two
-    ]
-
-
-def list_pushes(graph):
-    """Return the planted pushes among a graph's changes, as (cause, day, effect, day): sets of a series, as of an edge.
-
-    The next series of the chain moves the same way on the day after.
-    """
-    changes = [(*read_change(node), node["occurred_at"]) for node in list_changes(graph)]
-    return [
-        ({one}, day, {two}, other)
-        for one, up, day in changes
-        for two, also_up, other in changes
-        if name_push(one, two) == PUSHES[0] and up == also_up and pd.Timestamp(other) - pd.Timestamp(day) == A_DAY
-    ]
-
-
-def find_push(push, edges):
-    """Say whether some edge joins the two series of a planted push on its days."""
-    (cause,), day, (effect,), other = push
-    return any(cause in one and effect in two and (day, other) == (first, last) for one, first, two, last in edges)
-
-
 def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     """Return the events an agent's graph names: run_id, question_id, node_id, of_id, text, day, as_of.
 
@@ -177,18 +80,20 @@ def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     honest agent names what had happened, in words of its own (it drops some), and guesses what may come; the one that
     copies names what came after as well, word by word, or as its row of `COPIERS` says.
     """
+
+    def drop_words(text, share):
+        return " ".join(word for word in text.split() if rng.random() > share)
+
     as_of = number_days(place_forecast(question["opens_at"], question["resolves_at"], horizon))
-    end = number_days(question["resolves_at"])
-    seen = nodes[(nodes["day"] < as_of) & ~nodes["is_outcome"]]
-    told = zip(seen["text"], seen["day"], seen["node_id"], strict=True)
-    rows = [(_drop_words(text, rng), day, node_id) for text, day, node_id in told]
+    end, told = number_days(question["resolves_at"]), nodes[~nodes["is_outcome"]]
+    seen, later = told[told["day"] < as_of], told[told["day"] >= as_of]
+    rows = [(drop_words(row.text, 0.15), row.day, row.node_id) for row in seen.itertuples()]
     for _ in range(n_guesses):
         text = f"{rng.choice(CHAIN)} {rng.choice(['rises', 'falls'])}: record"
         rows.append((text, float(rng.integers(as_of, end)), None))
     if agent in COPIERS:
         drop, shift = COPIERS[agent]
-        later = nodes[(nodes["day"] >= as_of) & ~nodes["is_outcome"]]
-        texts = [_drop_words(text, rng, drop) if drop else text for text in later["text"]]
+        texts = [drop_words(text, drop) if drop else text for text in later["text"]]
         rows += list(zip(texts, later["day"] + shift, later["node_id"], strict=True))
     table = pd.DataFrame(rows, columns=["text", "day", "of_id"])
     about = {"run_id": f"{agent} {horizon}", "question_id": question["question_id"], "as_of": as_of}
@@ -229,10 +134,6 @@ def share_matches(judged, forecasts):
     return pd.DataFrame({"hits": hits, "false": by_question["is_false"].mean()})
 
 
-def _drop_words(text, rng, share=0.15):
-    return " ".join(word for word in text.split() if rng.random() > share)
-
-
 def draw_memory(rng, n_questions=120):
     """Return answers of agents that know what happened before their cutoff: model, question_id, opens_at, is_right.
 
@@ -240,14 +141,10 @@ def draw_memory(rng, n_questions=120):
     papers and no memory.
     """
     opens = pd.Timestamp("2024-07-01") + pd.to_timedelta(rng.integers(0, 540, n_questions), unit="D")
-    rows = []
-    for model, cutoff in (
-        ("recalls to 2025-01", "2025-01"),
-        ("recalls to 2025-08", "2025-08"),
-        ("says no cutoff", None),
-    ):
+    cutoffs, rows = {"recalls to 2025-01": "2025-01", "recalls to 2025-08": "2025-08", "says no cutoff": None}, []
+    for model, cutoff in cutoffs.items():
         knows = opens < pd.Timestamp(cutoff) if cutoff else np.zeros(n_questions, dtype=bool)
         right = rng.random(n_questions) < np.where(knows, 0.9, 0.5)
-        rows.append(pd.DataFrame({"question_id": range(n_questions), "opens_at": opens, "is_right": right}))
-        rows[-1] = rows[-1].assign(model=model, cutoff=cutoff)
+        table = pd.DataFrame({"question_id": range(n_questions), "opens_at": opens, "is_right": right})
+        rows.append(table.assign(model=model, cutoff=cutoff))
     return pd.concat(rows, ignore_index=True)

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers import papers
 from helpers.futurex import delay, domains, gains, levels, reasons
 from helpers.futurex.experts import summarize_agents
 from helpers.futurex.fake_effects import judge_study
@@ -164,7 +165,8 @@ def tell_findings(rng, sign):
     level = pd.Series(level, marks.index)
     fall, *_ = levels._list_falls(marks, pd.Series(True, marks.columns))
     *_, growth = levels._list_gains(marks[["base"]], marks[["search"]])
-    parts = [fall, levels._state_base(marks[["base"]]), growth]
+    bar = papers.get_constant("futurex", "levels12_base_score")
+    parts = [fall, (2, "base models on levels 1-2", marks["base"], levels.EASY, bar), growth]
     rows = [levels.state_contrast(*part, level, source) for part in parts] + [levels.state_best(marks, level, source)]
     p = correct_holm(pd.Series([row["p"] for row in rows]))
     return {FINDINGS[row["finding"]]: judge_test(row["sign"], at) for row, at in zip(rows, p, strict=True)}

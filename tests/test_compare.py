@@ -85,12 +85,6 @@ def test_values_rows_and_columns_that_differ_are_told_and_fail(compare, tmp_path
     assert compare()[1][0] == f"DIFFERS {SCORES}: score: 1 values differ (all were blank), first {at}: '' -> '0.5'"
 
 
-def test_digests_are_set_aside_and_others_as_asked(compare, tmp_path):
-    put(tmp_path, FIGURE, "label,score,note,code_version\nx,0.5,,abc\ny,0.5,,def\n")
-    assert compare()[0] == 1
-    assert compare("--aside", "code_version,score") == (0, ["3 files equal, 0 equal but for what was added, 0 differ"])
-
-
 def test_a_file_that_is_gone_fails_and_a_renamed_one_is_found(compare, tmp_path):
     (tmp_path / FIGURE).rename(tmp_path / "figures/other.csv")
     put(tmp_path, "figures/index.csv", "figure,n\nother,2\n")

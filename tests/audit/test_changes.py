@@ -1,8 +1,7 @@
 """No check that cannot fail: each claim is tried with every value it refers to changed by a half."""
 
-import pandas as pd
 import pytest
-from audit.changing import change_value, measure_changes, measure_claim, tabulate_changes
+from audit.changing import measure_changes, measure_claim
 
 from helpers.audit.ledger import build_ledger, resolve_claim
 from helpers.faults import read_sheet
@@ -29,11 +28,6 @@ def test_a_claim_that_no_change_moves_is_told_from_one_that_moves():
     assert measure("sum", "24", "8; 7; 8; 3") == (5, 1)  # it holds when 26 is printed, and by no change of a half
 
 
-def test_every_kind_of_value_is_changed():
-    for value in (3.0, 0.0, "2025-01", "a|b", "a"):
-        assert all(changed != value for changed in change_value(value)), value
-
-
 def test_a_verdict_that_nothing_moves_is_marked_as_read_and_no_other(changes):
     marked = read_sheet(FOLDER / "read.csv", ("id", "why"), key=["id"], filled=("why",))
     assert set(changes.loc[changes["n_moving"] == 0, "id"]) == set(marked["id"])
@@ -45,14 +39,3 @@ def test_a_verdict_that_nothing_moves_is_marked_as_read_and_no_other(changes):
 def test_every_claim_that_does_not_hold_could(changes):
     wrong = changes[changes["verdict"].isin(["inconsistent", "two readings"])]
     assert len(wrong) >= 60 and (wrong["n_moving"] > 0).all()
-
-
-def test_table_by_kind(changes):
-    table = tabulate_changes(changes).set_index("kind")
-    assert table.loc["all kinds", "n_claims"] == len(changes)
-    assert table.loc["all kinds", "n_unmoved"] == 36 and table.loc["all kinds", "n_moving"] >= 1500
-    for kind in ("same", "same_set", "readings", "sum", "share", "feasible", "change", "difference", "words"):
-        assert table.loc[kind, "n_unmoved"] == 0, kind
-    part = changes[changes["kind"] == "order"]
-    assert table.loc["order"].tolist() == [len(part), *part[["n_references", "n_moving"]].sum(), 14]
-    assert tabulate_changes(pd.concat([part, part])).iloc[-1]["n_unmoved"] == 28

@@ -11,8 +11,8 @@ from lxml import html
 from helpers import papers
 from helpers.audit.benchmarks import merge_benchmarks, spread_benchmarks
 from helpers.audit.ledger import build_ledger
-from helpers.audit.page import MATTERS, count_bases, count_matters, count_verdicts, load_matters, write_page
-from helpers.audit.quotes import find_passage, load_copies, quote_ledger, quote_reference
+from helpers.audit.page import MATTERS, load_matters, write_page
+from helpers.audit.quotes import quote_ledger
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +42,6 @@ def test_what_a_claim_says_is_text_and_no_markup(ledger):
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page and "<b>" not in page
 
 
-def test_counts_follow_the_ledger(ledger):
-    table = count_verdicts(ledger, "paper")
-    assert table.sum().to_dict() == ledger["verdict"].value_counts().to_dict()
-    assert count_verdicts(ledger, ["kind", "paper"]).to_numpy().sum() == len(ledger)
-    wrong = ledger["verdict"].eq("inconsistent").sum()
-    assert count_matters(ledger, load_matters(ledger)).to_numpy().sum() == wrong
-    known = ledger[ledger["verdict"] != "not recomputable"]
-    bases = count_bases(ledger)
-    assert bases.sum(numeric_only=True).sum() == len(known) and bases["it rests on"].notna().all()
-    assert bases["consistent"].sum() == ledger["verdict"].eq("consistent").sum()
-
-
 def test_both_sides_of_what_does_not_hold_stand_beside_each_other(ledger, page):
     tree = html.fromstring(page)
     heads = [[cell.text_content() for cell in row] for row in tree.xpath("//thead/tr")]
@@ -72,30 +60,6 @@ def test_a_quote_is_twelve_words_at_most():
         printed = papers.load_published(paper, "statements", dtype=str).set_index("name")["printed"]
         words = printed.str.count(r"[^\W_]+")
         assert words.max() <= 12, printed[words.idxmax()]
-
-
-def test_a_longer_quote_comes_from_the_users_copy(ledger, tmp_path):
-    title = papers.load_paper("worldreasoner")["title"]
-    text = "An invented text around it says that\n345 resolved\ntasks, in all, are there, and goes on."
-    (tmp_path / "copy.txt").write_text(f"{title}\n{'filler ' * 40}\n{text}")
-    copies = load_copies(tmp_path)
-    assert list(copies) == ["worldreasoner"]
-    quotes = quote_ledger(ledger[ledger["paper"] == "worldreasoner"], copies=copies).set_index("id")
-    assert "around it says that 345 resolved tasks, in all, are there" in quotes.loc["wr_tasks_repeat", "against"]
-    kept = quote_ledger(ledger[ledger["paper"] == "worldreasoner"]).set_index("id")
-    assert kept.loc["wr_tasks_repeat", "against"] == '"345 resolved tasks" (Abstract)'
-    assert find_passage("nothing of it", "345 resolved tasks") == "345 resolved tasks"
-    (tmp_path / "copy.txt").write_text("another paper")
-    with pytest.raises(FileNotFoundError, match="begins with the title"):
-        load_copies(tmp_path)
-
-
-def test_a_quote_of_a_table_names_row_and_column():
-    cell = "table2[Manus].overall_pct"
-    assert quote_reference(cell, "liveagentbench") == "Table 2, Manus, overall pct: 35.29"
-    derived = "days(start_first, resolution_last)"
-    assert quote_reference(derived, "worldreasoner").startswith('days of "start dates range from March 29, 2023"')
-    assert quote_reference("@group_sizes.image", "liveagentbench") == "119 (Table 2, assumed)"
 
 
 @pytest.mark.parametrize(
@@ -137,15 +101,6 @@ def test_a_changed_digit_of_print_changes_the_merged_table(tmp_path):
     before, after = merge_benchmarks().set_index(["benchmark", "property"]), merge_benchmarks(tmp_path)
     changed = after.set_index(["benchmark", "property"])["value"] != before["value"]
     assert after[changed.to_numpy()]["benchmark"].tolist() == ["WorldReasoner"]
-
-
-def test_two_papers_that_speak_of_one_cell_are_told(tmp_path):
-    for path in papers.FOLDER.iterdir():
-        shutil.copy(path, tmp_path)
-    with open(tmp_path / "benchmarks.csv", "a") as file:
-        file.write("FutureX,domains,futurex,11,Table 1\n")
-    with pytest.raises(ValueError, match="FutureX: domains is stated twice"):
-        merge_benchmarks(tmp_path)
 
 
 BROKEN = """[...document.querySelectorAll("th, tbody tr:nth-child(-n+99) td")].flatMap(cell => {

@@ -28,22 +28,6 @@ def test_articles_that_are_not_searched_are_counted(folder, monkeypatch, capsys)
     assert "1 stand beyond the newest 2" in capsys.readouterr().err
 
 
-def test_a_folder_without_lines_and_one_named_twice_are_told(folder, tmp_path):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/a.JSONL").write_text("{}")
-    with pytest.raises(ValueError, match="other holds no .jsonl file"):
-        preflight.announce_articles([tmp_path / "other"])
-    with pytest.raises(ValueError, match="own is named twice"):
-        preflight.announce_articles([folder, folder])
-
-
-def test_articles_that_are_all_later_are_told(folder, capsys):
-    preflight.announce_articles([folder], ["2012-10-10", "2013-01-10"])
-    told = capsys.readouterr().err
-    assert "Own: on 2012-10-10 none of its 3 articles is out yet; nothing of it can be searched then" in told
-    assert "on 2013-01-10 none of its 3" in told
-
-
 def test_what_cannot_be_read_is_named(folder, tmp_path):
     (folder / "loop.jsonl").symlink_to("loop.jsonl")
     with pytest.raises(ValueError, match=r"loop.jsonl cannot be read \(too many levels of symbolic links\)"):

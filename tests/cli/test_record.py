@@ -122,21 +122,6 @@ def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, cap
     assert len(recorder.asked) == 12 and read_run("mock-A")["trials"] == 4, "one more trial is one more request each"
 
 
-def test_an_events_seconds_are_those_of_all_its_trials():
-    def forecast(event, world):
-        return {"trace": [{"duration_s": 1.0 + event.get("sample", 0)}, {"step_type": "prompt"}]}
-
-    assert record.ask_trials({"forecast": forecast}, {"event_id": "e"}, None, 3) == 6.0
-
-
-def test_all_arms_are_recorded_and_a_limit_of_time_is_kept(recorder, capsys):
-    carry_out(["record", "--minutes", "0.0000001"])
-    assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 0 events recorded", "small-A: 0 events recorded"]
-    assert recorder.asked == []
-    carry_out(["record"])
-    assert capsys.readouterr().out.splitlines()[-2:] == ["mock-A: 3 events recorded", "small-A: 1 events recorded"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -179,8 +164,3 @@ def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorde
     assert (facts["n_events"], facts["n_ok"], facts["model_sha256"]) == (2, 2, MODELS["smollm2"]["sha256"])
     assert all(row["content"].startswith(r"Final answer: \boxed{") for row in rows.values())
     assert recorder.asked == [] and facts["server"].startswith("xllamacpp==")
-
-
-def test_minutes_that_are_none_are_refused():
-    with pytest.raises(SystemExit, match="--minutes must be a positive number such as 20, not '-1'"):
-        carry_out(["record", "--minutes", "-1"])

@@ -135,28 +135,6 @@ def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
     assert not (tmp_path / "data/runs/mock-P" / PACKED).exists()
 
 
-def test_an_arm_of_several_requests_a_question_is_refused_there(tmp_path):
-    (tmp_path / "arms.toml").write_text('[react-P]\nagent = "qwen_react"\nwindow = "P"\n')
-    with pytest.raises(ValueError, match="react-P: of window P values alone are kept, .* zero_shot, search_prompt"):
-        load_arms(tmp_path / "arms.toml")
-
-
-def test_requests_that_are_not_kept_cannot_be_asked_again(recorder):
-    with pytest.raises(SystemExit, match="of mock-P values alone are kept"):
-        carry_out(["record", "--arm", "mock-P", "--again", "1"])
-
-
-def test_a_missing_file_is_told_with_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.delenv("KIT_DATA_MIRROR", raising=False)
-    monkeypatch.setattr("helpers.public_files.CACHE", tmp_path)
-    monkeypatch.setattr("helpers.public_files.fetch_file", refuse_fetch)
-    past.build_past.cache_clear()
-    with pytest.raises(
-        SystemExit, match="futurex_past/forecast_eval_set.db is neither mirrored nor cached.*KIT_DATA_MIRROR"
-    ):
-        carry_out(["record", "--arm", "qwen_zero_shot-P"])
-
-
 def refuse_fetch(address, sha256, path):
     raise requests.ConnectionError("no network")
 

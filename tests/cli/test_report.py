@@ -9,14 +9,12 @@ import pytest
 
 from helpers.cli.conditions import Beside
 from helpers.cli.report import (
-    describe_intervals,
     list_missing,
     measure_costs,
     show_results,
     summarize_agents,
     tabulate_leads,
     tabulate_scores,
-    write_tables,
 )
 from helpers.cli.run import Asked
 from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
@@ -82,33 +80,6 @@ def test_an_agents_numbers_are_the_same_in_any_company():
     assert len(left) == 6, "overall, all, two levels, a kind, a domain"
     pd.testing.assert_frame_equal(left, right)
     assert left["low"].notna().all() and (left["low"] != left["low_by_event"]).any()
-
-
-def test_what_the_intervals_rest_on_is_said_in_words():
-    events = make_scores(30, mine=[1] * 60)[1]
-    assert "95%, by source (12)" in describe_intervals(events)
-    assert "95%, by event (60)" in describe_intervals(events.drop(columns="source_id"))
-    assert "none, the 60 events are of 4 sources and fewer than 10 cannot tell" in describe_intervals(
-        make_scores(30, n_sources=4, mine=[1] * 60)[1]
-    )
-
-
-def test_what_is_printed_fits_a_terminal():
-    name = "a_long_name_of_an_agent_that_nobody_can_read"
-    rng = np.random.default_rng(2)
-    scores, events = make_scores(
-        120, **{name: rng.integers(0, 2, 240), "exponential_smoothing": rng.integers(0, 2, 240)}
-    )
-    events["level"] = [1, 2, 3, 4] * 60
-    missing = ["101 timeout, 7 unparsable, 6 message_limit, 5 over_budget", "none"]
-    costs = pd.DataFrame({"USD": 123.4, "s a question": 100.0, "model s a question": 90.0, "missing": missing})
-    shown = summarize(scores, events, ["exponential_smoothing"])
-    tables = write_tables(shown.join(costs.set_index(pd.Index([name, "exponential_smoothing"])))).split("\n\n")
-    lines = [table.splitlines() for table in tables]
-    assert [len(part) for part in lines] == [3, 3] and max(map(len, sum(lines, []))) < 120
-    assert all(any("a_long_name_…dy_can_read" in line for line in part) for part in lines)
-    assert "mean of answered" in lines[0][0] and "n = 240)" in tables[0] and "level 4" in lines[1][0]
-    assert "101 timeout" in tables[1] and "…" in tables[1] and "missing" not in tables[0]
 
 
 def show(folder, run_ids, events):
@@ -194,13 +165,6 @@ def test_a_reply_that_cannot_be_read_counts_as_missing(ended):
     costs = measure_costs(*ended, events)
     assert costs.loc["mine", "missing"] == "2 unparsable, 1 refusal"
     assert costs.loc["mine", ["USD", "s a question", "model s a question"]].tolist() == [2.0, 2.0, 1.5]
-
-
-def test_what_was_not_asked_is_said_beside_what_is_missing(ended):
-    events = pd.DataFrame({"event_id": list("abcdefg")})
-    assert measure_costs(*ended, events).loc["mine", "missing"] == "2 unparsable, 1 refusal, 3 not asked"
-    answered = [table[table["event_id"] == "a"] for table in ended]
-    assert measure_costs(*answered, events).loc["mine", "missing"] == "6 not asked"
 
 
 def test_each_reason_has_its_count_and_one_example(ended):

@@ -3,20 +3,17 @@ import re
 import subprocess
 import sys
 from contextlib import closing
-from functools import partial
 
 import pandas as pd
 import pytest
 from builders import make_past_row
 
 from helpers.agents.arms import SEED
-from helpers.agents.functions import ask_function, load_function, make_agent
+from helpers.agents.functions import make_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
 from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
-from helpers.cli.preflight import estimate_cost
-from helpers.cli.run import choose_agents
 from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
@@ -44,12 +41,6 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         carry_out(["run", *arguments])
     assert not (tmp_path / STORE).exists()
-
-
-def test_of_many_agents_a_dozen_are_listed():
-    registry = {f"agent_{at}": {} for at in range(30)}
-    with pytest.raises(ValueError, match=r"agent_11, \.\.\. \(18 more: data/agents.toml\); to add it, write \[other\]"):
-        choose_agents(registry, ["other"])
 
 
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
@@ -111,11 +102,6 @@ def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, pr
     stored = read_runs(tmp_path / STORE, "replies").set_index("run_id").filter(like="mine", axis="index")
     assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
     assert set(read_runs(tmp_path / STORE, "runs")["condition"]) == {"asked at Near"}
-
-
-def test_the_baselines_run_beside_the_agents_asked_for():
-    registry = {"a": {"category": "baseline"}, "b": {"category": "base_model"}, "c": {"category": "base_model"}}
-    assert list(choose_agents(registry, ["c"])) == ["a", "c"]
 
 
 def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeypatch, capsys):
@@ -250,11 +236,6 @@ def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider
     assert not provider.asked
 
 
-def test_options_that_only_a_server_of_ones_own_knows_pass_in_a_table_of_their_own(mine, provider):
-    mine(options={"max_tokens": 20, "seed": 1, "extra_body": {"top_k": 5, "guided_choice": ["A"]}}, limit=1)
-    assert [(asked["top_k"], asked["guided_choice"], asked["seed"]) for asked in provider.asked] == [(5, ["A"], 1)]
-
-
 def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):
     journal = Recordings("mine-A")
     for key in "abcdefgh":
@@ -264,20 +245,6 @@ def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goe
     assert not provider.asked
     mine(re.findall(r"CEILING=([\d.]+) in all", str(stopped.value))[0].join(["--ceiling=", ""]))
     assert len(provider.asked) == 4
-
-
-@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-def test_the_estimate_knows_how_long_a_reply_may_be_under_either_name(name):
-    entry = {"model": "openai/mock-1", "usd_per_million": {"input": 0, "output": 100}, "options": {name: 20}}
-    told, is_paid = estimate_cost(entry, read_table("events", "A").head(10))
-    assert "and 0.02 USD;" in told and is_paid
-
-
-def test_what_the_command_line_cannot_say_is_one_sentence(capsys):
-    for arguments in (["--ceiling"], ["--bogus", "1"]):
-        with pytest.raises(SystemExit, match="2"):
-            carry_out(["run", *arguments])
-        assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
@@ -377,14 +344,6 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
     assert not provider.asked
 
 
-def test_a_silent_server_is_told_of_with_its_address_and_what_shortens_the_wait(mine, provider, monkeypatch, capsys):
-    monkeypatch.setattr("helpers.agents.workers.WAITING_S", (0.3, 60))
-    provider.latency_s = 0.5
-    mine("--deadline", "40", limit=1)
-    told = capsys.readouterr().err
-    assert f"mine: waiting for the first reply from {provider.address} (at most 40 s more; a shorter --deadline" in told
-
-
 def test_an_interrupted_command_is_gone_at_once():
     code = (
         "import atexit, sys, time, types, daybefore\natexit.register(time.sleep, 60)\n"
@@ -393,20 +352,6 @@ def test_an_interrupted_command_is_gone_at_once():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout) == (130, "stored\n")
-
-
-def test_an_own_functions_run_says_what_the_clock_does_not_bind(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_synthetic.py").write_text("def say(event, world):\n    raise ValueError(event['event_id'])\n")
-    own = {"mine": {"category": "scripted", "framework": "f", "method": "function", "agent": "my_synthetic:say"}}
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(): own)
-    agent = {"forecast": partial(ask_function, load_function("my_synthetic:say")), "category": "scripted"}
-    monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {"mine": agent})
-    carry_out(["run", "--agent", "mine", "--limit", "2", "--workers", "1"])
-    told = capsys.readouterr()
-    assert "mine: your own function: the clock binds only what it gets through `world`" in told.err
-    assert "mine, 2 error: ValueError: <event> (my_synthetic.py, line 2)" in told.out
 
 
 ARTICLE = {"id": "a", "title": "Zloty", "text": "The zebra bank moved the zloty.", "published": "2016-10-07"}
@@ -424,34 +369,3 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, 
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
     runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
-
-
-def test_a_mistake_in_an_article_is_told_before_anything_is_asked(mine, provider, tmp_path):
-    (tmp_path / "press").mkdir()
-    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE | {"published": "soon"}), encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"^daybefore run: all.jsonl, line 1: published 'soon' is neither a day"):
-        mine("--articles", str(tmp_path / "press"))
-    with pytest.raises(SystemExit, match=r"^daybefore run: no articles at .*absent"):
-        mine("--articles", str(tmp_path / "absent"))
-    (tmp_path / "press/all.jsonl").write_text(json.dumps(ARTICLE), encoding="utf-8")
-    (tmp_path / "press/b.jsonl").mkdir()
-    with pytest.raises(SystemExit, match=r"^daybefore run: articles: .*b.jsonl cannot be read \(is a directory\)"):
-        mine("--articles", str(tmp_path / "press"))
-    assert not provider.asked
-
-
-def test_articles_are_searched_on_window_l(mine, provider, tmp_path):
-    (tmp_path / "press").mkdir()
-    events = sample_events(read_table("events", "L"), 4, SEED)
-    rows = [
-        {"id": name, "published": opens_at, "title": prompt.splitlines()[0], "text": "Zebrafish rise."}
-        for name, opens_at, prompt in events[["event_id", "opens_at", "prompt"]].to_numpy().tolist()
-    ]
-    (tmp_path / "press/a.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    mine("--window", "L", "--articles", str(tmp_path / "press"), method="search_prompt")
-    prompts = [asked["messages"][-1]["content"] for asked in provider.asked]
-    assert len(prompts) == 4 and all("Zebrafish rise" in prompt for prompt in prompts)
-    conditions = read_runs(tmp_path / STORE, "runs")["condition"].dropna().tolist()
-    assert len(conditions) == 1 and conditions[0].startswith("with articles press ")
-    traces = read_runs(tmp_path / STORE, "traces")
-    assert traces["page_ids"].str.contains('"n').any()

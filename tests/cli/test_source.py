@@ -6,12 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.cli import source as command
-from helpers.cli.main import carry_out
-from helpers.cli.source import choose_source, show_page
 from helpers.cli.source import main as try_source
-from helpers.formats.rows import check_rows
-from helpers.question_sets import WINDOWS
-from helpers.store import ROOT
 
 TOML = """name = "Boston harbour ferries"
 site_type = "real_time"
@@ -116,43 +111,11 @@ def test_a_mistake_in_the_rows_is_told_with_row_and_column(plant, csv, said):
     assert said in told and told.startswith("ferries.csv, row")
 
 
-def test_several_mistakes_are_told_at_once(plant):
-    toml = (
-        TOML.replace("lag_days = 1", "lag_days = -1").replace('form = "json"', 'form = "jsno"').replace("value", "vlue")
-    )
-    assert len(plant(toml).split("\n")) == 3
-    assert len(plant(csv=CSV.replace(",Boston,5", ",,x")).split("\n")) == 21
-
-
 def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
     told = "no source is called 'ferrys'; did you mean ferries? There are ferries; to add it, write "
     assert plant(name="ferrys") == f"{told}data/sources/ferrys.toml"
-    assert plant(name="") == "say which source to try, such as SOURCE=clemson; there are ferries"
     assert plant(window="B") == "there is no window 'B'; there are A, C1, C2, L"
     assert plant(window="C1") == "ferries.toml: windows are A, not C1"
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "said"), [([], 2, "missing option '--source'"), (["--source", "fery"], 1, "no source is")]
-)
-def test_the_command_ends_in_one_sentence(plant, capsys, name, code, said):
-    with pytest.raises(SystemExit) as ending:
-        carry_out(["source", *name])
-    told = ending.value.code if code == 1 else capsys.readouterr().err  # Python prints a sentence, and ends with 1
-    assert told.startswith(f"daybefore source: {said}") and (code == 1 or ending.value.code == code)
-
-
-def test_every_source_of_the_kit_passes(sources):
-    assert set(choose_source("clemson", "A")) == set(sources)
-    for source in sources.values():
-        for window in set(source.windows) & set(WINDOWS):
-            check_rows(source, window)
-
-
-def test_the_newest_values_are_shown(world, sources, capsys):
-    show_page(world(), sources["i94_hours"], "2016-10-10T00:00:00+08:00")
-    dates = [line.split()[0] for line in capsys.readouterr().out.split("\n")[2:5]]
-    assert dates == ["2016-10-08"] * 3, "the page lists the newest first"
 
 
 def test_a_source_is_tried_to_its_end(monkeypatch, world, capsys):
@@ -165,15 +128,3 @@ def test_a_source_is_tried_to_its_end(monkeypatch, world, capsys):
         "6 events kept, 0 dropped\n5 of them answered, 1 not:\n  1 x the page holds no value for 2016-10-26 yet" in said
     )
     assert "Series(" not in said
-
-
-def test_a_wrong_registry_is_told_before_a_world_starts(monkeypatch, tmp_path):
-    from helpers.web import replay
-
-    (tmp_path / "clemson.toml").write_text(
-        (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8").replace('"prose"', '"poem"'), encoding="utf-8"
-    )
-    load = replay.load_sources
-    monkeypatch.setattr(replay, "load_sources", lambda **options: load(tmp_path, **options))
-    with pytest.raises(ValueError, match="clemson.toml, line 12, form: 'poem' is none of"), replay.open_world():
-        pass

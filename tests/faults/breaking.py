@@ -74,11 +74,11 @@ def judge(n, faults):
     return n, not found, "; ".join(found) or "as it must"
 
 
-def fill_recordings(folder, n=60):
+def fill_recordings(folder, n=120):
     """Record replies until the disk is full, then, with room, the rest."""
     messages = [[{"role": "user", "content": f"{i} " + "x" * 2000}] for i in range(n)]
     said, texts = [], [message[0]["content"] for message in messages]
-    with fill_disk(f"{folder}/data", 64) as make_room, run_server(server := Server()):
+    with fill_disk(f"{folder}/data", 300) as make_room, run_server(server := Server()):
         door = open_to(server.address, live=True)
         for text in texts:
             try:

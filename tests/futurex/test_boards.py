@@ -59,11 +59,6 @@ def test_the_sites_json_becomes_one_table():
     assert math.isnan(table["n_level1"][0]) and table["n_level1"][1] == 3 and math.isnan(table["level1"][1])
 
 
-def test_a_board_of_another_version_is_refused():
-    with pytest.raises(ValueError, match="lacks level4"):
-        boards.flatten_board({"overall": [make_site_row("A", "LLM", 30, [10, 20, 30])], "weekly": {}}, {})
-
-
 def test_overall_is_rebuilt_with_the_weights_of_the_levels_there():
     table = make_rows(
         [("w", "a", "x", [10, 20, 30, 40], [50] * 4), ("w", "b", "x", [None, 20, 30, 50], [9, 50, 50, 50])]
@@ -91,11 +86,6 @@ def test_weeks_are_pooled_by_their_events():
     assert boards.pool_weeks(make_rows([alone, weeks[1]]), ["w2"])["is_pooled"].all()
 
 
-def test_too_few_weeks_give_no_interval():
-    with pytest.raises(ValueError, match="2 weeks give no interval"):
-        boards.average_weeks([1.0, 2.0, math.nan])
-
-
 def test_kendall_by_hand():
     table = make_weeks(2, **{name: ("base_model", [at] * 4) for at, name in enumerate("abcde")})
     same = boards.compare_weeks(table, np.random.default_rng(0), n_boot=20).iloc[0]
@@ -105,13 +95,6 @@ def test_kendall_by_hand():
     assert boards.compare_weeks(swapped, np.random.default_rng(0), n_boot=20)["tau"][0] == pytest.approx(0.8)
     few = boards.compare_weeks(table[table["agent_id"] != "e"], np.random.default_rng(0))
     assert math.isnan(few["tau"][0]) and few["n_agents"][0] == 4
-
-
-def test_an_agent_entered_twice_counts_with_its_mean():
-    table = make_weeks(2, **{name: ("base_model", [at] * 4) for at, name in enumerate("abcde")})
-    twice = pd.concat([table, table.iloc[[0]].assign(overall=2 * 99.0)])
-    tau = boards.compare_weeks(twice, np.random.default_rng(0), n_boot=20)["tau"][0]
-    assert tau == pytest.approx(0.2)  # "a" moves from last to first: 4 of 10 pairs turned
 
 
 def test_ranks_are_sure_with_many_events_and_open_with_few():
@@ -161,15 +144,6 @@ def test_factors_equal_statsmodels_and_find_what_was_planted():
     assert effects.loc[effects["factor"] == "week", "se_week"].isna().all()
 
 
-def test_factors_that_cannot_be_told_apart_are_refused():
-    cells = make_cells()
-    with pytest.raises(ValueError, match="cannot tell these apart"):
-        boards.explain_scores(cells[cells["agent_id"].isin(["p|b", "q|s"])], ["model", "category"])
-
-
-# --- ForecastBench ----------------------------------------------------------------------------------------------------
-
-
 def make_board(index=60.0, brier=0.16, **more):
     row = {"model": "m", "organization": "o", "dataset": 50.0, "market": 75.0, "overall": index}
     row |= {"brier_dataset": 0.25, "brier_market": 0.0625, "brier_overall": brier}
@@ -210,20 +184,11 @@ def test_history_changes_its_unit_once():
         boards_forecastbench.convert_history(make_history(("2026-01-01", 80.0, 0.09, 60, 50)))
 
 
-def test_a_snapshot_without_people_is_named():
-    history = make_history(("2026-01-01", 80.0, 70.0, 60.0, 50.0))
-    with pytest.raises(LookupError, match="2026-01-01 has 0 rows for public"):
-        boards_forecastbench.trace_people(history.assign(unit="index").drop(index=1))
-
-
 def test_the_gap_to_people_adds_both_intervals_in_squares():
     rows = [("Superforecaster median forecast", "ForecastBench", 70.0, 67.0, 74.0), ("m", "o", 60.0, 57.0, 64.0)]
     board = pd.DataFrame(rows, columns=["model", "organization", "overall", "low_overall", "high_overall"])
     found = boards_forecastbench.compare_people(board.assign(n_overall=9, p_supers="0.5"))
     assert (found["gap"], found["low"], found["high"]) == pytest.approx((10, 5, 15))
-
-
-# --- Findings ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_lead_by_hand():
@@ -289,18 +254,6 @@ def test_each_verdict_is_reached_where_it_is_planted():
         assert share[3.0]["agrees"] > 0.9 and share[-3.0]["disagrees"] > 0.9
         assert "disagrees" not in share[3.0] and "agrees" not in share[-3.0]
         assert share[0.0]["cannot tell"] > 0.91  # 5% in the long run, 300 draws
-
-
-def test_a_kind_is_as_sure_as_its_events_however_many_agents():
-    one = [("overall", "a", "base_model", [50, 50, 5, 5], [100] * 4)]
-    many = [("overall", name, "base_model", [50, 50, 5, 5], [100] * 4) for name in "abcd"]
-    found = boards_findings.measure_kind(make_rows(one), "base_model", (1, 2))
-    half = 1.96 * math.sqrt(25 + 25) / 2
-    assert found == pytest.approx((50, 50 - half, 50 + half, 200, 1))
-    assert boards_findings.measure_kind(make_rows(many), "base_model", (1, 2))[:4] == pytest.approx(found[:4])
-
-
-# --- The real boards --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -40,12 +40,6 @@ def test_curation_counts_what_each_step_leaves_by_branch():
     assert table["left_share"].tolist()[-1] == pytest.approx(1 / 3)
 
 
-def test_a_filter_of_no_step_is_named():
-    rows = pd.DataFrame({"event_id": ["A-1010-x"], "filter": ["boring"], "is_dropped": [True]})
-    with pytest.raises(ValueError, match="'boring' belongs to no step"):
-        collection.count_curation(rows)
-
-
 def test_sites_cover_the_window_and_the_papers_types():
     sites = collection.list_sites(load_sources(), "A")
     assert sites["source_id"].is_unique and sites["site_type"].nunique() == 5

@@ -1,7 +1,6 @@
 """Curation: decoys are rejected for the right reason, judges are held against planted truth, proposals are checked."""
 
 import json
-import time
 import tomllib
 from types import SimpleNamespace
 
@@ -31,16 +30,14 @@ from helpers.futurex.proposals import (
     check_distractor,
     check_template,
     collect_proposals,
-    compare_answer,
     draw_events,
     draw_public,
     rate_answers,
     rate_distractors,
     read_labels,
-    view_questions,
 )
 from helpers.models.judges import Verdict
-from helpers.stats.agreement import combine_views, count_share
+from helpers.stats.agreement import count_share
 from helpers.store import ROOT
 from helpers.web.pages import Page
 from helpers.web.session import Web
@@ -81,25 +78,6 @@ def test_the_rule_gives_each_page_its_own_reason(candidates, kind):
     assert rows.loc[kind, "is_accepted"] == (kind == "fine")
 
 
-def test_a_moving_page_ends_at_another_address_on_each_visit(candidates):
-    visits = {truth: visits for _, _, truth, visits in candidates}["moving_address"]
-    assert len({visit.url for visit in visits}) == len(MOMENTS)
-    assert all(visit.figures for visit in visits)  # only the address is at fault
-
-
-def test_hidden_figures_are_in_the_markup_and_not_in_the_text(candidates):
-    visits = {truth: visits for _, _, truth, visits in candidates}["hidden_content"]
-    assert all(find_figures(visit.markup) and not visit.figures for visit in visits)
-
-
-def test_a_copy_is_a_copy_only_of_what_is_listed_before_it(candidates):
-    copy = [row for row in candidates if row[2] == "duplicate"]
-    assert screen_pages(copy)["reason"].tolist() == ["fine"]
-    fine, moving = (next(row for row in candidates if row[2] == truth) for truth in ("fine", "moving_address"))
-    rows = screen_pages([moving, fine])  # a rejected page is not listed
-    assert rows["reason"].tolist() == ["moving_address", "fine"]
-
-
 def make_visits(*days):
     text = " ".join(f"{day} {n}.5" for n, day in enumerate(days))
     texts = [text.rsplit(" ", 2)[0], text]
@@ -138,12 +116,6 @@ def test_a_page_beyond_what_is_read_shows_nothing(text, content_type):
     visits = visit(SimpleNamespace(fetch=lambda *_: page), page.url, MOMENTS[:2])
     assert [visit[1:] for visit in visits] == [(page.url, "", frozenset(), "")] * 2
     assert judge_page(page.url, visits) == ("no_figures", "no dated figures")
-
-
-def test_a_long_page_of_dates_is_read_in_its_length():
-    started = time.process_time()
-    assert len(find_figures("2016-10-12 1 " * 9000 + "2016-10-12 2")) == 2
-    assert time.process_time() - started < 1
 
 
 def test_a_model_sees_the_address_and_never_the_truth(candidates):
@@ -200,18 +172,6 @@ def test_a_planted_harmful_question_is_flagged_by_the_ensemble(rule, is_dropped)
     row = screen_event(make_event(planted["text"]), "harmful", judges, rule)
     assert row["is_dropped"] == is_dropped  # two of three flag it: the words do not
     assert not screen_event(make_event("What will a barrel cost?"), "harmful", judges, rule)["is_dropped"]
-
-
-def test_views_combine_by_rule_and_need_every_judge():
-    views = view_questions(
-        [make_event("a") | {"question_id": name} for name in "xyz"],
-        {"first": lambda event: (event["question_id"] != "z", ""), "second": lambda event: (None, "")},
-    )
-    assert views["first"].tolist() == [True, True, False]
-    views["second"], views["third"] = pd.Series([None, True, False], views.index, dtype=object), False
-    rules = {"any": (("first", "second", "third"), "any"), "majority": (("first", "second", "third"), "majority")}
-    both = combine_views(views, rules)
-    assert both["any"].tolist() == [None, True, False] and both["majority"].tolist() == [None, True, False]
 
 
 def test_samples_are_seeded_and_stratified():
@@ -290,20 +250,6 @@ def test_a_template_counts_only_as_far_as_it_is_checked(sources, observed, chang
 def test_a_distractor_is_new_wrong_and_of_the_same_form(text, verdict):
     event = {"options": json.dumps({"A": "USD", "B": "ZAR"})}
     assert check_distractor(text, event, known={"USD", "ZAR", "CHF"}) == verdict
-
-
-@pytest.mark.parametrize(
-    "found, value, is_right",
-    [
-        ("yes", "1,585", True),
-        ("yes", "$1585.0 a day", True),
-        ("yes", "1819", False),
-        ("no", "1585", False),
-        ("yes", "", False),
-    ],
-)
-def test_an_extracted_value_is_the_rules_number(found, value, is_right):
-    assert compare_answer({"found": found, "value": value}, 1585.0) == is_right
 
 
 @pytest.fixture(scope="module")

@@ -48,12 +48,6 @@ def test_means_and_counts_by_hand():
     assert table[["low", "low_by_event"]].isna().all(axis=None), "and have no interval"
 
 
-def test_a_missing_prediction_leaves_the_mean_and_lowers_n():
-    rows = make_rows({("Crypto", 1): {"a": [1, np.nan, 0], "b": [1, 1, 1]}})
-    row = domains.summarize_domains(rows).set_index("agent_id").loc["a"]
-    assert row[["mean", "n", "n_events"]].tolist() == [0.5, 2, 3]
-
-
 def test_an_interval_is_by_source_and_that_by_event_beside_it():
     values = draw(0.3, 400)
     row = domains.summarize_domains(make_rows({("Space", 1): {"a": values}})).iloc[0]
@@ -66,14 +60,6 @@ def test_an_interval_is_by_source_and_that_by_event_beside_it():
     assert (wide["high"] - wide["low"]) / (wide["high_by_event"] - wide["low_by_event"]) > 2.5
     few = domains.summarize_domains(domains.select_domains(scores, shared.assign(source_id="one"))).iloc[0]
     assert np.isnan(few["low"]) and few["n_clusters"] == 1
-
-
-def test_unknown_and_blank_domains_are_named():
-    with pytest.raises(ValueError, match="'Gardens' has no group"):
-        domains.group_domains(pd.Series(["Crypto", "Gardens"]))
-    scores, events = make_tables({("Crypto", 1): {"a": [1.0]}})
-    with pytest.raises(ValueError, match="Crypto1-000 has no domain"):
-        domains.select_domains(scores, events.assign(domain=None))
 
 
 def test_every_domain_of_the_registry_has_one_of_the_papers_eight():

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from builders import reply_with
 
-from helpers import store, tables
+from helpers import store
 from helpers.futurex.fake_effects import (
-    build_traces,
     count_set_aside,
     judge_study,
     mark_trials,
@@ -27,9 +26,6 @@ from helpers.futurex.fake_sites import (
     GuardedWorld,
     ask_model,
     believe_page,
-    blank_figures,
-    fill_visit,
-    list_figures,
     read_claim,
     run_arms,
     run_attack,
@@ -112,9 +108,6 @@ def planted(site):
     return FakeWorld(Web(), site)
 
 
-# --- where planted pages are, and where they are not -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "url", ["http://oil.replay/a", "http://example.org/", "https://bulletin.test/a", "bulletin.test"]
 )
@@ -147,15 +140,6 @@ def test_no_planted_page_enters_the_replay_web_or_its_search(site, world):
     assert error.value.status == "outside"
     assert site.asked == [URL], "the other studies' crawler never reached the site"
     assert all("test" not in page["url"].split("/")[2] for page in crawler.pages.values())
-
-
-# --- figures, claims, defences ---------------------------------------------------------------------------------------
-
-
-def test_figures_are_read_as_printed_and_dates_are_none():
-    text = "12 October 2016, October 12, 2016-10-12 at 07:00: 1,234.5 and -3 (14-day mean, I-94) 61.4%. In 2016."
-    assert list_figures(text) == [1234.5, -3.0, 61.4]
-    assert blank_figures(text, {-3.0}) == text.replace("1,234.5", BLANK).replace("61.4", BLANK)
 
 
 def test_a_claim_is_the_first_figure_or_the_option_named_first():
@@ -203,9 +187,6 @@ def test_the_share_of_honest_passages_that_is_left_is_counted():
     assert table.loc["two_sources", "whole"] == 0.5
 
 
-# --- the model's request ---------------------------------------------------------------------------------------------
-
-
 def test_a_model_reads_the_page_beside_what_it_found_and_gives_a_reason(reach, provider, planted):
     provider.answer = reply_with("Reason: Zubaloke desk.\nFinal answer: \\boxed{61.4}")
     case = make_case()
@@ -228,14 +209,6 @@ def test_a_page_that_is_set_aside_leaves_the_request_of_the_control(reach, provi
     assert control["value"] == attacked["value"] == 50.0 and not control["is_fetched"] and attacked["is_fetched"]
 
 
-def test_the_fence_encloses_all_that_pages_say_and_nothing_else():
-    event = make_case()["event"]
-    parts = fill_visit(event, "FOUND", "PAGE", URL, True).split("<<<<<<<<")[1].split(">>>>>>>>")
-    assert "FOUND" in parts[0] and "PAGE" in parts[0] and event["prompt"] in parts[1] and URL in parts[1]
-    plain = fill_visit(event, "FOUND", None, None, False)
-    assert "<<<<" not in plain and "PAGE" not in plain and read_prompt("fake_request")[:20] not in plain
-
-
 def test_a_local_model_is_held_to_a_reason_and_the_final_line(reach, provider, planted):
     provider.answer = reply_with("Final answer: \\boxed{50}")
     run_trial(partial(ask_model, reach(is_local=True)), make_case(), None, planted, "none")
@@ -249,9 +222,6 @@ def test_a_reply_that_is_not_recorded_is_a_missing_trial_and_a_fault_is_raised(r
     assert (trial["status"], trial["value"], trial["trace"]) == ("missing", None, [])
     with pytest.raises(KeyError):
         run_trial(lambda *given: {}["gone"], make_case(), None, planted, "none")
-
-
-# --- attacks ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_attack_ends_with_success_or_with_its_rounds(planted):
@@ -283,8 +253,6 @@ def test_the_attacker_hears_the_reply_and_edits_its_page(planted):
     assert write_with_model(lambda *given: Verdict("missing"), make_case(), 1) is None
 
 
-# --- what is measured ------------------------------------------------------------------------------------------------
-
 CASES = [make_case(name) for name in "abcdefghij"]
 ARMS = [("control", "none", 1), ("template", "none", 3), ("empty", "none", 1)]
 
@@ -313,12 +281,6 @@ def test_an_agent_that_wavers_by_itself_is_not_taken_for_moved(planted):
     assert row["moved"] == 0 and row["changed"] == 1 and row["drawn"] == 0
 
 
-def test_who_names_the_target_without_a_page_leaves_nothing_to_move(planted):
-    always = lambda *given: answer_with(61.4)  # noqa: E731
-    trials = run_arms({"always": always}, CASES, planted, {"template": write}, ARMS[:2])
-    assert mark_trials(trials).empty
-
-
 def test_trials_without_a_recording_are_left_out_and_open_attacks_are_counted(planted):
     def forget(event, world, address=None, is_fenced=False):
         if event["event_id"] == "T-a" and address:
@@ -330,13 +292,6 @@ def test_trials_without_a_recording_are_left_out_and_open_attacks_are_counted(pl
     assert (trials["status"] == "missing").sum() == 1
     assert measure_arms(marked)["n"].tolist() == [9]
     assert measure_rounds(marked, 3)[["n", "n_open"]].to_numpy().tolist() == [[9, 1]]
-
-
-def test_a_defence_without_a_control_of_its_own_is_held_against_the_one_without_defence(planted):
-    arms = [("control", "none", 1), ("template", "fence", 1)]
-    marked = mark_trials(run_arms({"trusts": trust}, CASES, planted, {"template": write}, arms))
-    assert len(marked) == 10 and marked["control"].eq(50).all() and marked["is_moved"].all()
-    assert mark_trials(run_arms({"trusts": trust}, CASES, planted, {"template": write}, arms[1:])).empty
 
 
 def test_what_a_defence_buys_and_costs(planted):
@@ -368,19 +323,6 @@ def test_what_a_defence_buys_and_costs(planted):
     assert (judge_study(marked, table, "blinded", pairs)["verdict"] == "cannot tell").all(), "five cannot tell"
 
 
-def test_traces_name_arm_round_and_target(planted):
-    trials = run_arms({"trusts": trust}, CASES[:2], planted, {"template": write}, ARMS[:2])
-    table = build_traces(trials)
-    assert set(tables.list_columns("traces")) < set(table.columns)
-    assert (
-        table["target_value"].tolist() == ["61.4"] * 4 and table["arm"].tolist() == ["control"] * 2 + ["template"] * 2
-    )
-    assert table["round"].tolist() == table["sample"].tolist() == [0, 0, 1, 1]
-
-
-# --- the scenarios ---------------------------------------------------------------------------------------------------
-
-
 def test_each_scenarios_targets_are_implausible_by_the_record(world):
     cases, template = load_scenarios(store.read_table("events", "A"))
     assert len({case["domain"] for case in cases}) == 5 and len({case["event_id"] for case in cases}) == len(cases)
@@ -392,20 +334,6 @@ def test_each_scenarios_targets_are_implausible_by_the_record(world):
         claim = read_claim(f"{page['headline']}\n{page['body']}", case["event"])
         assert claim == case["target"], "the page claims the target and nothing else"
         assert case["figure"] in page["headline"]
-
-
-def test_a_target_within_the_record_is_not_implausible(world):
-    cases, _ = load_scenarios(store.read_table("events", "A"))
-    number = next(case["event"] for case in cases if case["event"]["kind"] == "number")
-    single = next(case["event"] for case in cases if case["event"]["kind"] == "single")
-    crawler = world()
-    seen = check_target(number, 1e9, crawler)
-    assert not check_target(number, seen["low"], crawler)["is_implausible"] and seen["is_implausible"]
-    shares = {letter: check_target(single, letter, crawler)["share"] for letter in json.loads(single["options"])}
-    assert sum(shares.values()) == pytest.approx(1)
-    assert not check_target(single, max(shares, key=shares.get), crawler)["is_implausible"]
-    with pytest.raises(ValueError, match="no rule"):
-        check_target(number | {"kind": "ranking"}, "x", crawler)
 
 
 def test_the_scripted_rules_do_what_their_names_say(world, site):

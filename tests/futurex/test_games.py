@@ -61,10 +61,3 @@ def test_brier_scores_and_the_paired_difference():
     assert half["minus_expert"] == pytest.approx(0.25 - expert)
     assert 0 < half["gap_low"] < half["minus_expert"] < half["gap_high"]
     assert table["n"].eq(200).all()
-
-
-def test_wrong_probabilities_are_named_and_games_to_come_left_out():
-    games = make_games(("2016-01-01", 1, "A", "B", 0.5, 1), ("2016-01-02", 1, "C", "D", 0.5, None))
-    assert len(tidy_games(games)) == 1
-    with pytest.raises(ValueError, match="2016-01-02 C v D: probabilities"):
-        tidy_games(games.assign(prob2=[0.5, 0.6]))

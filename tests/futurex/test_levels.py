@@ -54,13 +54,6 @@ def test_level_counts_from_25_events_on(n, overall):
     assert ("level 1 (24 events) left out" in row["overall_note"]) == (n == 24)
 
 
-def test_lacking_a_level_that_does_not_count_leaves_the_overall():
-    full = {1: [1.0] * 5, 2: [0.5] * 25, 3: [0.5] * 25, 4: [0.5] * 25}
-    lacking = {level: values for level, values in full.items() if level > 1}
-    table = levels.combine_overall(*make_scores({"a": full, "b": lacking}))
-    assert table["overall"].tolist() == pytest.approx([0.5, 0.5])
-
-
 def test_no_level_with_25_events_gives_no_overall():
     scores, events = make_scores({"a": {level: [1.0] * 24 for level in (1, 2, 3, 4)}})
     row = levels.combine_overall(scores, events).iloc[0]
@@ -122,12 +115,6 @@ def test_findings_with_baselines_only_cannot_tell_about_models():
     assert falls == ["fails", "holds"]
     assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"]  # `last` is best on both
     assert (table["n"] > 0).all() and (table["n_agents"] == 2).all()
-
-
-def test_base_models_below_the_bar_fail():
-    table, _ = judge({"base": make_levels(0.3, 0.3, 0.2, 0.1)}, {"base": "base_model"})
-    assert table.loc[table["finding"] == 2, "verdict"].tolist() == ["fails"]
-    assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["cannot tell"]  # one agent
 
 
 def test_without_added_options_levels_and_chance_are_those_of_the_options_left():

@@ -18,7 +18,6 @@ from helpers.futurex.plan_trials import (
     choose_answer,
     choose_events,
     keep_complete,
-    measure_work,
     open_bench,
     run_planners,
     run_trials,
@@ -68,14 +67,6 @@ def test_events_with_a_reply_that_is_not_recorded_are_left_out():
     assert set(keep_complete(make_trials(rows))["event_id"]) == {"e2"}
     with pytest.raises(LookupError, match="make study NOTEBOOK=09b_plan_effect"):
         keep_complete(make_trials(rows[:2]))
-
-
-def test_work_counts_followed_answers_and_pages():
-    rows = [("e1", "none", "A", "ok", "B", 0, False, True), ("e2", "none", "B", "ok", ["A"], 0, False, False)]
-    rows += [("e1", "answer", "A", "ok", "A", 9, False, True), ("e2", "answer", "B", "ok", ["B"], 11, True, True)]
-    work = measure_work(make_trials(rows))
-    assert work.loc["none", ["as stated", "deciding page", "differs"]].tolist() == [0, 0.5, 0]
-    assert work.loc["answer", ["as stated", "cut", "words", "differs"]].tolist() == [1, 0.5, 10, 1]
 
 
 # --- free planners and their judge -----------------------------------------------------------------------------------

@@ -21,23 +21,17 @@ from helpers.futurex.plan_effects import (
 from helpers.futurex.plans import (
     RUBRICS,
     apply_rules,
-    average_plans,
-    compare_planted,
     judge_by_rules,
     judge_plans,
     list_plans,
     quote_plan,
     rate_judges,
     read_labels,
-    spread_scores,
 )
 from helpers.models.judges import Verdict, anonymise
 from helpers.stats.agreement import READINGS
 
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
-
-
-# --- plans and judges ------------------------------------------------------------------------------------------------
 
 
 def make_consult(reply):
@@ -108,9 +102,6 @@ def test_the_rules_judge_every_plan_in_the_form_of_the_other_judges():
     assert held == judge_by_rules("Will it rain?", PLAN)
 
 
-# --- labels ----------------------------------------------------------------------------------------------------------
-
-
 def write_labels(folder, rows):
     """Write a reader's labels where the kit looks for them."""
     (folder / "data/planning").mkdir(parents=True, exist_ok=True)
@@ -173,34 +164,11 @@ def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():
     assert none["verdict"].eq("cannot tell").all() and none["n"].eq(0).all()
 
 
-def test_a_planted_difference_is_found_by_a_judge_that_sees_it():
-    plans = pd.concat([make_plans(*"ab" * 6).assign(planner=name) for name in ("own", "sourced")])
-    plans["plan_id"] = [f"p{at}" for at in range(24)]
-    noise = np.random.default_rng(1).integers(0, 3, 24)
-    seen = judge_made_up("sees", noise + np.repeat([2, 6], 12))
-    clusters = pd.Series({f"e{at}": f"s{at}" for at in range(12)})
-    table = compare_planted(pd.concat([seen, judge_made_up("blind", noise)]), plans, clusters).set_index("judge")
-    assert table.loc["sees", "difference"] > 2.5 and table.loc["sees", "p_holm"] < 0.01 < table.loc["blind", "p_holm"]
-    assert compare_planted(seen, plans[plans["planner"] == "own"], clusters).empty
-
-
-def test_means_of_plans_are_by_planner_and_criterion_and_a_plan_not_judged_does_not_count():
-    plans = make_plans("a", "b", "c").assign(planner=["own", "own", "small"])
-    scores = spread_scores(judge_made_up("j", [4, 6]), "j")
-    table = average_plans(plans, scores, None, ["small", "own"]).set_index(["planner", "rubric"])
-    assert table.index[0][0] == "small" and len(table) == 2 * 4
-    assert (table.loc["own", "score"] == 5).all() and (table.loc["own", "n"] == 2).all()
-    assert table.loc["small", "score"].isna().all() and (table.loc["small", "n"] == 0).all()
-
-
 def test_an_excerpt_is_of_the_line_that_a_criterion_asks_for_and_twelve_words_at_most():
     assert quote_plan("?", PLAN, "comprehensiveness") == "3. There is a risk of storms."
     long = "1. Ask " + "word " * 20
     assert quote_plan("?", long, "plan_actionability").split() == ["1.", "Ask", *["word"] * 10, "..."]
     assert quote_plan("?", "Short.", "source_reliability") == "Short."
-
-
-# --- regression ------------------------------------------------------------------------------------------------------
 
 
 def make_rows(rng, n_events, effects, sd, *, n_planners=1, planner_sd=0.0, event_sd=0.0):
@@ -249,34 +217,12 @@ def test_the_fit_is_that_of_statsmodels_with_all_dummies(dummies):
         assert np.allclose(table[["low", "high"]], reference.conf_int().loc[list(FACTORS)])
 
 
-def test_constant_and_collinear_factors_are_not_identified_and_the_others_are():
-    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3)
-    rows["search_think_length"], rows["plan_actionability"] = 0.0, 2 * rows["comprehensiveness"] + 1
-    table, facts = fit_plans(rows)
-    lost = {"search_think_length", "plan_actionability", "comprehensiveness"}
-    assert set(table.loc[~table["is_identified"], "factor"]) == lost
-    assert set(table.loc[table["effect"].isna(), "factor"]) == lost and facts["n_coefs"] == 5
-    part, _ = fit_plans(rows, factors=[name for name in FACTORS if name not in lost - {"comprehensiveness"}])
-    both = table.merge(part, on="factor").dropna()
-    assert np.allclose(both["effect_x"], both["effect_y"]) and np.allclose(both["se_x"], both["se_y"])
-
-
-def test_too_few_rows_or_a_constant_score_identify_nothing():
-    rows = make_rows(np.random.default_rng(5), 7, TOLD, 0.3)
-    assert not fit_plans(rows)[0]["is_identified"].any()
-    rows = make_rows(np.random.default_rng(5), 30, TOLD, 0.3).assign(score=0.0)
-    assert not fit_plans(rows)[0]["is_identified"].any()
-
-
 def test_below_ten_clusters_there_is_an_effect_and_no_interval():
     rows = make_rows(np.random.default_rng(5), 40, TOLD, 0.3)
     rows["cluster"] = [f"s{at % 9}" for at in range(40)]
     table, facts = fit_plans(rows)
     assert facts["n_clusters"] == 9 and table["effect"].notna().all()
     assert table[["se", "p", "low", "high"]].isna().all(axis=None) and table["stars"].eq("").all()
-
-
-# --- planted truth ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from helpers.futurex.real_time import (
     READING,
     answer_page,
     ask_reader,
-    compare_access,
     connect_near,
     follow_clock,
     list_queries,
-    list_visits,
     read_passages,
     repeat_small,
     score_answers,
@@ -117,15 +115,6 @@ def test_the_truth_of_real_sources_is_what_their_pages_show(world, sources):
     assert scored["is_exact"].all()
 
 
-def test_visits_come_in_order_and_as_often_as_said():
-    addresses, rng = ["http://a.replay/", "http://b.replay/"], np.random.default_rng(0)
-    visits = list_visits(addresses, "2016-10-10", "2016-10-19", 2, rng)
-    assert visits["as_of"].is_monotonic_increasing
-    assert visits["as_of"].str[:10].between("2016-10-10", "2016-10-19").all()
-    assert visits.groupby("address").size().between(420, 540).all()  # 480 are expected, their sd is 22
-    assert list_visits(addresses, DAY, DAY, 0, rng).empty
-
-
 def test_passages_are_read_by_their_newest_date():
     values = "2016-10-11 23:00: 1,200, 88; 2016-10-12 01:00: n/a, 7; 2016-10-12 00:00: 5, 90"
     text = f"A note of 2016\nRoad (cars, speed): {values}"
@@ -159,13 +148,6 @@ def test_summary_ranks_and_small_samples_tell_little():
     assert small["n"] == 5 and small["best shared"] == pytest.approx(1 / 32, abs=0.01)
     assert small["another best"] == 0
     assert small["full order"] == pytest.approx(1 - 2 / 32, abs=0.015)
-
-
-def test_what_an_access_costs_is_by_page_and_five_pages_cannot_tell():
-    direct = make_scored()
-    table = compare_access(pd.concat([direct, direct.assign(access="1 h", is_exact=False)])).set_index("agent")
-    assert table.loc["good", ["difference", "n_lower", "n_pages"]].tolist() == [-1, 5, 5]
-    assert table.loc["good", "p"] == 0.0625 and table.loc["mute", "p"] == 1
 
 
 def test_a_reader_sees_the_top_of_the_page_and_its_time_is_read(synthetic):

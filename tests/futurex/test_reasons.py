@@ -11,7 +11,6 @@ from helpers.futurex.reasons import (
     apply_rule,
     find_unheld,
     list_unheld,
-    list_writings,
     mark_shown,
     measure_evidence,
     measure_shares,
@@ -119,23 +118,12 @@ def test_an_agents_own_words_do_not_hold_its_claims():
     assert list_unheld(failed)[["kind", "text"]].to_numpy().tolist() == [["address", address], ["number", "777"]]
 
 
-def test_an_address_that_a_page_named_may_be_opened():
-    opened = build_trace(LOOK, (say(address="http://other.replay/x"), "open", "", None))
-    assert list_unheld(opened).empty
-
-
 def test_a_step_by_step_agents_input_is_read_by_its_action():
     steps = [
         json.dumps({"thought": "", "action": action, "input": "http://made.up/x"}) for action in ("open", "search")
     ]
     assert list_unheld(build_trace((steps[0], None, None, None)))["kind"].tolist() == ["address"]
     assert list_unheld(build_trace((steps[1], None, None, None))).empty, "written down, not opened"
-
-
-def test_the_final_answer_and_copies_of_replies_are_no_claims():
-    trace = build_trace(("Final answer: \\boxed{98765}", None, None, None))
-    trace.loc[len(trace)] = {"step": 9, "step_type": "plan", "content": "98765", "run_id": "r", "event_id": "e1"}
-    assert list_writings(trace) == []
 
 
 @pytest.mark.parametrize(

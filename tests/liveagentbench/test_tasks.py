@@ -131,17 +131,6 @@ def test_twins_share_question_answer_and_split_with_their_task(made):
         assert twin["n_steps"] - task["n_steps"] == (twin["variant"] == "deep")
 
 
-def test_no_answer_stands_in_the_files_that_people_edit(made, tasks):
-    columns = {key for task in tasks.values() for key in task}
-    assert columns.isdisjoint({"answer", "truth", "value"})
-
-
-def test_another_seed_draws_other_splits_and_twins_and_no_other_task(sources, shown, made):
-    other, _ = build_taskset(sources, shown, np.random.default_rng(32))
-    assert not other["split"].equals(made[0]["split"]) and set(other["event_id"]) != set(made[0]["event_id"])
-    assert other["prompt"].head(104).equals(made[0]["prompt"].head(104))
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -166,18 +155,6 @@ def test_answers_that_are_tied_or_lie_between_two_roundings_are_refused():
     rows["value"] = [1.0, 2.0]
     with pytest.raises(ValueError, match="middle"):
         compute_answer(task | {"ask": "mean", "arg": "0"}, rows, 0)
-
-
-def test_an_unknown_scenario_and_a_question_asked_twice_are_refused(tmp_path):
-    for name in ("scenarios.csv", "tasks.csv"):
-        (tmp_path / name).write_bytes((ROOT / "data/taskset" / name).read_bytes())
-    lines = (tmp_path / "tasks.csv").read_text()
-    (tmp_path / "tasks.csv").write_text(lines + lines.splitlines()[1] + "\n")
-    with pytest.raises(ValueError, match="tasks.csv, row 106, column question: .* stands in row 2 already"):
-        taskset.load_tasks(tmp_path)
-    (tmp_path / "tasks.csv").write_text(lines.replace("swim,csv", "dive,csv"))
-    with pytest.raises(ValueError, match="column scenario: .dive. is none of expense_claim"):
-        taskset.load_tasks(tmp_path)
 
 
 # --- files and pages ------------------------------------------------------------------------------------------
@@ -220,13 +197,6 @@ def test_a_clip_has_a_frame_a_row_and_they_differ(made, sources, shown):
         clip.seek(n)
         frames.add(clip.convert("L").tobytes())
     assert clip.n_frames == len(rows) == len(frames)
-
-
-def test_parts_of_one_source_share_its_dates_out(made, shown):
-    event = made[0].set_index("event_id").loc["share_sheet_3"]
-    tables = share_rows(parse_json(event["variables"]), [("tech_stocks", "csv"), ("tech_stocks", "pdf")], shown)
-    assert [len(table["occurred_at"].unique()) for table in tables] == [5, 5]
-    assert tables[0]["occurred_at"].max() < tables[1]["occurred_at"].min()
 
 
 def test_an_unreadable_twin_holds_junk_and_no_other_file_does(made, sources, shown, tmp_path):
@@ -308,17 +278,6 @@ def test_a_hostile_page_is_a_task_that_did_not_execute(name):
         read_table(page.text.encode(), "html")
 
 
-@pytest.mark.parametrize("text", ["[1]", '{"a": ["xy"]}', '{"a": ["' + "x" * 2_000_001 + '"]}'])
-def test_an_endpoint_that_is_none_cannot_be_read(text):
-    with pytest.raises(Unread, match="the json cannot be read"):
-        read_table(text.encode(), "json")
-
-
-def test_a_lacking_capability_is_no_failure_to_execute():
-    event = {"capabilities": ["text_file", "browser"], "prompt": "What?", "as_of": taskset.AS_OF}
-    assert solve_task(KITS[0], event, [])["status"] == "lacking"
-
-
 TABLE = [["Date", "State", "Lead", "Share"], ["2016-10-05", "Ohio", "1.5", "40"], ["2016-10-06", "Ohio", "-2.5", "41"]]
 TABLE += [["2016-10-05", "Iowa", "3.0", "1,042"], ["2016-10-06", "Iowa", "0.5", "1,043"]]
 
@@ -390,19 +349,6 @@ def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_
     assert table.loc["image", "share"] == 0 and table.loc["image", "high"] > 0.5
     failed = study.tabulate_scores(scored, make_events(), "failed").set_index("column")
     assert failed.loc["overall", ["right", "n"]].tolist() == [1, 3]
-
-
-def test_replies_that_are_not_recorded_leave_the_count_and_n_says_so():
-    runs = make_runs([("s", "a", "ok", "5"), ("s", "b", "missing", None), ("s", "c", "lacking", None)])
-    table = study.tabulate_scores(study.score_runs(runs, ANSWERS), make_events()).set_index("column")
-    assert table.loc["overall", ["size", "n", "right"]].tolist() == [3, 2, 1]
-
-
-def test_group_means_are_unweighted_and_the_gap_is_given_both_ways():
-    got = study.compare_groups({"a": 13.48, "b": 23.85}, {"low": ["a"], "high": ["b"]})
-    assert round(got["gap_of_high"], 3) == 0.435 and round(got["gap_of_low"], 3) == 0.769
-    with pytest.raises(ValueError, match="two groups"):
-        study.compare_groups({"a": 1.0}, {"low": ["a"], "high": []})
 
 
 def test_twins_are_held_against_their_own_task_where_it_can_be_attempted():

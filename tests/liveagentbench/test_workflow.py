@@ -8,14 +8,12 @@ import pytest
 
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.cases import JUDGES, Step, load_cases, load_questions, rate_level, write_questions
+from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.funnel import (
-    build_screenings,
     build_tables,
     catch_planted,
     list_kept,
-    measure_reading,
     run_funnel,
 )
 from helpers.liveagentbench.portal import Portal
@@ -74,31 +72,6 @@ def test_questions_without_labels_are_read_and_screened_as_unknown(tmp_path):
     assert views.set_index(["judge", "stage"]).loc[("model", "not retrievable"), "status"] == "no answer"
 
 
-def test_public_questions_go_out_and_come_back(tmp_path):
-    table = pd.DataFrame({"question_id": ["m:1", "m:2"], "prompt": ["Will it “rain”?\nToday", "Who wins?"]})
-    back = load_questions(write_questions(table, tmp_path / "cache/users.jsonl"))
-    assert back["text"].tolist() == table["prompt"].tolist() and back["kind"].isna().all()
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"event_id": "nowhere"}, "no such question, or no task 'nowhere'"),
-        ({"question_id": "u99"}, "u99: no such question"),
-        (
-            {"steps": [{"do": "fly", "ability": "fly", "environment": "none"}]},
-            r"1: \$.steps\[0\].ability 'fly' is not",
-        ),
-        ({"steps": [{"do": "fly", "ability": "read"}]}, r"line 1: \$.steps\[0\] 'environment' is a required property"),
-        ({"planted": "uniquness"}, r"line 1: \$.planted 'uniquness' is not one of \['relevance'"),
-    ],
-)
-def test_a_wrong_case_is_told(tmp_path, questions, made, change, reason):
-    row = {"question_id": "u13", "event_id": "pets_2", "steps": [{"do": "a", "ability": "read", "environment": "none"}]}
-    with pytest.raises(ValueError, match=reason):
-        load_cases(questions, made[0], {"pets_2": "1"}, write_lines(tmp_path / "c.jsonl", row | change))
-
-
 def test_levels_follow_steps_and_tools():
     one = [Step("open", "read", "document")]
     other = [Step("open", "read", "picture")]
@@ -155,13 +128,6 @@ def test_without_recordings_every_view_of_the_model_is_unknown(control):
     assert views.loc[views["stage"] == "uniqueness", "is_kept"].isna().all()
 
 
-def test_a_failed_request_is_no_answer(control):
-    views = control(lambda prompt, schema, repeat=0: Verdict("timeout", reason="no answer"))
-    asked = views[views["stage"].isin(["relevance", "complexity"]) & (views["judge"] == "model")]
-    assert asked["is_kept"].isna().all() and asked["status"].eq("timeout").all()
-    assert views.loc[views["stage"] == "uniqueness", "status"].eq("timeout").all()
-
-
 def screen_one(answer, found="nothing", status="ok", **labels):
     """Return the model's view on whether one question, with the answer 12, is beyond memory and one search."""
     table = pd.DataFrame([{"question_id": "a", "text": "How many?", "answer": "12"} | labels])
@@ -182,12 +148,6 @@ def test_what_is_known_or_found_by_one_search_is_dropped():
     assert screen_one("7, 12 or 15", found="no") == (True, "", "ok"), "many answers are none"
     assert screen_one("", status="timeout") == (None, "no reply", "timeout")
     assert screen_one("", status="unparsable") == (True, "", "ok")
-
-
-def test_what_did_not_come_along_stops_a_question():
-    rows = study.view_attachment({"question_id": "a", "lacks": ["a.xlsx"]})
-    assert [row["is_kept"] for row in rows] == [False, False]
-    assert study.view_attachment({"question_id": "a", "lacks": None})[0]["is_kept"] is True
 
 
 def test_a_mismatch_of_a_half_is_kept_and_missing_labels_are_unknown():
@@ -221,12 +181,6 @@ def test_the_third_reader_is_asked_only_where_two_differ(made):
     assert read(["2016-10-01", "2016-10-01"]) == (False, "settled by a third, against the annotator", [0, 1])
 
 
-def test_a_file_that_cannot_be_read_gives_no_answer(tmp_path, made):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"\x00\x01")
-    assert study.answer_blind(build_reader(), made[1]["u20"], [path], None) == ("unreadable", None)
-
-
 def test_the_funnel_counts_each_question_once():
     stages = ("attachment", "tool dependent")
     rows = [
@@ -251,15 +205,3 @@ def test_a_kept_task_is_levelled_by_its_own_steps(made):
     assert list_truths(answers).to_dict() == {name: cases[name]["answer"] for name in names}
     levels = events.set_index("event_id")["level"].to_dict()
     assert levels == {name: rate_level(cases[name]["steps"]) for name in names}
-
-
-def test_screenings_hold_what_was_said_and_only_cases_without_a_fault_are_read():
-    said = [("a", True), ("b", False), ("c", None), ("planted", True)]
-    views = pd.DataFrame([study.view(name, "uniqueness", judge, kept) for name, kept in said for judge in JUDGES])
-    cases = {name: {"planted": "uniqueness" if name == "planted" else None} for name, _ in said}
-    reading = measure_reading(views, cases)
-    assert (reading["n"], reading["share"]) == (2, 0.5)
-    rows = build_screenings(views)
-    assert rows["event_id"].tolist() == ["a", "a", "b", "b", "planted", "planted"]
-    assert rows["is_dropped"].tolist() == [False, False, True, True, False, False]
-    assert set(rows["filter"]) == {"uniqueness, model", "uniqueness, labels"}

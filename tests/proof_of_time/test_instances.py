@@ -74,16 +74,6 @@ def test_a_wrong_field_is_named_with_file_and_line(tmp_path, wrong, field):
     assert f"line 2: {field}" in str(said.value)
 
 
-def test_broken_json_an_id_taken_twice_and_an_empty_file_are_refused(tmp_path):
-    (tmp_path / "a.jsonl").write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match="a.jsonl, line 1: no JSON"):
-        read_instances(tmp_path / "a.jsonl")
-    with pytest.raises(ValueError, match="line 2: id: bench-1 is taken"):
-        read_instances(write_lines(tmp_path / "b.jsonl", RECORD, RECORD))
-    with pytest.raises(ValueError, match="c.jsonl holds no instance"):
-        read_instances(write_lines(tmp_path / "c.jsonl"))
-
-
 def test_the_public_layout_is_read(tmp_path):
     lines = [
         {"question": "Which tier?", "choices": ["Findings", "Main"], "answer": "main", "context": "A paper."},
@@ -97,22 +87,6 @@ def test_the_public_layout_is_read(tmp_path):
     assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
     assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
     assert not any(find_misfits(instance._asdict()) for instance in read)
-
-
-def test_a_line_of_the_public_layout_may_name_itself_and_none_twice(tmp_path):
-    line = {"question": "Which?", "choices": ["x", "y"], "answer": "x"}
-    named = line | {"metadata": {"id": "mine"}}
-    read = read_public(write_lines(tmp_path / "my set.jsonl", line, named), task="tier_post", cutoff=CUTOFF)
-    assert [instance.id for instance in read] == ["my_set-1", "mine"]
-    with pytest.raises(ValueError, match="b.jsonl, line 2: metadata.id: mine is taken"):
-        read_public(write_lines(tmp_path / "b.jsonl", named, named), task="tier_post", cutoff=CUTOFF)
-
-
-@pytest.mark.parametrize(("name", "data"), [("a.jsonl.gz", b"no gzip"), ("b.jsonl.gz", b""), ("c.jsonl", b"\xff\xfe")])
-def test_a_file_that_cannot_be_read_is_named(tmp_path, name, data):
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(ValueError, match=f"^{name} "):
-        read_instances(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from helpers.proof_of_time import baselines, public
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
 from helpers.proof_of_time.instances import NONE, find_misfits
-from helpers.proof_of_time.published import tabulate_knowledge
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 
@@ -73,12 +72,6 @@ def make_papers():
 @pytest.fixture
 def papers():
     return public.load_accepted(*make_papers(), FIELDS)
-
-
-def test_an_award_makes_a_tier_and_one_without_a_tier_none(papers):
-    assert papers["tier"].isna().sum() == 4 and set(papers["field"]) == set(FIELDS)
-    counts = papers.loc[papers["year"] == 2024, "tier"].value_counts().to_dict()
-    assert counts == {"Findings": 11, "Main": 10, "Best": 1, "Outstanding": 1}
 
 
 def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers):
@@ -183,17 +176,3 @@ def test_the_lists_of_boards_become_results():
         {"date": day, "model": "m", "pass_rate_2": rate} for day, rate in (("2025-01-02", 3.6), ("2024-12-30", 2))
     ]
     assert public.list_aider(entries)["score"].tolist() == [2.0]
-
-
-def test_a_model_whose_knowledge_ends_in_may_may_have_read_a_venue_of_april():
-    table = tabulate_knowledge().set_index("model")
-    assert table.loc["claude_opus_4_5", ["naacl", "acl", "emnlp"]].tolist() == [False, True, True]
-    assert table.loc["gpt_5_nano", ["naacl", "acl", "emnlp"]].all() and not table.at["gemini_3_pro", "is_past_cutoff"]
-    assert table.index[table["is_past_cutoff"]].tolist() == ["claude_opus_4_5", "claude_haiku_4_5"]
-
-
-def test_a_flat_board_forecasts_the_same_for_every_day():
-    days = ["2024-01-03", "2024-02-11", "2024-02-29", "2024-06-17", "2024-11-02"]
-    table = pd.DataFrame({"date": days, "score": [53.7, 53.7, 12.1, 53.7, 9.3]})
-    trends = {baselines.forecast_board(table, f"2025-{month:02d}-07")["trend"] for month in range(1, 13)}
-    assert trends == {53.7}

@@ -14,12 +14,10 @@ from helpers.proof_of_time import solvers
 from helpers.proof_of_time.solvers import (
     CONTEXT_LIMIT,
     LOOK_GRAMMAR,
-    METHODS,
     TURN_GRAMMAR,
     Desk,
     check_limit,
     label_trials,
-    set_door,
     solve,
 )
 from helpers.proof_of_time.taxonomies import find_stratum, label_run
@@ -99,14 +97,6 @@ def test_the_time_of_a_question_is_that_of_its_tools_too(reach, provider, desk):
     assert step["error"] == "time" and step["duration_s"] < 6
 
 
-def test_the_same_call_is_made_anew_each_time(reach, provider, desk):
-    needs_sandbox()
-    again = call("bash", script="echo on >> log; wc -l < log")
-    provider.answer = reply_with(again, again, {"content": FINAL})
-    outcome = solve(reach(), make_event(), desk, method="agentic")
-    assert [step["content"] for step in list_tools(outcome)] == ["1", "2"]
-
-
 def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path):
     needs_sandbox()
     (tmp_path / "scores.csv").write_text("later")
@@ -153,24 +143,8 @@ def test_trials_of_agents_are_labelled_from_their_own_steps(reach, provider, des
     assert wrong["label"] == label_run(steps, "ok", 0, ["A", "B", "Yes", "No"], "B")["label"] is not None
 
 
-def test_zero_shot_sees_no_desk(reach, provider):
-    provider.answer = reply_with(FINAL)
-    outcome = solve(reach(), make_event(), None, method="zero_shot")
-    assert outcome["prediction"]["value"] == "A" and "tools" not in provider.asked[0]
-    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
-
-
-def test_what_was_refused_once_is_tried_three_times_more():
-    assert {method: set_door(method)["n_requests"] for method in METHODS} == dict.fromkeys(METHODS, 4)
-
-
 def test_results_that_pass_the_limit_end_a_run():
     talk = [{"role": role} for role in ("system", "user", "assistant")]
     check_limit(talk, 5, "messages", n_more=2)
     with pytest.raises(LlmError, match="limit of 4 messages"):
         check_limit(talk, 4, "messages", n_more=2)
-
-
-def test_unknown_words_are_refused(reach):
-    with pytest.raises(ValueError, match="zero_shot, agentic, structured"):
-        solve(None, make_event(), None, method="magic")

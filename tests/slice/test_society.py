@@ -6,10 +6,10 @@ import string
 
 import pandas as pd
 import pytest
+from slice import goods, society, sport
 
 from helpers.store import ROOT
 from helpers.web.sources import parse_source, read_rows
-from slice import goods, society, sport
 
 RECIPES = society.RECIPES | sport.RECIPES | goods.RECIPES
 COMMITTED = sorted(name for name, recipe in RECIPES.items() if recipe.licence == "commit")

@@ -15,55 +15,43 @@ LIKE = {"tool_search": "react"}
 """A method of which no run is recorded -> the one whose tokens stand for it."""
 
 
-class Probe:
-    """Stands in for recordings: notes whether a question's first request is recorded, and ends the question."""
-
-    def __init__(self, recordings):
-        self.recordings, self.is_known = recordings, None
-
-    def find(self, key):
-        """Note whether a request has a reply, by its hash; raises LookupError in any case."""
-        row = self.recordings.find(key)
-        self.is_known = row is not None and is_final(row)
-        raise LookupError(key)
-
-
-def find_recorded(entry, recordings, events):
-    """Yield, for each event (a row of `events`, with its `sample`), whether its first request has a recorded reply.
-
-    None where the agent looks things up before its first request, which is then not known. Nothing is asked.
-    """
-    probe = Probe(recordings)
-    forecast = connect_agent(entry, Door(probe))["forecast"]
-    for event in events.to_dict("records"):
-        probe.is_known = None
-        with suppress(Exception):  # the probe ends the question, or the world that is not there; libraries wrap it
-            forecast({column: to_cell(value) for column, value in event.items()}, None)
-        yield probe.is_known
-
-
 def count_replies(recordings):
     """Return how many replies are among a run's recordings, under whatever settings."""
     return sum(is_final(row) for row in recordings.rows.values())
 
 
-def describe_recorded(entry, left, whole, recordings):
-    """Return a sentence on how far the replies that are recorded answer the questions left; None when there are none.
+def find_recorded(entry, recordings, events):
+    """Return, for each event (a row with its `sample`), whether its first request has a recorded reply.
 
-    `whole` is the window's events, by which a run of other settings is told from one of other questions.
+    None where the agent looks things up before its first request, which is then not known. Nothing is asked.
     """
+    found = []
+
+    class Probe:
+        def find(self, key):
+            row = recordings.find(key)
+            found[-1] = row is not None and is_final(row)
+            raise LookupError(key)  # ends the question
+
+    forecast = connect_agent(entry, Door(Probe()))["forecast"]
+    for event in events.to_dict("records"):
+        found.append(None)
+        with suppress(Exception):  # the probe's, or of the world that is not there; libraries wrap it
+            forecast({column: to_cell(value) for column, value in event.items()}, None)
+    return found
+
+
+def describe_recorded(entry, left, recordings):
+    """Return a sentence on how far recorded replies answer the questions left; None when there are none."""
     n_recorded, n_left = count_replies(recordings), len(left)
     if not n_recorded:
         return None
-    known, options = list(find_recorded(entry, recordings, left)), entry.get("options", {})
+    known, options = find_recorded(entry, recordings, left), entry.get("options", {})
     if n := known.count(True):
         return f"{n} of {n_left} questions have a recorded reply to begin with; what is recorded is not asked again"
-    is_same = any(options.items() <= row["request"].get("options", {}).items() for row in recordings.rows.values())
-    if is_same and None in known:
+    if any(options.items() <= row["request"].get("options", {}).items() for row in recordings.rows.values()):
         same = "where model, options, prompts and pages are as they were"
         return f"{n_recorded} replies are recorded already; {same}, what they answer is not asked, or paid, again"
-    if is_same and any(find_recorded(entry, recordings, whole)):
-        return f"the {n_recorded} replies recorded already are to other questions; all {n_left} are asked"
     changed = "the agent's options (or its prompt, model or condition) have changed since"
     return f"{changed}: 0 of {n_recorded} recorded replies apply, all {n_left} questions are asked, and paid, anew"
 

@@ -57,40 +57,38 @@ def ask_with_research(transcript, event, world):
     """Let a manager survey the facts and plan, send its search agent out, and answer; returns the answer's recording.
 
     The survey with the plan is a step of its own, `plan`; what the manager asks of the search agent is a `tool` step.
-    Both agents' steps name their actor. Raises what a request or a look-up raises, LlmError above all.
+    Raises what a request or a look-up raises, LlmError above all: smolagents turns whatever goes wrong under it into
+    words for the model, so what is no fault of the model's is put into `failures` first, and ends the question here.
     """
-    failures = []
-    manager = build_manager(transcript, event, world, failures)
-    prompt = fill_prompt(event) + read_prompt("research_survey")
-    transcript.add("prompt", content=prompt)
-    plan = make_plan(transcript, manager, prompt)
-    carry_out_plan(manager, plan, failures, transcript.client.limits.get("max_steps", N_CALLS))
-    final = {"type": "text", "text": fill_final_line(event)}
-    messages = write_messages([*manager.write_memory_to_messages(), {"role": "user", "content": [final]}])
-    return transcript.ask(messages, actor="manager", is_continued=True, **constrain_answer(transcript.client, event))
-
-
-# --- the manager's survey, plan and calls ----------------------------------------------------------------------------
-
-
-def make_plan(transcript, manager, prompt):
-    """Return the manager's survey of facts and its plan, which it then has in its memory; adds the `plan` step.
-
-    None for a reply that is no survey with a plan.
-    """
+    from smolagents import AgentGenerationError
     from smolagents.memory import PlanningStep, TaskStep
     from smolagents.monitoring import Timing
 
+    failures, client = [], transcript.client
+    n_calls = client.limits.get("max_steps", N_CALLS)
+    manager = build_manager(transcript, event, world, failures, n_calls)
+    prompt = fill_prompt(event) + read_prompt("research_survey")
+    transcript.add("prompt", content=prompt)
     manager.memory.steps.append(TaskStep(task=prompt))
+    form = constrain_json(client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     messages = write_messages(manager.write_memory_to_messages())
-    form = constrain_json(transcript.client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     content = transcript.ask(messages, actor="manager", **form)["content"] or ""
     plan = read_plan(content)
     error = None if plan else "not a survey of facts with a plan"
     transcript.add("plan", actor="manager", content=content, error=error)
     step = PlanningStep([], model_output_message=None, plan=content, timing=Timing(start_time=0))
     manager.memory.steps.append(step)
-    return plan
+    wanted = plan["facts_to_look_up"] if plan else "what your survey says"
+    start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
+    with suppress(AgentGenerationError):
+        for made in manager.run(start, stream=True, reset=False):
+            if hasattr(made, "step_number") and (failures or made.step_number == n_calls):
+                break  # only where a turn ends: elsewhere smolagents' generator cannot be closed
+    if failures:
+        raise failures[0]
+    final = {"type": "text", "text": fill_final_line(event)}
+    messages = write_messages([*manager.write_memory_to_messages(), {"role": "user", "content": [final]}])
+    return transcript.ask(messages, actor="manager", is_continued=True, **constrain_answer(client, event))
 
 
 def read_plan(content):
@@ -107,54 +105,42 @@ def read_plan(content):
     return plan if Draft202012Validator(PLAN_SCHEMA).is_valid(plan) else None
 
 
-def carry_out_plan(manager, plan, failures, n_calls=N_CALLS):
-    """Let the manager call its search agent until it concludes or has made `n_calls` calls. Raises the first failure.
-
-    smolagents turns whatever goes wrong under it into words for the model; what is no fault of the model's was put
-    into `failures` before, and ends the question here.
-    """
-    from smolagents import AgentGenerationError
-
-    wanted = plan["facts_to_look_up"] if plan else "what your survey says"
-    start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
-    with suppress(AgentGenerationError):
-        for made in manager.run(start, stream=True, reset=False):
-            if hasattr(made, "step_number") and (failures or made.step_number == n_calls):
-                break  # only where a turn ends: elsewhere smolagents' generator cannot be closed
-    if failures:
-        raise failures[0]
-
-
-# --- the agents ------------------------------------------------------------------------------------------------------
-
-
-def build_manager(transcript, event, world, failures):
+def build_manager(transcript, event, world, failures, n_calls):
     """Return smolagents' agent that leads the research, with a search agent under it."""
-    limits = transcript.client.limits
-    n_look_ups = limits.get("max_lookups", N_LOOK_UPS)
+    n_look_ups = transcript.client.limits.get("max_lookups", N_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
-    look_ups = [build_tool(partial(look_up, transcript, event, world, failures, name), name) for name in TOOLS]
+    look_ups = [build_tool(transcript, event, world, failures, name) for name in TOOLS]
     about = {"name": "search_agent", "description": SEARCH_AGENT}
     prompt = read_prompt("research_search").format(**blanks)
     search_agent = build_agent(transcript, "search", prompt, failures, n_look_ups + 1, tools=look_ups, **about)
     prompt = read_prompt("research_manager").format(**blanks)
-    n_calls = limits.get("max_steps", N_CALLS)
     return build_agent(transcript, "manager", prompt, failures, n_calls, tools=[], managed_agents=[search_agent])
 
 
 def build_agent(transcript, actor, prompt, failures, n_turns, **settings):
     """Return a tool-calling agent of smolagents with our prompts, which prints nothing.
 
-    The search agent's last turn is its report: no tool is offered then.
+    The search agent's last turn is its report: no tool is offered then. What a request raises is put into `failures`.
     """
-    from smolagents import LogLevel, ToolCallingAgent
+    from smolagents import LogLevel, Model, ToolCallingAgent
     from smolagents.agents import EMPTY_PROMPT_TEMPLATES
+
+    n_open = n_turns - 1 if actor == "search" else None
+
+    class DoorModel(Model):
+        def generate(self, messages, stop_sequences=None, response_format=None, tools_to_call_from=None, **options):
+            try:
+                if failures:
+                    raise failures[0]
+                return take_turn(transcript, actor, n_open, write_messages(messages), tools_to_call_from or [])
+            except Exception as error:  # smolagents would tell the manager of it as of a tool's fault
+                failures.append(error)
+                raise
 
     templates = EMPTY_PROMPT_TEMPLATES | {"system_prompt": prompt}
     templates["managed_agent"] = {"task": "{{task}}", "report": "{{final_answer}}"}
-    n_open = n_turns - 1 if actor == "search" else None
     return ToolCallingAgent(
-        model=build_model(partial(take_turn, transcript, actor, n_open), failures),
+        model=DoorModel(),
         prompt_templates=templates,
         max_steps=n_turns,
         step_callbacks=[partial(note_calls, transcript, actor, failures)],
@@ -163,25 +149,8 @@ def build_agent(transcript, actor, prompt, failures, n_turns, **settings):
     )
 
 
-def build_model(reply, failures):
-    """Return smolagents' model whose replies are `reply(messages, tools)`; what that raises is put into `failures`."""
-    from smolagents import Model
-
-    class DoorModel(Model):
-        def generate(self, messages, stop_sequences=None, response_format=None, tools_to_call_from=None, **options):
-            try:
-                if failures:
-                    raise failures[0]
-                return reply(write_messages(messages), tools_to_call_from or [])
-            except Exception as error:  # smolagents would tell the manager of it as of a tool's fault
-                failures.append(error)
-                raise
-
-    return DoorModel()
-
-
-def build_tool(function, name):
-    """Return a tool of smolagents that hands its one argument to a function."""
+def build_tool(transcript, event, world, failures, name):
+    """Return a tool of smolagents that looks something up; what that raises is put into `failures`."""
     from smolagents import Tool
 
     class LookUp(Tool):
@@ -193,18 +162,13 @@ def build_tool(function, name):
             super().__init__()
 
         def forward(self, **arguments):
-            return function(arguments)
+            try:
+                return call_tool(transcript, world, event, name, arguments, actor="search")
+            except Exception as error:  # the web's failure, not the model's
+                failures.append(error)
+                raise
 
     return LookUp()
-
-
-def look_up(transcript, event, world, failures, name, arguments):
-    """Return what a tool shows the search agent; what it raises is put into `failures`."""
-    try:
-        return call_tool(transcript, world, event, name, arguments, actor="search")
-    except Exception as error:  # the web's failure, not the model's
-        failures.append(error)
-        raise
 
 
 def note_calls(transcript, actor, failures, step):
@@ -216,9 +180,6 @@ def note_calls(transcript, actor, failures, step):
     content, error = (str(step.error), type(step.error).__name__) if step.error else (step.observations, None)
     call = {"tool": names[0], "arguments": calls[0].function.arguments} if calls else {}
     transcript.add("tool", actor=actor, content=content, error=error, **call)
-
-
-# --- a turn ----------------------------------------------------------------------------------------------------------
 
 
 def take_turn(transcript, actor, n_open, messages, tools):
@@ -268,17 +229,12 @@ def read_call(reply):
 def constrain_call(client, tools, is_last):
     """Return the options of a request whose reply is to be a call of one of some tools, with `is_last` a report."""
     if client.is_local:
-        arguments = {tool.name: get_argument(tool) for tool in tools if not is_last or tool.name == "final_answer"}
+        arguments = {tool.name: next(iter(tool.inputs)) for tool in tools if not is_last or tool.name == "final_answer"}
         return {"grammar": build_call_grammar(arguments), "max_tokens": MAX_REPLY}
     if is_last:
         return {}
     texts = {"type": "string"}
-    return {"tools": [write_schema(tool.name, tool.description, {get_argument(tool): texts}) for tool in tools]}
-
-
-def get_argument(tool):
-    """Return the name of a tool's first argument, the one that we use."""
-    return next(iter(tool.inputs))
+    return {"tools": [write_schema(tool.name, tool.description, {next(iter(tool.inputs)): texts}) for tool in tools]}
 
 
 def build_call_grammar(arguments):
@@ -307,9 +263,6 @@ def write_messages(messages):
     kept = [message for message in messages if isinstance(message, dict) or message.role != MessageRole.TOOL_CALL]
     joined = get_clean_message_list(kept, tool_role_conversions, flatten_messages_as_text=True)
     return [{"role": MessageRole(message["role"]).value, "content": message["content"]} for message in joined]
-
-
-# --- what a trace tells ----------------------------------------------------------------------------------------------
 
 
 def summarize_research(steps):

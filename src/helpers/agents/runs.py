@@ -1,17 +1,14 @@
 """Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
 
-A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer goes
-to the ledger as it comes, so a run that was killed continues where it was. A reply is final, an accident is not: what
-broke on the way (a connection, a server, an exception) is asked again by the next run, and so is what a ceiling kept
-from being asked, which is not stored at all (`stops` says when a run ends before its last question). Baselines cost
-nothing: their answers to a day's questions on a source are made and stored together.
+A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer is
+stored as it comes, so a run that was killed continues where it was. A reply is final; an accident (a connection, a
+server, an exception) is asked again by the next run, and so is what a ceiling kept from being asked (`stops`).
 
-An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table (category,
-framework, params, condition, model, seed, ...). `event` is the event's row as a dict; `world`, which `opener` gives, is
-the only way to what was published. The outcome is a dict: `prediction` (a dict of columns of the predictions table, as
-plain values, not JSON), and optionally `reply` (the text; by default the prediction as JSON), `status` (one of
-columns.REPLY_STATUSES), `reason`, `trace` (a list of dicts of columns of the traces table) and the reply's token
-counts, `cost_usd` and `finish_reason`.
+An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table. `event` is
+the event's row as a dict; `world`, which `opener` gives, is the only way to what was published. The outcome is a dict:
+`prediction` (columns of the predictions table, as plain values), and optionally `reply` (the text; by default the
+prediction as JSON), `status` (of tables.REPLY_STATUSES), `reason`, `trace` (a list of columns of the traces table), the
+reply's token counts, `cost_usd` and `finish_reason`.
 """
 
 import importlib.metadata

@@ -150,7 +150,7 @@ def announce(agent_id, entry, left, asked, door, *, is_limited, n_samples):
     n_all = len(asked.events) * n_samples
     if len(left) < n_all:
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
-    elif recorded := describe_recorded(entry, left, asked.whole, door.recordings):
+    elif recorded := describe_recorded(entry, left, door.recordings):
         show(f"{agent_id}: {recorded}")
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
         show(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")

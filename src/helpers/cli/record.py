@@ -1,6 +1,5 @@
-"""`daybefore record --arm name` (make record ARM=name): put local models to events and keep what they reply.
+"""`daybefore record` (make record): put models to the events of data/arms.toml and keep what they reply.
 
-The arms are those of data/arms.toml.
 What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
 """
 
@@ -26,27 +25,17 @@ from helpers.web.news import describe_articles
 COMMAND = "make record ARM="
 
 KEEPS = "replies are reduced: each is the answer that was read of it, written anew, without prompt or prose"
-"""What run.json says of an arm of which values alone are kept."""
 
 
 def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
     """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
-    keeps = {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
-    keeps |= {"articles": describe_articles(articles)} if articles else {}
-    keeps |= {"trials": arm["trials"]} if "trials" in arm else {}
-    return (
-        describe_model(entry["model"])
-        | keeps
-        | {
-            "arm": arm_id,
-            "agent": arm["agent"],
-            "window": arm["window"],
-            "about": arm.get("about"),
-            "events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n")),
-            "n_events": len(seconds),
-            "seconds": seconds,
-        }
-    )
+    facts = describe_model(entry["model"])
+    facts |= {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
+    facts |= {"articles": describe_articles(articles)} if articles else {}
+    facts |= {"trials": arm["trials"]} if "trials" in arm else {}
+    facts |= {"arm": arm_id, "agent": arm["agent"], "window": arm["window"], "about": arm.get("about")}
+    facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
+    return facts | {"n_events": len(seconds), "seconds": seconds}
 
 
 def record_arm(arm_id, arm, end=math.inf, *, renews=False):
@@ -92,59 +81,37 @@ def ask_trials(agent, event, crawler, n_trials):
         if outcome.get("status") == "error":
             raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
         steps += outcome["trace"]
-    return sum_seconds(steps)
-
-
-def sum_seconds(trace):
-    """Return the seconds that a question's requests took when they were asked.
-
-    >>> sum_seconds([{"step_type": "prompt"}, {"step_type": "model", "duration_s": 9.87}])
-    9.9
-    """
-    return round(sum(step.get("duration_s") or 0 for step in trace), 1)
+    return round(sum(step.get("duration_s") or 0 for step in steps), 1)
 
 
 def ask_again(arm_id, arm, n):
-    """Ask a local model `n` recorded requests again; returns a row each: key, the recorded reply, the reply now.
+    """Ask a local model `n` recorded requests again and print which replies differ and how many agree.
 
-    Nothing is recorded. Only requests that stand alone are taken: a later turn's reply may depend on the cache of the
-    turns before. Raises LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError
-    when a request fails.
+    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
+    LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError when a request fails.
     """
     if keeps_values(arm):
         raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
-    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok" and is_alone(row["request"])]
-    chosen = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n]
+    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]
+    rows = [row for row in rows if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")]
+    chosen, n_same = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n], 0
     if not chosen:
         raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
-    compared = []
     with ExitStack() as stack:
         door = open_door("again", live=True, connection=open_model(entry, stack))
         stack.callback(door.recordings.close)
         for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
             try:
                 now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
-                now = open_recording({"status": "ok"} | now)
+                now = open_recording({"status": "ok"} | now)["content"]
             except LlmError as error:
                 failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
                 raise RuntimeError(failed) from None
-            compared.append({"key": row["key"], "recorded": row["content"], "now": now["content"]})
-    return compared
-
-
-def is_alone(request):
-    """Say whether a request was asked without the cache of an earlier one."""
-    return not request["options"].get("extra_body", {}).get("cache_prompt")
-
-
-def show_again(arm_id, compared):
-    """Print which replies differ and the share that agrees."""
-    for row in compared:
-        if row["recorded"] != row["now"]:
-            print(f"{row['key']}: recorded {row['recorded']!r}, now {row['now']!r}")
-    n_same = sum(row["recorded"] == row["now"] for row in compared)
-    print(f"{arm_id}: {n_same} of {len(compared)} replies are the recorded ones")
+            n_same += now == row["content"]
+            if now != row["content"]:
+                show(f"{row['key']}: recorded {row['content']!r}, now {now!r}")
+    show(f"{arm_id}: {n_same} of {len(chosen)} replies are the recorded ones")
 
 
 def main(arm_ids=(), minutes=None, renew=False, again=None):
@@ -154,6 +121,6 @@ def main(arm_ids=(), minutes=None, renew=False, again=None):
         if arm_id not in arms:
             raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
         if again:
-            show_again(arm_id, ask_again(arm_id, arms[arm_id], again))
+            ask_again(arm_id, arms[arm_id], again)
         else:
             show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=renew)} events recorded")

@@ -47,9 +47,6 @@ def read_sampled(path, table, run_ids, events, timings=False):
     return rows[rows["event_id"].isin(events["event_id"])]
 
 
-# --- scores ----------------------------------------------------------------------------------------------------------
-
-
 def tabulate_scores(scores, events):
     """Return every mean of some scores by agent: FutureX's overall score, all events, each level, kind and domain.
 
@@ -112,7 +109,10 @@ def summarize_agents(table, leads):
     shown["Brier"] = [f"{brier['mean'][a]:.3f}" if a in brier.index else "-" for a in order]
     for (metric, group, name), part in parts.items():
         if (metric, group) == ("score", "level"):
-            shown[f"level {name}"] = [write_mean(*part.loc[agent, ["mean", "n", "n_asked"]]) for agent in order]
+            shown[f"level {name}"] = [
+                f"{mean:.2f} ({n:.0f}/{n_asked:.0f})" if n else f"- (0/{n_asked:.0f})"
+                for mean, n, n_asked in part.loc[order, ["mean", "n", "n_asked"]].to_numpy()
+            ]
     return shown
 
 
@@ -167,15 +167,6 @@ def write_lead(pair):
     return f"{difference} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'cannot tell'})"
 
 
-def write_mean(mean, n, n_asked):
-    """Return a level's mean as text with how many of its events it is over.
-
-    >>> write_mean(0.5, 3, 5), write_mean(math.nan, 0, 5)
-    ('0.50 (3/5)', '- (0/5)')
-    """
-    return f"{mean:.2f} ({n:.0f}/{n_asked:.0f})" if n else f"- (0/{n_asked:.0f})"
-
-
 def write_tables(shown):
     """Return the rows of agents as text in two tables no wider than `WIDTH`: scores; levels, costs and missing.
 
@@ -196,9 +187,6 @@ def write_table(shown):
     room = WIDTH - max(map(len, left)) - 2
     cells = [text if len(text) <= room else f"{text[: max(room - 1, 7)]}…" for text in map(str, [last, *shown[last]])]
     return "\n".join(f"{line}  {cell}" for line, cell in zip(left, cells, strict=True))
-
-
-# --- costs and what is missing ---------------------------------------------------------------------------------------
 
 
 def time_models(path, run_ids):
@@ -257,9 +245,6 @@ def list_missing(predictions, replies):
             example = f"; {row['event_id']}" + (f": ...{row['reply']!r}" if row["reply"] else "")
             lines.append(f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}{example}")
     return "".join(f"\n{line}" for line in lines)
-
-
-# --- files ----------------------------------------------------------------------------------------------------------
 
 
 def describe_status(status, n_events, n_window):

@@ -1,8 +1,7 @@
 """`daybefore score folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
 
-events.csv (event_id, kind), answers.csv (event_id, value; spread for numbers) and predictions.csv (event_id, agent_id,
-value) are checked first; whatever is wrong is said with file, row and column, and nothing is written. Everything is
-written under the folder: figures/ and tables/.
+events.csv, answers.csv and predictions.csv are checked first; what is wrong is said with file, row and column, and
+nothing is written. Everything is written under the folder: figures/ and tables/.
 """
 
 import math
@@ -33,16 +32,10 @@ from helpers.stats.paired import compare_pairs, score
 from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
 
-MOST_PAIRED = 200
-"""Above so many agents each is compared with the best one only: tables/pairs.csv would have a row for every two."""
-
-MOST_LISTED = 15
-"""Agents in the table that is printed."""
-
+MOST_PAIRED, MOST_LISTED = 200, 15
+"""Above so many agents each is compared with the best one only; agents in the table that is printed."""
 NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
-
 NO_ROW = "no row in predictions.csv"
-"""Why a prediction is missing of an event that an agent's rows leave out."""
 
 
 class Scored(NamedTuple):
@@ -65,7 +58,9 @@ def draw_folder(folder, status=None, n_trials=N_TRIALS):
     """
     events, answers, predictions = read_folder(folder)
     predictions = fill_unanswered(events, predictions)
-    scores = explain_spreads(score(events, answers, predictions))
+    scores = score(events, answers, predictions)
+    is_blank = scores["reason"].str.contains("give no spread", na=False)
+    scores = scores.assign(reason=scores["reason"].mask(is_blank, NO_SPREAD))
     headline = scores[scores["metric"].isin(HEADLINE.values())]
     if not headline["is_scored"].any():
         why = headline["reason"].iloc[0]
@@ -76,9 +71,22 @@ def draw_folder(folder, status=None, n_trials=N_TRIALS):
     table = tabulate_scores(scores, known)
     with write_under(folder):
         use_style()
-        told = gather_scores(scores, known, table, describe_folder(folder, events, status))
-        notes = [describe_uneven(told.rows), describe_clusters(events)]
-        notes += [*write_tables(told, table), *describe_unscored(scores)]
+        (clusters, by), rows = find_clusters(known), select_headline(scores, known)
+        rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
+        few, uneven = f"hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive", describe_uneven(rows)
+        widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
+        widths += "; not all over the same events" * bool(uneven)
+        names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
+        told = Scored(scores, known, rows, clusters, names, describe_folder(folder, events, status), widths)
+        column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
+        which = "events.csv has no source_id or cluster_id, so each event is its own"
+        which = f"the column {column} of events.csv says which" if column else which
+        notes = [uneven, f"{describe_intervals(events)}; {which}"]
+        notes += write_tables(told, table)
+        left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
+        for reason, part in left.groupby("reason", sort=False):
+            n = write_count(len(part), "event is", "events are")
+            notes.append(f"{n} not scored, {part['event_id'].iloc[0]} the first: {reason}")
         if n_blank:
             blank = write_count(n_blank, "event has", "events have")
             notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
@@ -90,14 +98,7 @@ def draw_folder(folder, status=None, n_trials=N_TRIALS):
 
 
 def fill_unanswered(events, predictions):
-    """Return predictions with a missing one for each event that an agent has no row for: all are held to all events.
-
-    >>> events = pd.DataFrame({"event_id": ["e1", "e2"]})
-    >>> rows = [("e1", "ann", "ann", 0, "1"), ("e2", "ann", "ann", 0, "2"), ("e2", "bob", "bob", 0, "2")]
-    >>> told = pd.DataFrame(rows, columns=["event_id", "agent_id", "run_id", "sample", "value"])
-    >>> fill_unanswered(events, told).iloc[3:][["event_id", "agent_id", "run_id", "reason"]].values.tolist()
-    [['e1', 'bob', 'bob', 'no row in predictions.csv']]
-    """
+    """Return predictions with a missing one for each event that an agent has no row for: all are held to all events."""
     runs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]]
     every = runs.merge(events[["event_id"]], how="cross")
     pairs = ["agent_id", "event_id"]
@@ -107,25 +108,10 @@ def fill_unanswered(events, predictions):
     return pd.DataFrame([*predictions.to_dict("records"), *filled], columns=list(columns))
 
 
-def gather_scores(scores, events, table, about):
-    """Return what the figures of a folder need; `table` as of `results.tabulate_scores`."""
-    clusters, by = find_clusters(events)
-    rows = select_headline(scores, events)
-    rows["domain"] = rows["event_id"].map(events.set_index("event_id")["domain"])
-    names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
-    few = f"hollow: fewer than {MIN_CLUSTERS} {by}s cannot tell"
-    widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
-    uneven = "; not all over the same events" * bool(describe_uneven(rows))
-    return Scored(scores, events, rows, clusters, names, about, widths + uneven)
-
-
 def rank_agents(table):
     """Return the agents' rows over all events, the best mean first; of equal means the name decides."""
     whole = table[(table["metric"] == "score") & (table["group"] == "all")]
     return whole.sort_values(["mean", "agent_id"], ascending=[False, True], ignore_index=True)
-
-
-# --- words -----------------------------------------------------------------------------------------------------------
 
 
 def describe_folder(folder, events, status=None):
@@ -141,22 +127,8 @@ def describe_folder(folder, events, status=None):
     return {"source": f"{Path(folder).resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
 
 
-def describe_clusters(events):
-    """Return a sentence on what the intervals are by, and which column of events.csv said so."""
-    by = find_clusters(events)[1]
-    column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
-    if column is None:
-        return f"{describe_intervals(events)}; events.csv has no source_id or cluster_id, so each event is its own"
-    return f"{describe_intervals(events)}; the column {column} of events.csv says which"
-
-
 def describe_uneven(rows):
-    """Return a sentence where agents answered different scored events, and so have means that do not compare; else "".
-
-    >>> rows = pd.DataFrame({"event_id": ["e1", "e2", "e1", "e2"], "agent_id": [*"aabb"], "score": [1, 0, 1, None]})
-    >>> describe_uneven(rows).split(":")[0]
-    'the agents answered different events (1 to 2 of 2, 1 by all)'
-    """
+    """Return a sentence where agents answered different scored events, so that their means do not compare; else ""."""
     there = build_matrix(rows, sorted(rows["agent_id"].unique())).notna()
     same, n = int(there.all(axis=1).sum()), there.sum()
     if (n == same).all():
@@ -165,21 +137,6 @@ def describe_uneven(rows):
     return (
         f"{told}: their means do not rank them; tables/pairs.csv has the differences on the events that both answered"
     )
-
-
-def explain_spreads(scores):
-    """Return scores whose reason for a number without a spread speaks of the column that is to be filled in."""
-    is_spread = scores["reason"].str.contains("give no spread", na=False)
-    return scores.assign(reason=scores["reason"].mask(is_spread, NO_SPREAD))
-
-
-def describe_unscored(scores):
-    """Return a sentence for each reason why events are not scored, with how many and the first."""
-    left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
-    return [
-        f"{write_count(len(part), 'event is', 'events are')} not scored, {part['event_id'].iloc[0]} the first: {reason}"
-        for reason, part in left.groupby("reason", sort=False)
-    ]
 
 
 def write_summary(table):
@@ -198,9 +155,6 @@ def write_summary(table):
     rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
     rest += f"\n{BRIER}" * bool(len(others["Brier"]))
     return shown.head(MOST_LISTED).to_string(index=False) + rest
-
-
-# --- tables ----------------------------------------------------------------------------------------------------------
 
 
 def write_tables(told, table):
@@ -225,21 +179,13 @@ def write_csv(table, name):
     """Write a table to tables/<name>.csv, its texts safe for a spreadsheet; return the path."""
     path = locate_output(f"tables/{name}.csv")
     escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
-    return show_path(path)
-
-
-def show_path(path):
-    """Return a path whole, from the working folder where it lies below."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return str(path)
 
 
 def save(fig, name, shown, *, title, n, about):
     """Save a figure with the numbers it shows, safe for a spreadsheet; return its path."""
     save_figure(fig, name, escape_cells(shown), title=title, n=n, **about)
-    return show_path(locate_output(f"figures/{name}.png"))
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
+    return str(locate_output(f"figures/{name}.png"))
 
 
 def tabulate_panels(told, groups):

@@ -25,8 +25,6 @@ def choose_source(source_id, window, *, local=False):
     if window not in WINDOWS:
         raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS)}")
     sources = load_sources(local=local)
-    if not source_id:
-        raise ValueError(f"say which source to try, such as SOURCE=clemson{list_nearest('', sources, FOLDER)}")
     check_name("source", source_id)
     if source_id not in sources:
         listed = list_nearest(source_id, sources, FOLDER)
@@ -56,7 +54,10 @@ def main(source_id, window="A", local=False):
     dropped = screenings[screenings["is_dropped"]]
     print(f"{len(events)} events kept, {len(dropped)} dropped{':' * (len(dropped) > 0)}")
     print_counts(dropped["reason"])
-    show_unanswered(answers, acquisitions)
+    is_open = answers["status"] != "ok"
+    print(f"{len(answers) - is_open.sum()} of them answered, {is_open.sum()} not{':' * bool(is_open.any())}")
+    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
+    print_counts(attempts.groupby("event_id")["reason"].last())
     shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
     known = answers.set_index("event_id")["value"]
     last = predictions[predictions["agent_id"] == "last_value"].set_index("event_id")["value"]
@@ -85,14 +86,6 @@ def show_page(crawler, source, moment):
     by = "opens_at" if source.form == "market" else "occurred_at"
     print(observations.sort_values(by, kind="stable").tail(3).to_string(index=False))
     return {"address": source.address, "as_of": moment, "n_values": len(observations)}
-
-
-def show_unanswered(answers, acquisitions):
-    """Print how many events have an answer, and the reasons of the last attempts at those that have none."""
-    is_open = answers["status"] != "ok"
-    print(f"{len(answers) - is_open.sum()} of them answered, {is_open.sum()} not{':' * bool(is_open.any())}")
-    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
-    print_counts(attempts.groupby("event_id")["reason"].last())
 
 
 def print_counts(reasons):

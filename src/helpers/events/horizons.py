@@ -53,10 +53,7 @@ def load_series(path=FILE):
 
 @lru_cache(maxsize=64)
 def read_series(source_id, variable):
-    """Return (values by date and entity, moment of publication of each date) of one variable of a source of window L.
-
-    Both are shared by all callers: take copies.
-    """
+    """Return (values by date and entity, moment of publication of each date) of a variable. Shared: take copies."""
     source = load_series()[source_id]
     values = read_rows(source).pivot(index="occurred_at", columns="entity", values=variable).sort_index()
     moments = compute_published_at(source.publication, values.index.to_series())
@@ -105,15 +102,14 @@ def step_dates(frequency, last_date, date):
     return tuple(days.strftime("%Y-%m-%d"))
 
 
-def list_starts(first=None, last=None):
+def list_starts():
     """Return the days on which window L's questions open: one a quarter, in its first week.
 
     >>> list_starts()[:2], len(list_starts())
     (['2023-01-04', '2023-04-04'], 14)
     """
-    first, last = (pd.Timestamp(day) for day in (WINDOWS["L"] if first is None else (first, last)))
-    starts = [first + pd.DateOffset(months=3 * n) for n in range(40)]
-    return [str(start.date()) for start in starts if start <= last]
+    first, last = WINDOWS["L"]
+    return pd.date_range(first, last, freq=pd.DateOffset(months=3)).strftime("%Y-%m-%d").tolist()
 
 
 def pose_questions(sources=None, starts=None, seed=SEED):

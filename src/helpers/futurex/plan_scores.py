@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.futurex.boards import SCORES, bound_deviation, name_agent
+from helpers.futurex.boards import SCORES, name_agent
 from helpers.stats.agreement import correlate_ranks, permute_ranks
 from helpers.stats.bootstrap import take_interval
 from helpers.stats.paired import correct_holm
@@ -83,20 +83,6 @@ def compare_systems(pairs):
     return float(differences[0]), float(low), float(high), float((np.abs(differences) >= abs(differences[0])).mean())
 
 
-def draw_boards(pairs, rng, n_draws):
-    """Return the 95% range of the correlation when every level of every agent is drawn anew within its event counts.
-
-    By the largest deviation that event counts allow (`bound_deviation`), so an upper bound.
-    """
-    agent = pairs["agent"]
-    weights, names = np.array(papers.get_constant("futurex", "level_weights")), list(SCORES)
-    scores = agent[names].to_numpy(float)
-    deviation = bound_deviation(agent[names], agent[[f"n_{name}" for name in names]].set_axis(names, axis=1))
-    drawn = rng.normal(scores, np.asarray(deviation, dtype=float), (n_draws, *scores.shape)) @ weights
-    plan = np.broadcast_to(pairs["plan", "mean"].to_numpy(float), drawn.shape)
-    return tuple(map(float, take_interval(correlate_ranks(plan, drawn))))
-
-
 # --- the plans that the paper prints ---------------------------------------------------------------------------------
 
 
@@ -135,19 +121,3 @@ def _put_in_form(lines):
         else:
             kept[-1] = f"{kept[-1]} {line}"
     return "\n".join(kept)
-
-
-def correlate_judge(scores, words):
-    """Return how a judge's scores of the printed plans agree with the published: criterion, by, rho, p, least_rho, n.
-
-    `scores` has a row a model and a column a criterion; `words` are the plans' lengths: what length alone would reach.
-    """
-    published = papers.load_published("futurex", "table5_planning_scores").set_index("model").drop(columns="section")
-    published, scores = (table.assign(mean=table.mean(axis=1)) for table in (published, scores))
-    scores, words = scores.loc[published.index], words.loc[published.index]
-    rows = [
-        (criterion, by, *permute_ranks(published[criterion], other), len(published))
-        for criterion in CRITERIA
-        for by, other in (("judge", scores[criterion]), ("length", words))
-    ]
-    return pd.DataFrame(rows, columns=["criterion", "by", "rho", "p", "least_rho", "n"])

@@ -228,24 +228,3 @@ def score_trials(trials, events, answers):
     scores = score(known, answers, given[["event_id", "agent_id", "value", "status"]])
     scored = select_headline(scores, known)
     return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(columns=None)
-
-
-def flag_work(trials):
-    """Return trials with told (the answer is the letter the answer-giving plan names) and differs (than without a
-    plan).
-    """
-    plain = trials[trials["arm"] == "none"].set_index("event_id")["value"].map(str)
-    told = [value in (stated, [stated]) for value, stated in zip(trials["value"], trials["stated"], strict=True)]
-    return trials.assign(told=told, differs=trials["value"].map(str) != trials["event_id"].map(plain))
-
-
-def measure_work(trials):
-    """Return what trials did, a row a plan: n, words of the plan (median), and shares of trials.
-
-    cut: the plan met its limit of tokens; deciding page: the search showed a page of the event's source; as stated and
-    differs: `flag_work`.
-    """
-    groups = flag_work(trials).rename_axis(None).groupby("arm", sort=False)
-    shares = groups[["is_cut", "is_shown", "told", "differs"]].mean()
-    shares.columns = ["cut", "deciding page", "as stated", "differs"]
-    return groups.agg(n=("event_id", "size"), words=("n_words", "median")).join(shares).rename_axis("plan")

@@ -14,8 +14,6 @@ from helpers.models.grammars import make_schema
 from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
 from helpers.stats.agreement import READINGS, compare_scores, judge_fit
-from helpers.stats.means import keep_on_scale, summarize_clustered
-from helpers.stats.paired import compare_pairs, correct_holm
 from helpers.store import hash_text, locate_input
 
 RUBRICS = {
@@ -225,21 +223,6 @@ def spread_scores(judgements, judge, reading=READINGS[0]):
     return wide.assign(mean=wide.mean(axis=1, skipna=False)).rename_axis(index="plan_id", columns=None)
 
 
-def average_plans(plans, scores, clusters, planners):
-    """Return the means of planners' plans by criterion, and of their mean: planner, rubric, score, low, high, n,
-    n_clusters.
-
-    `plans`: plan_id, planner, event_id; `scores`: a judge's table (`spread_scores`).
-    """
-    scored = plans.join(scores, on="plan_id").set_index("event_id")
-    parts = {}
-    for name in planners:
-        means = summarize_clustered(scored.loc[scored["planner"] == name, scores.columns], clusters)
-        parts[name] = keep_on_scale(means, *PLAN_SCORES)
-    table = pd.concat(parts, names=["planner", "rubric"]).reset_index().rename(columns={"mean": "score"})
-    return table["planner rubric score low high n n_clusters".split()]
-
-
 def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("rules",), is_fresh=False):
     """Return how each judge's readings agree with a reader's labels, a row a judge, reading and criterion.
 
@@ -263,19 +246,3 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("
             rows.append(part.assign(verdict=verdict))
     columns = "judge rubric reading n n_rarer kappa kappa_low kappa_high spearman spearman_low spearman_high verdict"
     return pd.concat(rows, ignore_index=True)[columns.split()]
-
-
-def compare_planted(judgements, plans, clusters, better="sourced", other="own", criterion="source_reliability"):
-    """Return, by judge, by how much plans told to be better in a criterion are scored above the others, paired by
-    event.
-
-    Intervals by `clusters`, p by Holm over the judges (`compare_pairs`); empty without any pair.
-    """
-    rows = []
-    for judge in judgements["judge"].unique():
-        scores = plans.join(spread_scores(judgements, judge)[criterion], on="plan_id")
-        wide = scores.pivot(index="event_id", columns="planner", values=criterion).reindex(columns=[better, other])
-        if len(wide.dropna()) > 1:
-            rows.append(compare_pairs(wide.dropna(), clusters).assign(judge=judge))
-    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["judge", "p"])
-    return table.assign(p_holm=correct_holm(table["p"]))

@@ -14,7 +14,6 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.paired import sign_flip_test
 from helpers.web.extract import ExtractionError
 from helpers.web.pages import GatewayError
 from helpers.web.session import Web
@@ -80,20 +79,6 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
     table["as_of"] = [stamp_moment(moment) for moment in table.pop("moment")]
     table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
     return table.drop(columns="published_at")
-
-
-def list_visits(addresses, first, last, per_hour, rng):
-    """Return when other people ask for pages through the same cache: as_of, address. Gaps are exponential; 0 gives
-    none.
-    """
-    start, end = (pd.Timestamp(day, tz=ZONE) for day in (first, last))
-    hours = (end - start) / pd.Timedelta(hours=1) + 24
-    visits = []
-    for address in sorted(addresses):
-        n = int(3 * per_hour * hours + 20) if per_hour else 0
-        passed = np.cumsum(rng.exponential(1 / per_hour, n)) if n else []
-        visits += [(stamp_moment(start + pd.Timedelta(hours=float(gap))), address) for gap in passed if gap < hours]
-    return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
 
 
 def read_passages(text, entity, place):
@@ -208,22 +193,6 @@ def summarize_agents(scored):
         for name in values:
             row |= {name: values[name].mean(), f"{name}_least": pages[name].min(), f"{name}_most": pages[name].max()}
         rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def compare_access(scored, base="direct"):
-    """Return what an access costs each agent: its share exact less that of `base`, on the same queries, by page.
-
-    Columns: agent, access, n_pages, difference, least, most (lowest and highest page), n_lower and p (exact sign flips
-    over pages, with five at least 0.0625).
-    """
-    exact = scored.pivot_table(index=["agent", "source_id"], columns="access", values="is_exact", aggfunc="mean")
-    rows = []
-    for access in [name for name in scored["access"].unique() if name != base]:
-        for agent, pages in (exact[access] - exact[base]).dropna().groupby("agent", sort=False):
-            row = {"agent": agent, "access": access, "n_pages": len(pages), "difference": pages.mean()}
-            row |= {"least": pages.min(), "most": pages.max(), "n_lower": int((pages < 0).sum())}
-            rows.append(row | {"p": sign_flip_test(pages.droplevel("agent"))})
     return pd.DataFrame(rows)
 
 

@@ -39,7 +39,7 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 
 @dataclass
 class Door:
-    """What `ask` needs beside the request. `connection` (api_base, api_key) is neither hashed nor recorded."""
+    """What `ask` needs beside the request; `connection` (api_base, api_key) is neither hashed nor recorded."""
 
     recordings: Recordings
     live: bool = False

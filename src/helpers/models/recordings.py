@@ -32,10 +32,8 @@ PACKED = "requests.jsonl.gz"
 def hash_request(request):
     """Return 16 hex digits that change with anything in a request. Raises TypeError when it is not plain JSON.
 
-    >>> hash_request({"model": "m", "sample": 0}) == hash_request({"sample": 0, "model": "m"})
-    True
-    >>> hash_request({"model": "m", "sample": 0}) == hash_request({"model": "m", "sample": 1})
-    False
+    >>> hash_request({"model": "m", "sample": 0}), hash_request({"sample": 1, "model": "m"})
+    ('a653dc399a877f6f', 'ffcd9720348a38ad')
     """
     return hash_text(dump_json(request), 16)
 
@@ -129,17 +127,14 @@ def claim_folder(path):
             path.mkdir(parents=True, exist_ok=True)
             handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise RuntimeError(
-                f"another process is asking for data/runs/{path.name}; both would pay for the same replies: wait until "
-                "it ends, then the same command goes on from there; nothing was asked"
-            ) from None
         except OSError as error:
-            raise RuntimeError(
-                f"no replies can be kept in {name} ({error.strerror}); set DAYBEFORE_OUT to a folder that can be "
-                "written, or move away what stands there; nothing was asked"
-            ) from None
+            told = f"no replies can be kept in {name} ({error.strerror}); set DAYBEFORE_OUT to a folder that can be "
+            told += "written, or move away what stands there"
+            if isinstance(error, BlockingIOError):
+                os.close(handle)
+                told = f"another process is asking for data/runs/{path.name}; both would pay for the same replies: "
+                told += "wait until it ends, then the same command goes on from there"
+            raise RuntimeError(f"{told}; nothing was asked") from None
         CLAIMED[name] = [handle, 0]
     CLAIMED[name][1] += 1
     return name
@@ -157,9 +152,13 @@ def read_base(base, run_id):
 
     Raises ValueError, naming the file, when one cannot be read, or a packed line is no recording.
     """
-    folder, path = Path(base) / "data/runs" / run_id, Path(base) / STORE
-    if (folder / PACKED).exists():
-        for number, line in enumerate(unpack(folder / PACKED).splitlines(), 1):
+    packed, path = Path(base) / "data/runs" / run_id / PACKED, Path(base) / STORE
+    if packed.exists():
+        try:
+            lines = gzip.decompress(packed.read_bytes()).splitlines()
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{run_id}/{PACKED} cannot be read ({error}); restore the file") from None
+        for number, line in enumerate(lines or [b""], 1):
             row = parse_object(line.decode(errors="replace"))
             if "key" not in row:
                 raise ValueError(f"{run_id}/{PACKED}: line {number} is no recording; restore the file")
@@ -169,17 +168,6 @@ def read_base(base, run_id):
         with name_problem(path), closing(open_store(path)) as store:
             for key, bound_usd, text in store.execute(sql, [run_id]).fetchall():
                 yield key, bound_usd, None if text is None else json.loads(text)
-
-
-def unpack(path):
-    """Return the text of a packed file as bytes. Raises ValueError that names it when it is damaged, or empty."""
-    try:
-        text = gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.parent.name}/{PACKED} cannot be read ({error}); restore the file") from None
-    if not text:
-        raise ValueError(f"{path.parent.name}/{PACKED} is empty; restore the file")
-    return text
 
 
 def pack_recordings(run_id, facts=None, secrets=()):

@@ -27,7 +27,6 @@ FLAGS = {
 LATER = re.compile(
     r"\b(?:later|subsequently|eventually)\b(?! (?:in the|that|this|today|than|date|stage|phase|round)\b)", re.I
 )
-"""Words that tell what came after, but for `later this week` and the like."""
 PLAN = re.compile(
     r"\b(?:will|would|shall|to|until|till|from|by|before|after|for|effective|beginning|starting|schedul\w*|expect\w*"
     r"|plan\w*|upcoming|next|deadline|postpon\w*|delay\w*|set|due|extend\w*|ahead|calls?|term|attacks?|movement)\b",

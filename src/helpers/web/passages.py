@@ -114,8 +114,7 @@ def describe_article(article):
 def describe_rows(head, lines):
     """Return a table's rows (lists of texts) as passages: one subject after the other, the last rows first.
 
-    The first column is taken for the moment; other columns that hold words name the subject; a table of many number
-    columns has a subject a column.
+    The first column is the moment; others that hold words name the subject; many number columns are a subject each.
     """
     if not lines or len(head) < 2:
         return []
@@ -137,11 +136,7 @@ def describe_rows(head, lines):
 
 
 def is_numeric(cells):
-    """Say whether most of a column's cells are numbers, dashes or 'n/a'.
-
-    >>> is_numeric(["1,200", "3.5", "n/a"]), is_numeric(["Ohio", "Iowa", "3"])
-    (True, False)
-    """
+    """Say whether most of a column's cells are numbers, dashes or 'n/a'."""
     signs = [weigh_cell(cell[: MAX_DIGITS + 1]) for cell in cells]  # cut, as what is kept must not be a page
     return sum(signs) > 0 or not any(signs)
 
@@ -163,13 +158,7 @@ def describe_subject(subject, heading, lines, values):
 
 
 def join_lines(lines, separator="; ", n=None):
-    """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of them.
-
-    With `n` no more of the lines is taken than these need.
-
-    >>> [len(text) for text in join_lines(["a" * 200, "b" * 100, "c" * 300])]
-    [200, 100, 240]
-    """
+    """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of them."""
     texts = []
     for line in lines:
         line = line[:MAX_CHARS]

@@ -13,22 +13,14 @@ from helpers.web.sources import head_column
 
 
 def format_number(value, decimals, commas=True):
-    """Print a number as a page does; a missing one is 'n/a'.
-
-    >>> format_number(12345.678, 1), format_number(float("nan"), 1)
-    ('12,345.7', 'n/a')
-    """
+    """Print a number as a page does: '12,345.7'; a missing one is 'n/a'."""
     if value != value:
         return "n/a"
     return f"{value:,.{decimals}f}" if commas and abs(value) >= 10000 else f"{value:.{decimals}f}"
 
 
 def format_period(occurred_at):
-    """Print a date as prose does.
-
-    >>> format_period("2016-10-09"), format_period("2016-10-09T17:00")
-    ('9 October 2016', '9 October 2016, 17:00')
-    """
+    """Print a date as prose does: '9 October 2016', '9 October 2016, 17:00'."""
     moment = pd.Timestamp(occurred_at)
     date = f"{moment.day} {moment:%B %Y}"
     return f"{date}, {moment:%H:%M}" if "T" in occurred_at else date
@@ -55,9 +47,8 @@ def render_table(source, periods, fixtures, layout):
         lines = []
         for period, rows in periods:
             values = {row["entity"]: row[name] for row in rows}
-            lines.append(
-                [period, *(format_number(values.get(e, float("nan")), variable["decimals"]) for e in entities)]
-            )
+            cells = (format_number(values.get(entity, float("nan")), variable["decimals"]) for entity in entities)
+            lines.append([period, *cells])
     else:
         head = [stamp, label, *(head_column(variable) for variable in source.variables.values())]
         lines = [

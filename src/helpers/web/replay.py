@@ -19,6 +19,7 @@ import pandas as pd
 from helpers.calendar import ZONE
 from helpers.web.news import HEADERS, list_pages, read_feeds
 from helpers.web.render import RENDERERS
+from helpers.web.search import keep
 from helpers.web.session import Adapter, Web, date_page, say
 from helpers.web.sources import load_sources, read_rows
 
@@ -75,9 +76,7 @@ class Site:
         if (page := self.pages.get(key)) is None:
             periods = group_periods(self.rows[first:n_visible], self.source.history)
             page = RENDERERS[self.source.form](self.source, periods, fixtures, layout)
-            self.pages[key] = page
-            if len(self.pages) > N_RENDERED:
-                self.pages.pop(next(iter(self.pages)), None)
+            keep(self.pages, key, page, N_RENDERED)
         return *page, self.published[n_visible - 1]
 
 

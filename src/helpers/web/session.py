@@ -77,29 +77,15 @@ class Web:
 
     `adapter` answers for all hosts that end in `hosts`; nothing else is reachable. Searched are the pages of `sources`
     and, at `feeds`, the articles that front pages list (`news`). With `keeps_pages` pages are kept in files as well
-    (`pages`). A page is fetched once for each source and moment, and parsed once a content.
-
-    >>> Web(Adapter()).observe("nowhere", "2016-10-10T00:00:00+08:00")
-    Traceback (most recent call last):
-        ...
-    ValueError: source 'nowhere' is not in the registry (data/sources)
+    (`pages`). A source's page is fetched once for each moment, and parsed once a content.
     """
 
     def __init__(
-        self,
-        adapter,
-        sources=None,
-        feeds=(),
-        *,
-        by_passage=False,
-        hosts=".replay",
-        deadline_s=20.0,
-        max_bytes=MAX_BYTES,
-        keeps_pages=False,
+        self, adapter, sources=None, feeds=(), *, by_passage=False, hosts=".replay", deadline_s=20.0, keeps_pages=False
     ):
         self.adapter, self.sources, self.hosts = adapter, sources or {}, hosts
         self.pages, self.memory, self.n_kept = {}, {}, N_KEPT
-        self.deadline_s, self.max_bytes, self.keeps_pages = deadline_s, max_bytes, keeps_pages
+        self.deadline_s, self.keeps_pages = deadline_s, keeps_pages
         self.session = requests.Session()
         self.session.trust_env = False  # no proxy and no password of this machine
         self.session.adapters.clear()
@@ -202,8 +188,8 @@ class Web:
         pieces, size = [], 0
         while piece := raw.read1(65536, decode_content=True):
             size += len(piece)
-            if size > self.max_bytes:
-                raise GatewayError("too_large", f"{url}: more than {self.max_bytes} bytes")
+            if size > MAX_BYTES:
+                raise GatewayError("too_large", f"{url}: more than {MAX_BYTES} bytes")
             if time.monotonic() > end:
                 raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s")
             pieces.append(piece)

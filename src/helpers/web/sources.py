@@ -86,20 +86,14 @@ def parse_text(name, text):
     if wrong := check_source(name, text, {"id": source_id} | entry):
         return None, wrong
     entry = fill_defaults(source_id) | entry
-    for key in ("templates", "windows"):
-        entry[key] = tuple(entry[key])
-    source = Source(**entry)
+    source = Source(**entry | {key: tuple(entry[key]) for key in ("templates", "windows")})
     if not source.extract:
         source = replace(source, page=source.page or {"layout": "long"}, extract=derive_extract(source))
     return source, []
 
 
 def fill_defaults(source_id):
-    """Return what a source file may leave out: window A, an address made of the id, rows that may be given.
-
-    >>> fill_defaults("bike_trips")["address"]
-    'http://bike-trips.replay/'
-    """
+    """Return what a source file may leave out: window A, an address made of the id, rows that may be given."""
     return {
         "id": source_id,
         "address": f"http://{source_id.replace('_', '-')}.replay/",
@@ -121,15 +115,8 @@ def derive_extract(source):
         rule = {"kind": "json", "rows": "observations", "date": "date", "entity": label.replace(" ", "_")}
         return rule | {"values": {name: name for name in names}}
     if source.form == "ranking":
-        rule = {
-            "kind": "css",
-            "issue": "section.issue",
-            "date": "time",
-            "item": "li",
-            "name": ".name",
-            "value": ".value",
-        }
-        return rule | {"variable": names[0]}
+        rule = {"issue": "section.issue", "date": "time", "item": "li", "name": ".name", "value": ".value"}
+        return rule | {"kind": "css", "variable": names[0]}
     if source.form == "market":
         return {"kind": "market"}
     rule = {"kind": "table", "selector": "table.data", "layout": source.page.get("layout", "long")}
@@ -138,11 +125,7 @@ def derive_extract(source):
 
 
 def head_column(variable):
-    """Return a variable's column heading on a page: label and unit.
-
-    >>> head_column({"label": "High", "unit": "°C"}), head_column({"label": "Points", "unit": ""})
-    ('High (°C)', 'Points')
-    """
+    """Return a variable's column heading on a page: label and unit."""
     return f"{variable['label']} ({variable['unit']})" if variable["unit"] else variable["label"]
 
 

@@ -38,9 +38,8 @@ def find_changes(values, thresholds=None):
     """Return the dated changes of series: day, series, rule (crossing, record, turning), size, sign.
 
     `values` has a column a series, a row a day (or week). A crossing passes one of a series' `thresholds`; a record
-    lies beyond the 60 rows before, and is the first of its run; a turning point is a local extreme that stands out by
-    three standard deviations of the changes (it shows only afterwards: an event of hindsight, never of a forecast).
-    `size` is the day's change in such deviations.
+    lies beyond the 60 rows before, the first of its run; a turning point is a local extreme that stands out by three
+    standard deviations of the changes (it shows only afterwards). `size` is the day's change in such deviations.
 
     >>> values = pd.DataFrame({"a": [1.0, 2, 1, 2, 8]}, pd.date_range("2026-01-01", periods=5))
     >>> find_changes(values, {"a": [5]})[["rule", "sign"]].values.tolist()
@@ -148,18 +147,7 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
 
 
 def explain_graph(graph, tests):
-    """Return in words what a graph by rule says of its outcome: the last change before it, and which tests held.
-
-    >>> days = ["2026-01-02", "2026-01-09"]
-    >>> nodes = [{"node_id": f"q_{n}", "title": "rain rises", "occurred_at": day} for n, day in enumerate(days)]
-    >>> nodes.append({"node_id": "q_outcome", "title": "Will it flood? Yes", "occurred_at": "2026-01-10"})
-    >>> graph = {"outcome_id": "q_outcome", "nodes": nodes, "edges": [{"cause": "q_1", "effect": "q_outcome"}]}
-    >>> print(explain_graph(graph, pd.DataFrame({"cause": ["wind"], "is_causal": [False]})).replace(". ", ".\\n"))
-    Will it flood? Yes (2026-01-10).
-    Before it: rain rises (2026-01-09), the last of 2 dated changes.
-    Of 1 series whose lead over its own was tested none held, so what moved with it is said to correlate.
-    Written by rule.
-    """
+    """Return in words what a graph by rule says of its outcome: the last change before it, and which tests held."""
     nodes = {node["node_id"]: f"{node['title']} ({node['occurred_at']})" for node in graph["nodes"]}
     end = graph["outcome_id"]
     last = next((nodes[edge["cause"]] for edge in reversed(graph["edges"]) if edge["effect"] == end), None)
@@ -204,8 +192,6 @@ def word_answer(event, cell):
 
     >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.0")
     ('Yes', '12')
-    >>> word_answer({"options": '{"A": "x", "B": "y"}'}, '["A", "B"]'), word_answer({"options": None}, None)
-    ("['A', 'B']", 'None')
     """
     value, options = parse_json(cell), parse_json(event["options"]) or {}
     if isinstance(value, str):
@@ -281,10 +267,7 @@ def can_chain(tests, name):
 
 
 def gather_days(event, asked, end, answer):
-    """Return (name, values, first day) of the daily series of a question of the replay and of others of its domain.
-
-    None for a series that has less than LEAST days of values.
-    """
+    """Return (name, values, first day) of a daily series and of others of its domain; None below LEAST values."""
     source = asked.get("about") or event["source_id"]
     own = read_days(source, asked["variable"], asked.get("entity"), asked.get("hour"))
     if own is None:
@@ -299,7 +282,7 @@ def gather_days(event, asked, end, answer):
 def gather_weeks(event, asked, end, answer):
     """Return (name, values, opening) of the series of a question of window L and of others of its domain.
 
-    The others are those of the same days, each source's variables by entity. Series are called by entity and label.
+    The others are those of the same days, by entity and label.
     """
     sources = {name: source for name, source in horizons.load_series().items() if source.domain == event["domain"]}
     parts = {
@@ -339,7 +322,7 @@ list_sources = lru_cache(maxsize=1)(load_sources)
 def read_days(source_id, variable, entity=None, hour=None):
     """Return a series of the replay: a value a day (a DatetimeIndex); without an entity that of the source's only one.
 
-    None for what is no number, for an entity that is not there, and where there are several and none is named.
+    None for what is no number, and where no entity, or none of several, is named.
     """
     rows = read_rows(list_sources()[source_id])
     if variable not in rows or not pd.api.types.is_numeric_dtype(rows[variable]):

@@ -10,18 +10,17 @@ import math
 import networkx as nx
 import pandas as pd
 
+from helpers.agents.submissions import DIRECTIONS, RELATIONS
 from helpers.calendar import ZONE
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.worldreasoner.hindsight.graphs import (
-    DIRECTIONS,
     MIN_ARTICLES,
     MIN_CONFIDENCE,
     MIN_DEPTH,
     MIN_NODES,
     MIN_STRENGTH,
-    RELATIONS,
     TYPES,
     check_graph,
     count_days,

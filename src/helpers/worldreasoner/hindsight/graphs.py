@@ -13,8 +13,8 @@ import jsonschema
 import networkx as nx
 import pandas as pd
 
-from helpers.agents.submissions import DIRECTIONS, RELATIONS
 from helpers.papers import get_constant
+from helpers.store import ROOT
 
 MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
 MIN_NODES = get_constant("worldreasoner", "graph_min_nodes")
@@ -26,55 +26,9 @@ CHECKED = "question_id n_nodes n_articles n_edges n_removed depth reasons is_val
 """What `check_graph` says of a graph."""
 EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
-REVIEWS = ("Pending", "Approved", "Rejected", "Revised")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
 """Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
-
-
-def _describe(required, optional=(), **fields):
-    names = {name: fields.get(name, {"type": "string"}) for name in (*required, *optional)}
-    return {"type": "object", "required": list(required), "properties": names, "additionalProperties": False}
-
-
-_IDS = {"type": "array", "items": {"type": "string"}}
-_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
-_DATE = {"type": ["string", "null"]}
-SCHEMA = _describe(
-    ("question_id", "outcome_id", "nodes", "edges", "impacts"),
-    outcome_id=_DATE,
-    nodes={
-        "type": "array",
-        "items": _describe(
-            ("node_id", "title", "occurred_at", "source_ids"),
-            ("description", "type", "review"),
-            occurred_at=_DATE,
-            source_ids=_IDS,
-            type={"enum": TYPES},
-            review={"enum": REVIEWS},
-        ),
-    },
-    edges={
-        "type": "array",
-        "items": _describe(
-            ("cause", "effect", "relation", "strength", "confidence"),
-            ("reasoning", "source_ids"),
-            relation={"enum": RELATIONS},
-            strength={"type": "number", "minimum": -1, "maximum": 1},
-            confidence=_SHARE,
-            source_ids=_IDS,
-        ),
-    },
-    impacts={
-        "type": "array",
-        "items": _describe(
-            ("node_id", "direction", "magnitude", "confidence"),
-            ("reasoning",),
-            direction={"enum": DIRECTIONS},
-            magnitude=_SHARE,
-            confidence=_SHARE,
-        ),
-    },
-)
+SCHEMA = json.loads((ROOT / "data/graph_schema.json").read_text(encoding="utf-8"))
 """The form of a graph (B.1): a schema as language models can be held to."""
 
 

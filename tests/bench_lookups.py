@@ -3,7 +3,7 @@
 Agents that look up what they ask about are put to N questions (40, over 14 days), as `daybefore run` does it, with a
 mock provider that answers after 0.3 s. The kit's part is a question's seconds less those the model took, with what it
 waits for others; the look-ups' part is what searching and opening take of it, and at eight at once is to be at most 1.5
-times what it is at one. Before a question's seconds begin it may wait for its day to be searchable. Rounds are
+times what it is at one. Rounds are
 interleaved, as a machine's load changes; CPU seconds are those of this process.
 """
 
@@ -49,29 +49,26 @@ WAYS = {
 
 
 class Timed:
-    """A world that counts the seconds its look-ups take, and those for which questions wait before they begin."""
+    """A world that counts the seconds its look-ups take."""
 
     def __init__(self, world):
-        self.world, self.seconds, self.waited = world, [], []
+        self.world, self.seconds = world, []
 
     def __getattr__(self, name):
         return getattr(self.world, name)
 
-    def prepare(self, as_of):
-        self.time(self.waited, self.world.prepare, as_of)
-
     def search(self, *arguments):
-        return self.time(self.seconds, self.world.search, *arguments)
+        return self.time(self.world.search, *arguments)
 
     def open(self, *arguments):
-        return self.time(self.seconds, self.world.open, *arguments)
+        return self.time(self.world.open, *arguments)
 
-    def time(self, seconds, look, *arguments):
+    def time(self, look, *arguments):
         started = time.perf_counter()
         try:
             return look(*arguments)
         finally:
-            seconds.append(time.perf_counter() - started)
+            self.seconds.append(time.perf_counter() - started)
 
 
 def run_once(opener, events, answer, workers, address):
@@ -89,7 +86,7 @@ def run_once(opener, events, answer, workers, address):
         replies = read_runs(path, "replies", timings=True)
     assert set(replies["status"]) <= {"ok", "unparsable"}, set(replies["reason"])
     own = (replies["duration_s"] - replies["model_s"]).mean()
-    return sum(world.seconds) / len(events), own, sum(world.waited) / len(events), *spent
+    return sum(world.seconds) / len(events), own, *spent
 
 
 def main(rounds=3, n=40):
@@ -104,10 +101,10 @@ def main(rounds=3, n=40):
                 runs[way, at_once].append(run_once(opener, events, WAYS[way], at_once, address))
     for way in WAYS:
         for at_once in (1, 8):
-            looks, own, waited, cpu, whole = map(statistics.median, zip(*runs[way, at_once], strict=True))
+            looks, own, cpu, whole = map(statistics.median, zip(*runs[way, at_once], strict=True))
             print(
                 f"{way}, {at_once} at once: look-ups {1000 * looks:.0f} ms a question, the kit {1000 * own:.0f} ms, "
-                f"before it {1000 * waited:.0f} ms, CPU {1000 * cpu / n:.0f} ms; {whole:.1f} s in all"
+                f"CPU {1000 * cpu / n:.0f} ms; {whole:.1f} s in all"
             )
         ratios = [eight[0] / one[0] for one, eight in zip(runs[way, 1], runs[way, 8], strict=True) if one[0]]
         if ratios:

@@ -1,6 +1,7 @@
 import json
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
@@ -15,7 +16,7 @@ FACTS = {
     "n": 800,
     "window": "A",
     "dates": ("2016-10-10", "2016-10-24"),
-    "status": "real",
+    "status": "public",
 }
 
 
@@ -57,7 +58,7 @@ def test_the_image_names_what_it_rests_on_and_no_software(room):
         "n": 800,
         "window": "A",
         "dates": "2016-10-10 to 2016-10-24",
-        "status": "real",
+        "status": "public data",
     }
 
 
@@ -77,16 +78,15 @@ def test_every_figure_carries_its_line(room, monkeypatch):
     figures.save_figure(fig, "a_fig3", SHOWN, **FACTS)
     fig.canvas.draw()
     (line,) = fig.texts
-    assert line.get_text() == "n = 800, window A 2016-10-10 to 2016-10-24, real"
+    assert line.get_text() == "n = 800, window A 2016-10-10 to 2016-10-24, public data"
     assert line.get_window_extent().y1 < ax.get_tightbbox().y0, "the line runs into the axes' labels"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"status": "simulated"}, "none of real, stand-in, synthetic"),
+        ({"status": "simulated"}, "none of printed, public, replay"),
         ({"shown": SHOWN.head(0)}, "empty"),
-        ({"shown": SHOWN.rename_axis("row")}, "reset_index"),
         ({"n": 0}, "at least one case"),
     ],
 )
@@ -104,6 +104,20 @@ def test_the_index_is_read_from_the_images(room):
     assert index.figure.tolist() == ["a_fig3", "b_fig1"]
     assert (room / "index.csv").read_text(encoding="utf-8") == (
         "figure,title,source,n,window,dates,status\n"
-        'a_fig3,"Score by level, in °",window A events,800,A,2016-10-10 to 2016-10-24,real\n'
+        'a_fig3,"Score by level, in °",window A events,800,A,2016-10-10 to 2016-10-24,public data\n'
         'b_fig1,"Score by level, in °",window A events,7,,2026,synthetic\n'
     )
+
+
+def test_thin_series_in_like_colours_stay_apart_in_the_image(room):
+    figures.use_style()
+    fig, ax = plt.subplots()
+    ax.imshow(np.random.default_rng(0).random((60, 60, 3)))
+    thin = [(0.01, 0.62, 0.45), (0.10, 0.70, 0.52)]
+    for at, colour in enumerate(thin):
+        ax.plot([5, 55], [10 + 20 * at] * 2, color=colour, lw=2.5)
+    figures.save_figure(fig, "thin", SHOWN, **FACTS)
+    with Image.open(room / "thin.png") as picture:
+        found = np.array([colour for _, colour in picture.convert("RGB").getcolors()])
+    for colour in thin:
+        assert (np.abs(found - np.round(np.array(colour) * 255)).max(axis=1) <= 1).any()

@@ -11,21 +11,27 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from IPython.display import Image
+from matplotlib.colors import to_rgba_array
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
 from helpers.question_sets import list_days
 from helpers.store import locate_output
 
-STATUSES = ("real", "stand-in", "synthetic", "as given")
-"""real: from recorded history; stand-in: a part stands in for what the paper used; synthetic: made-up data;
-as given: of a user's own files or runs, of which the kit does not know what they are."""
+STATUSES = {
+    "printed": "paper's printed numbers",
+    "public": "public data",
+    "replay": "replay of real series",
+    "synthetic": "synthetic",
+    "as given": "as given",
+}
+"""Whose data a figure shows, and how its footer says so; as given: a user's own, of which the kit knows no more."""
 
-DPI = 120
-
+DPI, N_COLOURS = 100, 64
 INDEX_COLUMNS = ["figure", "title", "source", "n", "window", "dates", "status"]
 
 STYLE = {
@@ -47,14 +53,7 @@ STYLE = {
 
 
 def use_style():
-    """Set the kit's look: a palette for colour-blind readers, fixed sizes, the font that matplotlib ships.
-
-    Starts from matplotlib's defaults, so a user's own matplotlibrc changes nothing.
-
-    >>> use_style()
-    >>> plt.rcParams["font.family"], plt.rcParams["figure.figsize"]
-    (['DejaVu Sans'], [7.0, 4.2])
-    """
+    """Set the kit's look over matplotlib's defaults: a palette for colour-blind readers, fixed sizes, its own font."""
     backend = mpl.get_backend()
     mpl.rcdefaults()
     mpl.use(backend)
@@ -65,29 +64,24 @@ def use_style():
 def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None):
     """Write figures/<name>.png and, as figures/<name>.csv, the numbers it shows; return the image for the notebook.
 
-    `n` counts what the figure rests on (events, predictions); `window` is a key such as "A", or "" where there is none;
-    `dates` is a pair of ISO dates (first, last) or a text, by default the window's first and last start day; `status`
-    is one of `STATUSES`. These stand in a line under the figure, in the image's metadata and in figures/index.csv.
-    `shown` is rounded to 6 decimals. Closes the figure; the same figure gives the same bytes.
-
-    Raises ValueError when `shown` is empty or has labels in its index, when n is below 1, when the status is unknown,
-    when neither dates nor a known window is given.
+    `n` counts what the figure rests on; `window` is a question set's key, or ""; `dates` is a pair of ISO dates or a
+    text, by default the set's first and last start day; `status` is one of `STATUSES`. They stand under the figure, in
+    the image and in figures/index.csv. `shown` is rounded to 6 decimals. Closes the figure; the same figure gives the
+    same bytes. Raises ValueError for an empty `shown`, n below 1, an unknown status, no dates.
     """
     if status not in STATUSES:
         raise ValueError(f"figure {name}: status {status!r} is none of {', '.join(STATUSES)}")
     if len(shown) == 0:
         raise ValueError(f"figure {name}: the table of numbers it shows is empty")
-    if any(label is not None for label in shown.index.names):
-        raise ValueError(
-            f"figure {name}: labels stand in the index {shown.index.names}; call reset_index() on the table"
-        )
     if int(n) < 1:
         raise ValueError(f"figure {name}: n is {n}; a figure rests on at least one case")
     if dates is None:
         first, *_, last = list_days(window)
         dates = first, last
-    facts = {"n": int(n), "window": window, "dates": join_dates(dates), "status": status}
-    draw_caption(fig, describe_facts(**facts))
+    dates = dates if isinstance(dates, str) else " to ".join(map(str, dates))
+    facts = {"n": int(n), "window": window, "dates": dates, "status": STATUSES[status]}
+    span = " ".join(part for part in (f"window {window}" if window else "", dates) if part)
+    draw_caption(fig, ", ".join(part for part in (f"n = {int(n):,}", span, STATUSES[status]) if part))
     daybefore = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
     write_image(fig, image, {"Title": title, "Description": source, "daybefore": daybefore})
@@ -97,7 +91,7 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
 
 
 def write_image(fig, path, texts):
-    """Write a figure as PNG of 256 colours, a third of the bytes of all its shades, with `texts` as its metadata."""
+    """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts` as its metadata."""
     drawn, metadata = BytesIO(), PngInfo()
     fig.set_dpi(DPI)
     tight = fig.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])  # "tight" would draw all of it once more
@@ -105,31 +99,46 @@ def write_image(fig, path, texts):
     for name, text in texts.items():
         metadata.add_text(name, text)
     with Picture.open(drawn) as picture:
-        few = picture.convert("RGB").quantize(256, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
+        few = reduce_colours(picture.convert("RGB"), list_colours(fig))
     few.save(path, dpi=(DPI, DPI), pnginfo=metadata, optimize=True)
 
 
-def join_dates(dates):
-    """Return a pair of dates as text, a text as it is.
+def list_colours(fig):
+    """Return the opaque colours of a figure's lines, marks and areas, as a set of (red, green, blue) from 0 to 255."""
+    given = []
+    for artist in fig.findobj(
+        lambda artist: hasattr(artist, "get_facecolor") or hasattr(artist, "get_markerfacecolor")
+    ):
+        for name in ("get_color", "get_facecolor", "get_edgecolor"):
+            given += list(to_rgba_array(getattr(artist, name)())) if hasattr(artist, name) else []
+    return {tuple(round(255 * part) for part in colour[:3]) for colour in given if colour[3] == 1}
 
-    >>> join_dates(("2016-10-10", "2016-10-24"))
-    '2016-10-10 to 2016-10-24'
+
+def reduce_colours(picture, colours):
+    """Return a picture in a palette, in which each of some colours that it shows is itself, or nearly.
+
+    Median cut alone may give two series that are drawn thinly one shade; then these colours take places of their own.
     """
-    return dates if isinstance(dates, str) else " to ".join(str(date) for date in dates)
-
-
-def describe_facts(n, window, dates, status):
-    """Return the line that stands under a figure.
-
-    >>> describe_facts(n=12450, window="A", dates="2016-10-10 to 2016-10-24", status="real")
-    'n = 12,450, window A 2016-10-10 to 2016-10-24, real'
-    """
-    span = " ".join(part for part in (f"window {window}" if window else "", dates) if part)
-    return ", ".join(part for part in (f"n = {n:,}", span, status) if part)
+    drawn = np.array([colour for _, colour in picture.getcolors(picture.width * picture.height)])
+    near = [drawn[np.abs(drawn - colour).max(axis=1).argmin()] for colour in {(255,) * 3} | colours]
+    wanted = {tuple(map(int, found)): colour for found, colour in zip(near, {(255,) * 3} | colours, strict=True)}
+    shown = sorted(found for found, colour in wanted.items() if max(map(abs, np.subtract(found, colour))) <= 1)
+    n = N_COLOURS if 2 * len(shown) < N_COLOURS else 256
+    few = picture.quantize(n, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
+    kept = np.array([colour for _, colour in few.convert("RGB").getcolors()])
+    if len(shown) >= n or all(np.abs(kept - colour).max(axis=1).min() <= 12 for colour in shown):
+        return few
+    rest = picture.quantize(n - len(shown), Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
+    places = np.array(rest) + len(shown)
+    for place, colour in enumerate(shown):
+        places[(np.array(picture) == colour).all(axis=-1)] = place
+    few = Picture.fromarray(places.astype(np.uint8), "P")
+    few.putpalette([part for colour in shown for part in colour] + rest.getpalette())
+    return few
 
 
 def draw_caption(fig, text):
-    """Write a small line under everything the figure holds, at its left edge; the layout is worked out once, here."""
+    """Write a small line under everything the figure holds, at its left edge; the layout is worked out here."""
     if engine := fig.get_layout_engine():
         engine.execute(fig)
     with mpl.rc_context({"figure.constrained_layout.use": False}):
@@ -139,29 +148,21 @@ def draw_caption(fig, text):
     fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")
 
 
-def read_facts(image):
-    """Return an image's row for figures/index.csv, from the text inside the PNG.
-
-    Raises ValueError for an image that `save_figure` did not write.
-    """
-    with Picture.open(image) as picture:
-        text = picture.text
-    if "daybefore" not in text:
-        raise ValueError(f"{image.name} was not written by save_figure; draw it again or delete it")
-    return {"title": text["Title"], "source": text["Description"], **json.loads(text["daybefore"])}
-
-
 def write_index(folder=None):
     """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table."""
     folder = Path(folder) if folder else locate_output("figures/index.csv").parent
     images = {image.relative_to(folder).with_suffix("").as_posix(): image for image in folder.rglob("*.png")}
-    rows = [{"figure": name, **read_facts(images[name])} for name in sorted(images)]
+    rows = []
+    for name in sorted(images):
+        with Picture.open(images[name]) as picture:
+            text = picture.text
+        rows.append(
+            {"figure": name, "title": text["Title"], "source": text["Description"], **json.loads(text["daybefore"])}
+        )
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
     index.to_csv(folder / "index.csv", index=False, lineterminator="\n")
     return index
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["index"]:
-        sys.exit("usage: python -m helpers.figures index   (writes figures/index.csv)")
-    write_index()
+    write_index() if sys.argv[1:] == ["index"] else sys.exit("usage: python -m helpers.figures index")

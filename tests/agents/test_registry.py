@@ -74,7 +74,10 @@ def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
     path = tmp_path / "agents.toml"
     write_entries(path, mine=ENTRY)
     path.write_text(path.read_text() + '\noptions = { api_key = "sk-1" }\n')
-    with pytest.raises(ValueError, match="mine: the option 'api_key' is set by the door"):
+    with pytest.raises(
+        ValueError,
+        match="mine: the option 'api_key' is the kit's to set: leave it out",
+    ):
         load_entries(path, wanted=["mine"])
     path.write_text('model = "x"\n')
     with pytest.raises(ValueError, match="agents.toml, model"):
@@ -179,6 +182,7 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
     form = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
     with open_consult("mine", "mock-study", live=True) as consult:
         assert consult("How good?", form).value == {"score": 7}
+    assert provider.asked[-1]["temperature"] == 0.3, "the agent's own options hold for the judge, too"
     with pytest.raises(ValueError, match="no agent 'minne'; did you mean mine"), open_agent("minne", "x"):
         pass
     monkeypatch.setattr(registry, "FOLDER", tmp_path)

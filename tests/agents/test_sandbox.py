@@ -149,7 +149,7 @@ TOUCH = "import time\nfor i in range(@N):\n    open(f'{i}', 'w').close()\ntime.s
 SPIN = "while True:\n    pass"
 SPIN_ALL = "import os\nfor i in range(3):\n    os.fork()\nwhile True:\n    pass"
 OTHER_WAYS = """
-import ctypes, os, socket
+import ctypes, fcntl, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
 for name, act in {
     "memory of nobody": lambda: os.memfd_create("x"),
@@ -157,6 +157,8 @@ for name, act in {
     "sockets": lambda: socket.socket(socket.AF_UNIX),
     "pairs of sockets": socket.socketpair,
     "pages lent to a pipe": lambda: libc.vmsplice(1, None, 0, 0) == 0,
+    "locks without number": lambda: fcntl.lockf(open("lock", "w"), fcntl.LOCK_EX) is None,
+    "queues of file events": lambda: libc.inotify_init1(0) >= 0,
     "shared segments": lambda: libc.shmget(0, 4096, 0o1600) >= 0,
     "user namespaces": lambda: libc.unshare(0x10000000) == 0,
     "mounts": lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0,

@@ -277,5 +277,3 @@ def test_measured_values_fit_the_ledger(ledger):
     assert values["fx_open_ended_week"] == 10.5  # 3 in 2 days
     assert values["fx_levels_figure6"] == "1 25.0%, 3 50.0%, 4 25.0%"
     assert (audit.fill_ours(ledger, ours)["ours"] != "").sum() == len(ours)
-    with pytest.raises(ValueError, match="no events"):
-        measure_events(events.iloc[:0], answers)

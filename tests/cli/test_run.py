@@ -129,7 +129,7 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
     carry_out(["run", "--limit", "5", "--workers", "1"])
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("no agent named: baselines only, 5 events of A; choose by AGENT=name, LIMIT=20")
+    assert first.startswith("no agent named: baselines only, 5 events of october-2016; choose by AGENT=name, LIMIT=20")
     assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
@@ -217,7 +217,7 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), [
     (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
      r"USD, by [\d,]+ tokens of prompt and up to 32,768 of reply; to go on, the same command with CEILING=3\.\d+ has "
-     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all; options = .* "
+     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all; "
      r"max_tokens = 500 .* 0.0\d+ USD"),
     (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 of reply"),
     (["--ceiling=0.000001"], {"method": "react"}, "CEILING=.* in all, at a request each"),
@@ -369,3 +369,15 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, 
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
     runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
+
+
+def test_a_refused_request_without_a_key_says_that_none_was_sent(mine, provider):
+    provider.answer = lambda asked: "401"
+    with pytest.raises(SystemExit, match='no key was sent; api_key_env = "NAME" in its table'):
+        mine(limit=1)
+
+
+def test_an_agent_that_searches_the_web_of_today_is_stamped_in_its_table(mine, tmp_path, capsys):
+    mine(options={"max_tokens": 20, "extra_body": {"web_search_options": {}}}, limit=1)
+    assert "mine searches the web as it is today, no forecast" in capsys.readouterr().out
+    assert read_runs(tmp_path / STORE, "runs")["condition"].tolist() == ["sees the web of today"]

@@ -131,7 +131,7 @@ WRONG = [
     (["--condition", "search-e"], {}, "--condition 'search-e' may be Search-Enabled or Search-Enabled Graph; write"),
     (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),
     (["--condition", "real-time", "--horizon", "Near"], {}, "Real-Time is asked a day after the resolution; leave"),
-    (["--condition", "near", "--window", "A"], {}, "--condition Near-Resolution is for the long questions of window L"),
+    (["--condition", "near", "--window", "A"], {}, "--condition Near-Resolution is for the long questions alone"),
     (["--condition", "causal"], {"method": "react"}, r"mine searches by a method of its own \(react\) and submits no"),
     (["--condition", "near"], {"method": "function"}, "mine is a Python function and submits no graph, which Near"),
     (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),

@@ -184,7 +184,7 @@ def lack_price(stage):
 
 
 def give_negative_ceiling(stage):
-    return play(stage, "CEILING must be a positive number", code=1, first=["--ceiling=-1"])
+    return play(stage, "--ceiling must be a positive number", code=1, first=["--ceiling=-1"])
 
 
 def give_small_ceiling(stage):

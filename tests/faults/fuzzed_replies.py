@@ -20,17 +20,20 @@ SLOWEST_S = 0.2
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}
 YES_NO = {"A": "Yes", "B": "No"}
 NAMES = "AUD|BRL|CAD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-ji|St. Louis".split("|")
-UNITS = ["", "", "", *r" barrels| °C| points| km|\,\mathrm{km}| \text{ views}|^\circ\text{C}| cases".split("|")]
+UNITS = ["", "", "", *r" barrels| °C| points| km|\,\mathrm{km}| \text{ views}| 点|^\circ\text{C}| cases".split("|")]
 SCALES = {" thousand": 3, "k": 3, " million": 6, r"\text{ million}": 6, "~million": 6, " bn": 9, " billion": 9}
-SCALES |= {" lakh": 5, " crore": 7, " thousand million": 9, " lakh crore": 12}
-DIGITS = [str.maketrans("0123456789", "０１２３４５６７８９")]
+SCALES |= {" lakh": 5, " crore": 7, " thousand million": 9, " lakh crore": 12, "万": 4, "亿": 8}
+SCALES |= {r" \times 10^{3}": 3, "×10⁶": 6, "e4": 4}
+DIGITS = [str.maketrans("0123456789", row) for row in ("０１２３４５６７８９", "٠١٢٣٤٥٦٧٨٩", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗")]
 SEPARATORS = [*",|{,}|\\,|_|\\_|'|’|\\text{,}|，|\\ | ".split("|"), "\u202f", "\u2009", "\u00a0"]
 POWERS = r"e{}|E+{:02d}| \times 10^{{{}}}|×10^{}|\cdot 10^{}".split("|")
 WRAPS = ["{}", "{}", "{}", *r"\text{{{}}}|\mathrm{{{}}}|\mathbf{{{}}}|**{}**| {} |${}$|\;{}|~{}".split("|"), "\u200b{}"]
-SIGNS = ["", "", "", *"-|−|–|‑|+".split("|")]
-PERCENTS = {"{}%": 1, r"{}\%": 1, "{} percent": 1, "{}": 1, "{} per cent": 1, "{}％": 1}
-DATES = "%Y{dash}%m{dash}%d|%Y-%m-%d|{d} %B %Y|%B {d}, %Y|%b {nth}, %Y|the {nth} of %B %Y|%A, {d} %B %Y|%B~{d},~%Y|"
-DATES = (DATES + r"{d}-%b-%Y|%Y-%m-%dT00:00:00+08:00|%Y\text{{-}}%m\text{{-}}%d").split("|")
+SIGNS = ["", "", "", *r"-|−|–|‑|minus |\textminus |+".split("|")]
+PERCENTS = {"{}%": 1, r"{}\%": 1, "{} percent": 1, "{}": 1, "{} per cent": 1, "{} bps": 100, "{}‰": 10, "{}％": 1}
+DATES = (
+    "%Y{dash}%m{dash}%d|%Y-%m-%d|%Y%m%d|{d} %B %Y|%B {d}, %Y|%b {nth}, %Y|the {nth} of %B %Y|%A, {d} %B %Y|%B~{d},~%Y|"
+)
+DATES = (DATES + r"%Y年%m月%d日|{d}-%b-%Y|%Y-%m-%dT00:00:00+08:00|%Y\text{{-}}%m\text{{-}}%d").split("|")
 SHORT_DATES = ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y"]
 NO_DATES = (
     "before %Y-%m-%d|%B {d}|%B %Y|%Y-%m-%d to %Y-12-31|%d/%m/%y|the week of %Y-%m-%d|%Y-%m-%d-%d|mid %B %Y".split("|")

@@ -73,7 +73,7 @@ def test_700_written_replies_are_read_right_or_not_at_all():
     table, failures = read_replies(700, seed=3)
     assert failures == []
     shares = {name: row["right"] / row["replies"] for name, row in table.items()}
-    assert min(shares.values()) > 0.85, shares  # a parser that reads nothing is never wrong
+    assert min(shares.values()) > 0.9, shares  # a parser that reads nothing is never wrong
 
 
 @given(st.sampled_from(sorted(WRITERS)), st.integers(0, 2**32 - 1))
@@ -143,7 +143,14 @@ def test_the_order_of_the_options_changes_no_value(reply, kind, options):
     assert parse_prediction(reply, kind, options) == parse_prediction(reply, kind, turned)
 
 
-REFUSALS = ["I cannot predict this.", "As an AI, I am unable to forecast the future.", "N/A", "unknown"]
+@given(st.text(" \t\n\r\u200b\u3000\ufeff", max_size=20), kinds, choices)
+def test_nothing_is_never_an_answer(blank, kind, options):
+    assert parse_prediction(blank, kind, options, explain=True) == (None, "empty reply")
+    assert parse_prediction(rf"\boxed{{{blank}}}", kind, options) is None
+    assert parse_prediction(f"<think>\\boxed{{A}}</think>{blank}", kind, options) is None
+
+
+REFUSALS = ["I cannot predict this.", "As an AI, I am unable to forecast the future.", "N/A", "unknown", "无法预测"]
 REFUSALS += ["There is not enough information.", "I don't know", "It is impossible to determine the outcome"]
 
 
@@ -182,6 +189,15 @@ def test_markdown_around_the_box_changes_nothing(answer, form):
     assert parse_prediction(reply, kind, options, explain=True) == (value, "")
 
 
+@given(
+    answers(), st.sampled_from([r"\text{{{}}}", r"\mathbf{{{}}}", "**{}**", " {} ", "{}.", r"\textbf{{{}}}", '"{}"'])
+)
+def test_marks_within_the_box_change_nothing(answer, form):
+    text, kind, options, value = answer
+    reply = r"\boxed{" + form.format(text) + "}"
+    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
+
+
 @given(answers())
 def test_full_width_characters_change_nothing(answer):
     text, kind, options, value = answer
@@ -207,3 +223,14 @@ def test_what_was_read_is_read_again_from_its_own_words(reply, kind, options):
         return  # words and names may hold marks that mean more the second time
     text = ", ".join(value) if isinstance(value, list) else str(value)
     assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (value, "")
+
+
+def test_every_kind_is_among_the_valid_answers():
+    found = set()
+
+    @given(answers())
+    def collect(answer):
+        found.add(answer[1])
+
+    collect()
+    assert found == set(KINDS)

@@ -1,17 +1,15 @@
 """Recorded runs: which agent was put to which events under which condition, and their replay from what was recorded.
 
-An arm is a table of data/arms.toml. All arms draw their events from one seeded order (`runs.order_events`), so that a
-smaller arm's events are part of a larger one's and comparisons are paired. What an arm has recorded so far stands in
-data/runs/<arm>/: the requests, and in run.json the events that are complete.
+An arm is a table of data/arms.toml. All draw their events from one seeded order (`runs.order_events`), so that those
+of a smaller one are part of a larger one's. What is recorded stands in data/runs/<arm>/: requests, run.json.
 """
 
 import json
-import tomllib
 from pathlib import Path
 
 import pandas as pd
 
-from helpers.agents.registry import connect_agent, is_prompted, load_entries
+from helpers.agents.registry import connect_agent, is_prompted, load_entries, read_settings
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
@@ -30,7 +28,7 @@ VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
 
 def load_arms(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
-    arms = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    arms = read_settings(Path(path))
     entries = load_entries(wanted=[arm.get("agent") for arm in arms.values()])
     agents = [agent_id for agent_id, entry in entries.items() if is_prompted(entry)]
     for arm_id, arm in arms.items():

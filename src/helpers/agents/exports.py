@@ -1,8 +1,7 @@
-"""Runs as they are committed: the ledger's tables, under names of runs that stay when the code or the events change.
+"""Runs as they are committed: the store's tables, under names of runs that stay when settings or events change.
 
-In the ledger a run_id ends in the digest of all that the run's answers depend on, so that a resumed run mixes nothing.
-In the tables of data/tables it stands in every row, and would rewrite them all with each change of the code; so there a
-run is named by its agent, window and condition, and its row in the table runs has the ledger's id, `ledger_run_id`.
+In the store a run_id ends in a digest of all that its answers depend on. In data/tables a run is named by its agent,
+window and condition, and its row in the table runs has the store's id, `ledger_run_id`.
 """
 
 import re

@@ -54,16 +54,9 @@ FUNCTION = "function"
 
 
 def load_entries(path=ROOT / "data/agents.toml", wanted=()):
-    """Read the registry: {agent_id: entry}, checked. A broken entry is left out: it must not stop the other agents.
-
-    Raises ValueError naming the agent and what is wrong where a `wanted` entry is broken, or the file is no TOML.
-    """
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path.name}: {error}") from None
+    """Read the registry: {agent_id: entry}, checked; a broken one that is not `wanted` is left out, else ValueError."""
     kept = {}
-    for agent_id, entry in entries.items():
+    for agent_id, entry in read_settings(path).items():
         try:
             check_name(f"{path.name}, agent", agent_id)
             kept[agent_id] = check_agent(f"{path.name}, {agent_id}", fill_entry(entry))
@@ -71,6 +64,14 @@ def load_entries(path=ROOT / "data/agents.toml", wanted=()):
             if agent_id in wanted or not isinstance(entry, dict):
                 raise
     return kept
+
+
+def read_settings(path):
+    """Return what a file of settings holds. Raises ValueError, naming it, for what is no TOML in UTF-8."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: no TOML in UTF-8 ({error})") from None
 
 
 def fill_entry(entry):
@@ -225,7 +226,7 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
 def open_consult(agent_id, run_id, **settings):
     """Yield an agent's model as a judge, `consult(prompt, schema, repeat=0)` (`models.judges`); as `open_agent`."""
     with open_agent(agent_id, run_id, **settings) as client:
-        yield build_consult(client.door, client.model, client.is_local)
+        yield build_consult(*client[:4])
 
 
 def check_entry(entry, environment=os.environ):

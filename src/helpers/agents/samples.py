@@ -14,8 +14,7 @@ NUMBERS = ("number", "percent")
 def combine_values(values, kind):
     """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
 
-    An interval's ends have a median each. Where the mean of the middle two is beyond a float, it is the lower one.
-
+    An interval's ends have a median each; a middle two whose mean is beyond a float give the lower one.
     >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
     (3, 'A')
     >>> combine_values([["a", "b"], ["b", "a"]], "ranking"), combine_values([[1, 5], [2, 9]], "interval")

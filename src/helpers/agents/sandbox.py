@@ -1,15 +1,14 @@
 """A sandbox for what an agent runs: offline, on the evidence of a manifest, as a user who may do nothing else.
 
-`open_sandbox` builds a small file system that holds the system's /usr, Python, the evidence (/evidence, read-only) and
-a work folder (/workdir) of limited size, in memory. Each call runs in namespaces of its own in it (bubblewrap), with an
-empty environment; what it leaves running dies with it. The interface has the shape of inspect_ai's: `exec`,
-`read_file`, `write_file`. Where no sandbox can be had, SandboxError says what to do: nothing is ever run without one.
+`open_sandbox` builds a small file system: the system's /usr, Python, the evidence (/evidence, read-only), a work folder
+(/workdir) of limited size, in memory. Each call runs in namespaces of its own in it (bubblewrap), with an empty
+environment; what it leaves running dies with it. Where no sandbox can be had, SandboxError says what to do.
 
 The kernel holds every process of a call to its limits, bubblewrap's own among them; what the group uses is looked at
 every TICK_S from outside. Refused is memory that no process owns up to: /dev/zero, anonymous memory that processes
-share, and sockets of any kind (so Python's asyncio). Memory that the kernel itself takes for a call (its pipes', its
-tables') is bounded by the number of processes and files alone. An agent can see today's date, the programs in /usr, and
-by name which folders of the machine were shown to it.
+share, sockets (so Python's asyncio), locks on parts of files (so SQLite's), queues of file events. What else the kernel
+takes for a call (pipes, tables of mappings) is bounded by the number of processes and files alone. An agent
+can see today's date, the programs in /usr, and by name which folders of the machine were shown to it.
 """
 
 import hashlib
@@ -64,16 +63,17 @@ still starts a program that cores are piped to. Addresses may be twice the memor
 MOST_PROCESSES = 4096
 """Bound outside, where all processes of a user count; the call's own number is set inside, where its own count."""
 
-FILTER = {
-    "x86_64": (0xC000003E, 9, (29, 41, 53, 64, 68, 248, 249, 250, 278, 298, 319, 321, 323, 425, 447)),
-    "aarch64": (0xC00000B7, 222, (194, 198, 199, 190, 186, 217, 218, 219, 75, 241, 279, 280, 282, 425, 447)),
-}
-"""Machine -> the kernel's name of it, the call `mmap`, and the calls refused: memory that no process owns up to, which
-the buffers of sockets are too; the session's keys, other ways into the kernel (shmget socket socketpair semget msgget
-add_key request_key keyctl vmsplice perf_event_open memfd_create bpf userfaultfd io_uring_setup memfd_secret)."""
+X86 = (29, 41, 53, 64, 68, 248, 249, 250, 253, 278, 294, 298, 300, 319, 321, 323, 425, 447)
+ARM = (194, 198, 199, 190, 186, 217, 218, 219, 26, 75, 241, 262, 279, 280, 282, 425, 447)
+FILTER = {"x86_64": (0xC000003E, 9, 72, X86), "aarch64": (0xC00000B7, 222, 25, ARM)}
+"""Machine -> the kernel's name of it, the calls `mmap` and `fcntl`, and the calls refused: memory that no process owns
+up to, as sockets' buffers and queues of file events are; keys, other ways into the kernel (shmget socket socketpair
+semget msgget add_key request_key keyctl inotify_init vmsplice inotify_init1 perf_event_open fanotify_init memfd_create
+bpf userfaultfd io_uring_setup memfd_secret)."""
 
-SHARED = 0x21
-"""MAP_SHARED and MAP_ANONYMOUS: what `mmap` may not be asked for together."""
+SHARED, LOCKS = 0x21, (6, 7, 37, 38)
+"""What `mmap` may not be asked for together (MAP_SHARED and MAP_ANONYMOUS), and what `fcntl` may not: locks on parts of
+a file, of which the kernel keeps any number."""
 
 PROBE = """
 import ctypes, os
@@ -299,11 +299,13 @@ def show_python():
 
 def write_filter():
     """Return an open pipe that holds the filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
-    arch, mmap, denied = FILTER[platform.machine()]
+    arch, mmap, fcntl, denied = FILTER[platform.machine()]
     load, mask, equal, above, end = 0x20, 0x54, 0x15, 0x35, 0x06
     refuse, kill, allow = (end, 0, 0, 0x00050001), (end, 0, 0, 0x80000000), (end, 0, 0, 0x7FFF0000)
     rules = [(load, 0, 0, 4), (equal, 1, 0, arch), kill, (load, 0, 0, 0), (above, 0, 1, 0x40000000), refuse]
     rules += [rule for call in denied for rule in ((equal, 0, 1, call), refuse)]
+    asked = [rule for lock in LOCKS for rule in ((equal, 0, 1, lock), refuse)]
+    rules += [(equal, 0, 2 + len(asked), fcntl), (load, 0, 0, 24), *asked, allow]
     rules += [(equal, 1, 0, mmap), allow, (load, 0, 0, 40), (mask, 0, 0, SHARED), (equal, 0, 1, SHARED), refuse]
     reader, writer = os.pipe()
     with open(writer, "wb") as pipe:

@@ -257,7 +257,7 @@ def source():
 
 @command("my_folder")
 @click.argument("folder")
-@option("--status", help="What the figures say the data are: real, synthetic ... (default: as given).")
+@option("--status", help="Whose data the figures show: printed, public, replay or synthetic (default: as given).")
 def score():
     """Score and draw predictions of your own, from three csv files in a FOLDER."""
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from helpers.agents.arms import list_recorded
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.recorded import count_replies, describe_recorded
+from helpers.agents.recorded import count_replies, describe_recorded, estimate_run
 from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
 from helpers.calendar import ZONE
@@ -94,11 +94,11 @@ def check_bound(agent_id, entry, left, door):
     """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what it takes to go on."""
     if door.ceiling_usd is None:
         return
-    options, prices = entry.get("options", {}), name_prices(door, entry["model"])
+    options = entry.get("options", {}) | ({"max_tokens": entry["max_tokens"]} if "max_tokens" in entry else {})
+    prices = name_prices(door, entry["model"])
     prompt = max((fill_prompt(event) for event in left.to_dict("records")), key=len)
     request = {"model": entry["model"], "messages": [{"role": "user", "content": prompt}], "options": options}
-    bound = bound_cost(door, request)
-    if bound <= door.ceiling_usd - door.spent_usd:
+    if (bound := bound_cost(door, request)) <= door.ceiling_usd - door.spent_usd:
         return
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
     n_input = round((bound - n_output * prices[1]) / prices[0]) if prices[0] else len(prompt)
@@ -108,7 +108,7 @@ def check_bound(agent_id, entry, left, door):
     advice += f", and the {len(left)} questions left cost no more than CEILING={write_usd(whole_usd)} in all"
     advice += ", at a request each" * (entry["method"] != "zero_shot")
     if n_output > SHORT and least < bound:
-        advice += f"; options = {{ max_tokens = {SHORT} }} in its table bounds a request by {write_usd(least)} USD"
+        advice += f"; max_tokens = {SHORT} in its table bounds a request by {write_usd(least)} USD"
         if n_recorded := count_replies(door.recordings):
             advice += f" (with other options {n_recorded} recorded replies no longer apply: their questions cost anew)"
     raise ValueError(
@@ -121,19 +121,25 @@ def check_bound(agent_id, entry, left, door):
 def estimate_cost(entry, events):
     """Return a sentence on what asking a model about events takes, and whether it is paid for.
 
-    Tokens are a quarter of the questions' bytes, as a rule of thumb; what an agent looks up comes on top.
+    By the tokens that recorded runs of the agent's method took a question; of a method without any by the questions.
     """
-    n_tokens = sum(len(fill_prompt(event).encode()) for event in events.to_dict("records")) // 4
-    told = f"{len(events)} questions to ask of {entry['model']}, about {n_tokens:,} tokens"
+    told = f"{len(events)} questions to ask of {entry['model']}"
     if get_local_name(entry):
         return f"{told}; the model runs on this machine", False
     prices = read_prices(entry) or get_prices(entry["model"])
+    found = estimate_run(entry, len(events), prices)
+    if found is None:
+        n_input = sum(len(fill_prompt(event).encode()) for event in events.to_dict("records")) // 4
+        found = {
+            "n_input_tokens": n_input,
+            "n_output_tokens": N_REPLY * len(events),
+            "left_out": "look-ups come on top",
+        }
+    told += f", about {found['n_input_tokens']:,} tokens in and {found['n_output_tokens']:,} out"
     if prices is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
-    options = entry.get("options", {})
-    longest = options.get("max_completion_tokens") or options.get("max_tokens") or N_REPLY
-    cost = n_tokens * prices[0] + len(events) * min(N_REPLY, longest) * prices[1]
-    return f"{told} and {write_usd(cost)} USD; what it looks up or thinks comes on top", cost > 0
+    cost = found["n_input_tokens"] * prices[0] + found["n_output_tokens"] * prices[1]
+    return f"{told}, {write_usd(cost)} USD ({found['left_out']})", cost > 0
 
 
 def announce(agent_id, entry, left, asked, door, *, is_limited, n_samples):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
-from helpers.agents.runs import DEADLINE_S, run_agents, sample_events
+from helpers.agents.runs import DEADLINE_S, run_agents, sample_events, sees_today
 from helpers.agents.samples import make_majority, select_whole, summarize_spread
 from helpers.agents.stops import STOPS, Stopped
 from helpers.cli.conditions import judge_run
@@ -33,6 +33,7 @@ from helpers.worldreasoner.conditions import OPEN
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
 
+TODAY = "searches the web as it is today, no forecast"
 UNBOUND = "the clock binds only what it gets through `world`; files it opens, and any other network, may be later"
 NO_KEY = (
     'no key was sent; api_key_env = "NAME" in its table of data/agents.toml names the environment variable that has one'
@@ -254,7 +255,10 @@ def main(
             if n_samples > 1:
                 run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)
             run_ids |= run_agents(others, asked.events, opener, asked.path, workers=workers, **options)
-        show(show_results(asked, run_ids, compared, seed, judge_run(asked, run_ids, cutoffs)))
+        beside = judge_run(asked, run_ids, cutoffs)
+        today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
+        beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
+        show(show_results(asked, run_ids, compared, seed, beside))
         kept = f"run_id {', '.join(run_ids[name] for name in names)}"
         show(f"replies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
         if stops:

@@ -117,12 +117,12 @@ def rank_agents(table):
 def describe_folder(folder, events, status=None):
     """Return what the figures say about their source: the folder's name, dates where there are any, and a status.
 
-    The status is the one asked for; else synthetic or real, where is_synthetic says so of every event; else as given.
+    The status is the one asked for; else synthetic, where is_synthetic says so of every event; else as given.
     """
     days = events.get("as_of", pd.Series(dtype=object)).dropna().astype(str).str[:10]
     made_up = events.get("is_synthetic", pd.Series(dtype=object)).dropna().astype(str).str.casefold()
     said = made_up.iloc[0] if len(made_up) == len(events) and made_up.nunique() == 1 else ""
-    status = status or {"true": "synthetic", "false": "real"}.get(said, "as given")
+    status = status or ("synthetic" if said == "true" else "as given")
     dates = (days.min(), days.max()) if len(days) else ""
     return {"source": f"{Path(folder).resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
 

@@ -193,7 +193,7 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
     are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event has all
     its trials.
     """
-    client, consult = clients[agent], build_consult(*clients[judge][:3])
+    client, consult = clients[agent], build_consult(*clients[judge][:4])
     writers = {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
     judge = find_agent(judge)["model"]
     names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]

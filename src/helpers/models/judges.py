@@ -87,15 +87,15 @@ def find_problem(entry):
     return missing and missing[1]
 
 
-def build_consult(door, model, is_local) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`.
+def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`; `own`: an agent's options.
 
     `is_continued`: a local model's prompt cache may serve what this prompt shares with the one before.
     """
 
     def consult(prompt, schema, repeat=0, is_continued=False):
         messages = [{"role": "user", "content": prompt}]
-        options = choose_options(schema, is_local, repeat, is_continued)
+        options = choose_options(schema, is_local, repeat, is_continued) | (own or {})
         try:
             row = ask(door, model, messages, sample=repeat, **options)
         except LookupError as error:

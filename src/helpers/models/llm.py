@@ -116,7 +116,7 @@ def check_options(options, ours):
 api_key_env
     """
     if unfit := sorted(set(options) & set(ours)):
-        raise ValueError(f"the option {unfit[0]!r} is set by the door; use sample, or the settings of open_door")
+        raise ValueError(f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)")
     parts = [options]
     for part in parts:  # which grows while it is read
         for name in map(str, part) if isinstance(part, dict) else ():

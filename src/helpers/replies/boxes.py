@@ -24,7 +24,7 @@ SPECIAL = re.compile(r"<\|[a-z_]{1,30}\|>|</?s>|<(?:eos|end_of_turn)>", re.I)
 BOX = re.compile(r"(?:(?<![A-Za-z])(?:boxed|fbox|framebox)|\x08oxed)\s{0,3}\\?\{")
 EXAMPLE_BEFORE = re.compile(
     r"(?:\be\.g\.|\b(?:for (?:example|instance)|such as|nor|rather than|instead of)|(?:\bnot|n't|\bnever)"
-    r"(?: (?:answer|choose|pick|select|say|write|use|put))?)[,:]?[\s`$\"'(\\{}~]*$",
+    r"(?: (?:answer|choose|pick|select|say|write|use|put))?|[例比]如|不是|不要?(?:选|回答|填))[,:]?[\s`$\"'(\\{}~]*$",
     re.I,
 )
 """What leads to a box that is quoted or denied, and is none."""
@@ -39,11 +39,15 @@ ASIDE_BEFORE = re.compile(
 )
 """What may lead to a box that shows the format, or says how sure one is, after a box that holds the answer."""
 DENIED_AFTER = re.compile(
-    r"[\s*$`)\\\]]*(?:is|was|would be|seems|looks)\s(?:wrong|incorrect|not\b|false|unlikely)", re.I
+    r"[\s*$`)\\\]]*(?:is|was|would be|seems|looks)(?:n't\b|\s(?:wrong|incorrect|not\b|false|unlikely))|"
+    r"[\s*$`)\\\],.]*(?:是?错误?的?|不对|不正确|不可能)",
+    re.I,
 )
-ANSWER_AFTER = re.compile(r"\banswer\b[ *_]{0,4}(?:is\b|:)[ *_]{0,4}(?P<answer>[^\n]{1,80})", re.I)
+ANSWER_AFTER = re.compile(r"(?:\banswer\b|答案)[ *_]{0,4}(?:is\b|是|为|:):?[ *_]{0,4}(?P<answer>[^\n]{1,80})", re.I)
 """What takes a box back: words after it, or another answer."""
-SIDE_BY_SIDE = re.compile(r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus)[\W\d]*){0,3}", re.I)
+SIDE_BY_SIDE = re.compile(
+    r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus|[和或及与])[\W\d]*){0,3}", re.I
+)
 BULLET = r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]*[*$`\\(]*"
 NEXT_ITEM = re.compile(rf"[^\n]*\n\s*{BULLET}")
 
@@ -79,6 +83,7 @@ TAGGED = re.compile(
 )
 """An answer that a tag or a key of JSON names, wherever it stands on the line."""
 NAME_END = re.compile(r"(?<![0-9]):|:(?![0-9])|=|\b(?:is|are|be|was)\b", re.I)
+CHINESE_LINE = re.compile(r"(?:答案|预测|结论)[^:不非]{0,20}?(?:是|为|:):?\s*")
 OPENING = re.compile(
     r"(?:^|[.!?;,]\s+)\W*(?:(?:so|thus|therefore|hence),?\s+)?(?:I|we)(?: would|'d|'ll| will)?(?: finally)? "
     r"(?:predict|choose|select|pick|forecast|estimate|answer|go with)(?: that)?:?\s+",
@@ -215,7 +220,7 @@ def find_last_line(text):
         if cut:
             rest = line[cut.end() :].lstrip(" *_")
             return clean_content(rest.lstrip(":= ")), ":" if cut.group() in ":=" or rest[:1] in [*":="] else "is"
-    opening = OPENING.search(line)
+    opening = CHINESE_LINE.search(line) or OPENING.search(line)
     if opening:
         return clean_content(line[opening.end() :]), "is"
     above = lines[-2].strip()[-MAX_LINE:] if len(lines) > 1 else ""
@@ -226,28 +231,36 @@ def find_last_line(text):
 
 
 DOLLAR = "\N{FULLWIDTH DOLLAR SIGN}"
-FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|normal|cal|bb)?"
+FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|up|md|sl|normal|cal|bb|ord|bin|rel|op|punct|inner)?"
 SIGNS = {"times": "×", "cdot": "×", "pm": "±", "approx": "≈", "sim": "≈", "to": ">", "rightarrow": ">", "succ": ">"}
 SIGNS |= {"gt": ">", "lt": "<", "geq": "≥", "ge": "≥", "leq": "≤", "le": "≤", "neq": "≠", "textminus": "-"}
-SIGNS |= {"degree": "°", "textdegree": "°", "euro": "€", "pounds": "£", "ldots": "...", "dots": "..."}
-COMMAND = r"(?:text|math|frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
+SIGNS |= {"degree": "°", "textdegree": "°", "euro": "€", "pounds": "£", "ldots": "...", "dots": "...", "mu": "µ"}
+SIGNS |= dict.fromkeys(["geqslant", "gtrsim", "gg"], "≥") | dict.fromkeys(["leqslant", "lesssim", "ll"], "≤")
+SIGNS |= {"texttimes": "×", "simeq": "≈", "texteuro": "€", "textendash": "–", "textemdash": "–", "ne": "≠"}
+COMMAND = r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
 LATEX = [
     (re.compile(pattern), new)
     for pattern, new in [
         (rf"\\\\(?!{COMMAND})|<br\s*/?>", "\n"),
         (rf"\\{FONT}\s?\{{([.,-])\}}", r"\1"),
+        (r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r" \1/\2"),
         (r"\^\{?\\circ\}?", "°"),
         (rf"\\({'|'.join(SIGNS)})(?![A-Za-z])", lambda match: SIGNS[match.group(1)]),
         (r"\{,\}", ","),
         (r"\\!", ""),
-        (r"\\(?:[,;: ]|q?quad\b)", " "),
+        (r"\\(?:[,;: ]|q?quad\b)|\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]+\})?", " "),
         (r"\\\$", DOLLAR),
         (r"\\([%&#_{}])", r"\1"),
-        (rf"\\(?:{FONT}|bf|rm|it|left|right|displaystyle|f?boxed|underline|emph|mbox)(?![A-Za-z])", " "),
+        (rf"\\(?:{FONT}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox)(?![A-Za-z])", " "),
+        (r"\\(?:underline|emph|operatorname|mbox|[lL]arge|[hH]uge|bullet|item)(?![A-Za-z])", " "),
         (r"</?(?:b|i|strong|em|p|code|span|answer)>", " "),
-        (r"(?<=[,;:.)\]}&])~+|(?<=[^\W_])~+(?=\s|[^\W\d_]{2})|(?<=[^\W\d_]{2})~(?=[^\W\d_])", " "),
     ]
 ]
+TIE = re.compile(
+    r"(?<=[,;:.)\]}&])~+|(?<=[^\W_]{2})~(?=[^\W\d_])|(?<=[^\W_])~(?=[^\W\d_]{2}|[%°$\\&(])|"
+    r"(?<=[A-Za-z&])~(?=\d|[^\W_]{2})"
+)
+"""LaTeX's space, where it can be neither "about" nor a range."""
 
 
 def clean_content(content):
@@ -262,9 +275,10 @@ def clean_content(content):
         raise Unreadable("answer too long")
     text = re.sub(r"[ \t]+", " ", html.unescape(content).translate(CHARACTERS))
     text = re.sub(r" ?\n[ \n]*", "\n", text)
+    text = TIE.sub(" ", text)
     for pattern, new in LATEX:
         text = pattern.sub(new, text)
-    text = re.sub(r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", text).strip()
+    text = re.sub(r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", TIE.sub(" ", text)).strip()
     text = re.sub(r"\$([^$\n]*)\$", r"\1", text) if text.count("$") % 2 == 0 and text.startswith("$") else text
     return _peel(text.replace(DOLLAR, "$"))
 

@@ -7,17 +7,23 @@ from helpers.calendar import find_dates
 from helpers.replies.boxes import DASHES, Unreadable
 
 ORDERED = re.compile(r"(?<![0-9])([0-9]{4})\s?([/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{1,2})(?![0-9])")
+UNMARKED = re.compile(
+    r"([0-9]{4})\s?年\s?([0-9]{1,2})\s?月\s?([0-9]{1,2})\s?[日号]|"
+    r"(?<![0-9.])((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})(?![0-9.])"
+)
+"""Dates without a mark between year, month and day: 2016年10月12日, 20161012."""
 SHORT = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{4})(?![0-9])")
 CLOCK = re.compile(
     r"\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?:\s?[AP]M\b)?|(?:UTC|GMT)\s?[+-][0-9]{1,2}\b|[+-][0-9]{2}:[0-9]{2}\b", re.I
 )
 BESIDE = re.compile(
     r"(?:[\s.,;:()*~≈\"']|\b(?:T|Z|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|the|of|on|date|around|"
-    r"about|approximately|roughly|circa|at|midnight|noon|UTC|GMT|answer|prediction|forecast)\b)*",
+    r"about|approximately|roughly|circa|at|midnight|noon|UTC|GMT|[CE][ES]?T|answer|prediction|forecast)\b|"
+    r"(?:星期|周)[一二三四五六日天]|大?约)*",
     re.I,
 )
 """What may stand beside a date and leaves it as it is."""
-DATE_BOUND = re.compile(r"\b(?:before|after|by|until|between|from|not|later|earlier|since)\b", re.I)
+DATE_BOUND = re.compile(r"\b(?:before|after|by|until|between|from|not|later|earlier|since)\b|[之以][前后]", re.I)
 
 
 def read_date(text):
@@ -26,10 +32,10 @@ def read_date(text):
     Raises Unreadable for no full date, several dates, a bound, a day that does not exist, and 05/06/2016, which may
     be in May or June.
 
-    >>> read_date("Monday, October 10th, 2016"), read_date("2016/10/10"), read_date("13/10/2016")
+    >>> read_date("Monday, October 10th, 2016"), read_date("2016年10月10日"), read_date("13/10/2016")
     ('2016-10-10', '2016-10-10', '2016-10-13')
     """
-    text = DASHES.sub("-", text)
+    text = UNMARKED.sub(lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text))
     rest, found = text, []
     for date in find_dates(text):
         if date.year and date.day:

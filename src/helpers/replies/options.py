@@ -1,4 +1,4 @@
-"""Read which options an answer names: by letter, by the option's own text, by both; never by resemblance."""
+"""Read which options an answer names: by letter, by the option's own text, by a range; never by resemblance."""
 
 import re
 import string
@@ -9,12 +9,20 @@ from helpers.replies.boxes import NO_VALUE, Unreadable, check_answer
 MAX_PIECES = 200
 """Most items of one answer that are read."""
 
-SEPARATOR = re.compile(r"\s*(?:[,;、/|&+\n>·•→]|\b(?:and|or|then)\b)\s*|\s+(?=\(?\d{1,2}[.)]\s)", re.I)
+SEPARATOR = re.compile(
+    r"\s*(?:[,;、/|&+\n>·•→]|\b(?:and|or|then)\b|和|或|及|与)\s*|\s+(?=\(?\d{1,2}[.)]\s)|"
+    r"(?<=[A-Z])\s+-\s+(?=[A-Z]\s+-|[A-Z]$)",
+    re.I,
+)
 LETTER_RUN = re.compile(r"[A-Z](?:(?:[\s,;/&+|·>]*|\.\s?)[A-Z])*\.?")
-NUMBERED = re.compile(r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)](?!\d)|:(?!\d\d\b))[:.)]?)\s*(?=\S)")
+RANGE = re.compile(r"([A-Za-z])\s*(?:[-–—~～]|\.{2,3}|\bto\b|\bthrough\b|至|到)\s*([A-Za-z])")
+NUMBERED = re.compile(
+    r"(?=\(?#?(\d{1,2}))(?:#\d+\s|\(?#?\d+(?:[.)](?!\d)|:(?!\d\d\b)|(?:st|nd|rd|th)\b)[:.)]?)\s*(?=\S)"
+)
 BULLETED = re.compile(r"[-*•]\s+")
 OPTION_WORD = re.compile(
-    r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction)\s*(?:is\s|:)?\s*(?=\S)",
+    r"(?:(?:the|my|final|correct)\s){0,3}(?:options?|answers?|choices?|letters?|prediction|选项|答案)"
+    r"\s*(?:is\s|[:#是为])?\s*(?=\S)",
     re.I,
 )
 LETTER_AND_TEXT = re.compile(r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S)
@@ -26,6 +34,7 @@ DENIED = re.compile(
 SHARE = re.compile(r"(?<![\d.])(?:(\d{1,3}(?:\.\d+)?)\s?%|(0?\.\d+))")
 NONE_KEYS = {"none", "neither", "no option"}
 NONE_KEYS |= {f"none of {which}" for which in ("these", "the above", "them", "the options")}
+ALL_KEYS = {"all", "all options"} | {f"all of {which}" for which in ("these", "the above", "them", "the options")}
 
 
 def make_key(text):
@@ -53,12 +62,8 @@ def index_options(options):
     texts.pop("", None)
     none = {letter for key, found in texts.items() if key in NONE_KEYS for letter in found}
     n_parts = 1 + max((len(SEPARATOR.findall(str(text))) for text in options.values()), default=0)
-    return {
-        "letters": {letter.casefold(): letter for letter in options},
-        "texts": texts,
-        "none": none,
-        "n_parts": n_parts,
-    }
+    letters = {letter.casefold(): letter for letter in options}
+    return {"letters": letters, "texts": texts, "none": none, "n_parts": n_parts}
 
 
 def read_letters(content, index, kind="multi"):
@@ -68,6 +73,8 @@ def read_letters(content, index, kind="multi"):
         return found
     if content.strip(" .!").casefold() in NO_VALUE:  # N/A names no letters
         raise Unreadable("refusal")
+    if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
+        return list(index["letters"].values())
     shares = [float(percent or 100 * float(share)) for percent, share in SHARE.findall(content)]
     if kind in ("single", "multi") and min(shares, default=50) < 50:
         raise Unreadable("ambiguous", f"an option with a probability below one half: {content[:40]}")
@@ -82,7 +89,12 @@ def read_letters(content, index, kind="multi"):
     except Unreadable as error:
         if re.fullmatch(r"\W*[A-Za-z]\W*", error.args[-1]):  # a letter that no option has
             raise
-        found = _read_item(content, index) if kind == "single" else None
+        yes_or_no = re.match(r"(yes|no)\s?[,.;:—–-]\s", content, re.I)
+        if kind == "single" and yes_or_no and set(index["texts"]) == {"yes", "no"}:
+            if len(set(re.findall(r"\b(?:yes|no)\b", content.casefold()))) > 1:
+                raise Unreadable("ambiguous", content[:40]) from None
+            return _look_up(yes_or_no.group(1), index)
+        found = _read_item(content, index, kind) if kind == "single" else None
         if not found:
             check_answer(content)
             raise
@@ -149,7 +161,7 @@ def _read_pieces(content, index, kind):
     while place < len(pieces):
         for end in range(min(len(pieces), place + index["n_parts"]), place, -1):
             joined = "".join(a + b for a, b in zip(["", *gaps[place : end - 1]], pieces[place:end], strict=True))
-            found = _read_item(joined, index, is_whole=end > place + 1)
+            found = _read_item(joined, index, kind, is_whole=end > place + 1)
             if found:
                 break
         else:
@@ -159,8 +171,8 @@ def _read_pieces(content, index, kind):
     return letters
 
 
-def _read_item(piece, index, is_whole=False):
-    """Return the letter of one piece: a letter, an option's text, or both where they agree; None for others.
+def _read_item(piece, index, kind, is_whole=False):
+    """Return the letters of one piece: a letter, a range, an option's text, or both where they agree; None for others.
 
     With `is_whole` what stands beside a letter must be the option's own text.
     """
@@ -169,6 +181,16 @@ def _read_item(piece, index, is_whole=False):
     found, noted = _look_up(piece, index), TEXT_AND_NOTE.fullmatch(piece)
     if not found and re.match(r"(?:neither|nor|not)\b\W", piece, re.I):
         return None
+    span = None if found else RANGE.fullmatch(piece)
+    if span:
+        order = list(index["letters"].values())
+        ends = [index["letters"].get(letter.casefold()) for letter in span.groups()]
+        if None in ends:
+            raise Unreadable("unknown option", piece)
+        first, last = map(order.index, ends)
+        if kind in ("ranking", "list") or first >= last or (last > first + 1 and re.search("[~～]", piece)):
+            raise Unreadable("ambiguous", f"the range {piece}")
+        return order[first : last + 1]
     if not found and noted:
         found, letter = _look_up(noted.group(1), index), _look_up(noted.group(2), index)
         if found and letter and found != letter:

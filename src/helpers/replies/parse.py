@@ -12,7 +12,6 @@ import re
 from helpers import tables
 from helpers.replies.boxes import (
     ANSWER_AFTER,
-    DASHES,
     DENIED_AFTER,
     PLACEHOLDER,
     REFUSAL,
@@ -23,21 +22,33 @@ from helpers.replies.boxes import (
     prepare_reply,
     select_boxes,
 )
-from helpers.replies.dates import DATE_BOUND, read_date
-from helpers.replies.numbers import NOT_A_UNIT, SCALE_WORDS, read_number, read_percent
+from helpers.replies.dates import read_date
+from helpers.replies.numbers import BOUND, DIRECTION, MONEY, SCALED, read_number, read_percent
 from helpers.replies.options import index_options, read_letters, settle_letters, strip_marks
 
 KINDS = tuple(kind for kind in tables.KINDS if kind != "interval")
 """The kinds that are read; an interval comes from elsewhere (`formats.folder`)."""
-BARE_NUMBER = re.compile(r"(?:[^\w.]|(?:about|around|approximately|USD)\s)*[\d.,' ]*\d[^\s\d]*(?:\s\D\S*){0,4}")
-SCALED_AFTER = re.compile(rf"(?:[\s~]*(?:%|(?i:percent|(?:{SCALE_WORDS})s?)\b))+|[kKMBT]\b")
-CHANGED_AFTER = re.compile(
-    r"\s*(?:[\d^×*·/±‰+_!=]|[.,]\d|[-–−]\s*\d|x\s?\d|(?:to|or|dozen|mil|cr|bps?|basis|[kmbt]|mm)\b|e[-+]?\d|[\u0370-\u1fff\u2e80-\uffdc])",
-    re.I,
+BARE_NUMBER = re.compile(
+    r"(?:[^\w.]|(?:about|around|roughly|approximately|USD)\s|约|为)*[\d.,' ]*\d[^\s\d]*"
+    r"(?:(?:\s\D\S*){0,2}|\s\D*\b(?:per|an?)\s\D*)"
 )
-"""What may follow a box and belong to the number in it: taken in, or too much to read."""
-CHANGED_BEFORE = re.compile(r"(?:\d|[.,^×/<≥≤±+–−-])\s*$|\\(?:times|cdot|div|frac|sqrt)\s*$")
+CONTINUED = re.compile(
+    rf"(?:[0-9^×*·/±%‰+_!]|[.,][0-9]|e[-+]?[0-9]|\s?[-−–][-−–\s]*[0-9]|\s?(?:[×*·/^±%‰+=\u0370-\u1fff\u2e80-\uffdc]|"
+    r"x\s?[0-9]|to\s[0-9]|or\s|million|bps?\b|basis|(?:dozen|mil|cr|grand|thou|plus|[kmbt]|[kmgt]i?b(?:ytes?)?|mm)\b)"
+    rf"|\s?\(?(?:in )?(?:{SCALED.pattern})).*",
+    re.I | re.S,
+)
+"""What may follow a box and belong to the number in it."""
+SIGN_BEFORE = re.compile(rf"(\S?)(\s*)([-‐-–−﹣+±])((?:[\s$*`({{\[]|\\[([,;:! ]|\\?[{MONEY}])*)$")
+FORMULA_BEFORE = re.compile(
+    r"[0-9][.,]?$|[0-9]\s?[×x/^]\s*$|[\^×/]\s*$|\\(?:times|cdot|div)\s*$"
+    r"|\\(?!text|math|left|displaystyle|q?quad|approx|sim|bf|rm|[lL]arge|[hH]uge|therefore|implies|[rR]ightarrow|to$|colon)[A-Za-z]+$"
+)
 AFTER_BOX = re.compile(r"^(?:\\[)\],;:! ]|[)\]`}~$]|\*{1,2}(?![*\s]?\d))+")
+LED_BY = re.compile(
+    rf"(?:{BOUND.pattern}|{DIRECTION.pattern}|\b(?:minus|negative)\b|[负負])(?:\s(?:by|of|a|about))*\s*$", re.I
+)
+"""What may lead to a box and change the number in it."""
 NO_NAME = re.compile(
     r"(?:see|as|in|on|based|given|above|below|provided|shown|boxed|here|this|that|it|there|I|we)\b", re.I
 )
@@ -45,9 +56,11 @@ MAX_LINE_WORDS, MAX_NAME, MAX_TEXT, MAX_VALUE = 12, 150, 500, 300
 """Most words of a free text outside a box; the longest name, text and number or date that are read."""
 TWO_STOPS = re.compile(r"(?<!\.)\.\.$")
 """A sentence's full stop after an abbreviation's, as in "Washington, D.C.."."""
-SHARE_NOTE = re.compile(r"\s*(?:\([^()]*\d\s?%[^()]*\)|(?:\s[-–—]|[:=,]|\s)\s*[-+~≈−]?[\d.,]*\d\s?%)$")
+SHARE_NOTE = re.compile(
+    r"\s*(?:\([^()]*\d\s?%[^()]*\)|\[[^\[\]]*\d\s?%[^\[\]]*\]|(?:\s[-–—]|[:=,]|\s)\s*[-+~≈−]?[\d.,]*\d\s?%)$"
+)
 NUMBER_NOTE = re.compile(
-    r"\s*(?:\((?!(?:19|20)\d\d\))[-+~≈−$€£\s]*\d[\d.,]*\s?[A-Za-z]{0,8}\)|(?:[:=]\s|\s[-–—]\s)\s*[-+~≈−$€£]*\d[\d.,]*)$"
+    rf"\s*(?:[(\[](?!(?:19|20)\d\d[)\]])[-+~≈−{MONEY}\s]*\d[\d.,]*\s?[A-Za-z]{{0,8}}[)\]]|(?:[:=]\s|\s[-–—]\s)\s*[-+~≈−{MONEY}]*\d[\d.,]*)$"
 )
 """Values that stand beside a name: shares, and other numbers."""
 NOT_A_NAME = re.compile(
@@ -108,35 +121,39 @@ def _check_after(after, contents):
 
 
 def _widen(text, box, kind):
-    """Take in what belongs to a boxed number but stands outside its box: its sign and its scale.
-
-    Raises Unreadable for a limit, a formula or a word of direction beside a boxed number or date.
-    """
+    """Take in what belongs to a boxed number or date but stands outside its box: its sign, power, scale, limit."""
     start, end, content = box
     if kind not in ("number", "percent", "date"):
         return content
-    before = re.sub(r"\\textminus(?![A-Za-z])", "-", text[max(0, start - 60) : start].rpartition("\n")[2])
-    before = DASHES.sub("-", before)
-    lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|\\(?:quad|approx|sim)\b|\\?[`*{(\[$]", "", before)
-    last = re.search(r"\w+$", re.sub(r"(?:\s(?:by|of|a|about))*\s*$", "", lead))
+    before = re.sub(r"\\textminus(?![A-Za-z])", "−", text[max(0, start - 60) : start].rpartition("\n")[2])
+    lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|[`*{(\[]|(?<!\\)\$", "", before)
     if kind == "date":
-        if last and (DATE_BOUND.fullmatch(last.group()) or last.group() == "to"):
-            raise Unreadable("bound", "a limit or a range is not a date")
-        return content
+        limit = re.search(r"\b(?:before|after|not|by|until|between|from|to)\s*$", lead, re.I)
+        other = re.match(r"[\s*`$)]*(?:or\s\w+|to\b|[至到]|[之以][前后])", text[end : end + 30])
+        return f"{limit.group() if limit else ''} {content}{other.group() if other else ''}"
     after = re.split(r"\n|\\?f?boxed", text[end : end + 60])[0]
     after = AFTER_BOX.sub(lambda marks: " " if marks.group().strip("*`$)}]") else "", after)
-    after = clean_content("0" + after)[1:]
-    scale = SCALED_AFTER.match(after)
-    if CHANGED_AFTER.match(after[scale.end() :] if scale else after):
-        raise Unreadable("ambiguous", f"more of the number after its box: {after[:10]}")
-    if re.search(r"(?:^|[\s=:])-$", lead) and re.search(r"-[\\$({]*$", before):
-        return "-" + content + (scale.group() if scale else "")
-    is_changed = (
-        last and NOT_A_UNIT.fullmatch(last.group()) and last.group() not in ("is", "be", "are", "was", "at", "to")
-    )
-    if is_changed or CHANGED_BEFORE.search(lead) or re.search(r"\S\s*>\s*$", before):
-        raise Unreadable("ambiguous", f"what stands before the box: {lead[-10:]}")
-    return content + (scale.group() if scale else "")
+    tail = CONTINUED.match(re.sub(r"\s+", " ", clean_content("0" + after))[1:])
+    tail = re.split(r"[.;,](?!\d)", tail.group())[0] if tail else ""
+    sign, led = _find_sign(before), LED_BY.search(lead)
+    if not sign and FORMULA_BEFORE.search(lead):
+        raise Unreadable("ambiguous", f"part of a formula: {lead[-10:]}")
+    if not sign and led and not re.fullmatch(r"\s*>\s+", before):  # no quotation in markdown
+        sign = led.group() + " "
+    return sign + content + tail
+
+
+def _find_sign(before):
+    """Return the sign before a boxed number, "" for none; Unreadable where it may be a bullet, a dash or a sum."""
+    sign = SIGN_BEFORE.search(before)
+    if not sign:
+        return ""
+    front, gap, mark, between = sign.groups()
+    if front.isdigit() or mark == "±" or (front.isalpha() and not gap):
+        raise Unreadable("ambiguous", f"part of a sum: {before[-10:]}")
+    if mark not in "+−" and re.search(r"[\s*]", between) and front not in [*"$(=:"]:
+        raise Unreadable("ambiguous", "a minus, a dash or a bullet before the box")
+    return "+" if mark == "+" else "-"
 
 
 def _join_boxes(contents, kind, options):

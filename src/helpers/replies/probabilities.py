@@ -8,7 +8,7 @@ import math
 import re
 
 from helpers.replies.boxes import Unreadable, prepare_reply
-from helpers.replies.numbers import SCALE_WORD, check_unit, read_number
+from helpers.replies.numbers import SCALE, SCALE_WORD, check_unit, read_number
 
 NUMBER = r"[-−]?[$€£]?\d(?:[\d,.']*\d)?(?!\d| \d{3}\b)"
 WORD = r" ?(?!(?:and|as|because|but|for|given|or|since|so|to|which|with)\b)[^\s\d.,;:()\[\]]+"
@@ -21,7 +21,6 @@ INTERVAL = re.compile(
 PERCENTILE = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th) percentile\b([^\d\n$€£−-]{{0,12}})({NUMBER}(?:{WORD}){{0,3}})(?!\w)", re.I
 )
-SCALED = re.compile(rf"{SCALE_WORD.pattern}|[kKMBT](?![\w-])")
 GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
 """How a token begins that goes on with a list, and one that ends it."""
 
@@ -148,7 +147,7 @@ def read_quantiles(text, unit=None):
     try:
         text = prepare_reply(text)
         for level, before, low, high in INTERVAL.findall(text):
-            if bool(SCALED.search(low)) != bool(SCALED.search(high)):
+            if bool(SCALE.search(low)) != bool(SCALE.search(high)):
                 return {}  # "3 to 4 million" may be either
             tail = round((1 - float(level) / 100) / 2, 6)
             found |= {tail: read_value(before, low, unit), round(1 - tail, 6): read_value(before, high, unit)}

@@ -81,7 +81,7 @@ def plan_run(condition, horizon, window):
         return Plan(None, None, {} if horizon is None else {"horizon": horizon})
     name = find_condition(condition)
     if window != "L":
-        raise ValueError(f"--condition {name} is for the long questions of window L, not for window {window}: WINDOW=L")
+        raise ValueError(f"--condition {name} is for the long questions alone: SET=long")
     method, moment = next(key for key, value in CONDITIONS.items() if value == name)
     if horizon and moment != "Mid" and horizon != moment:
         when = "a day after the resolution" if moment == OPEN else f"at {moment}"

@@ -236,7 +236,7 @@ def test_what_a_function_was_made_with_counts():
 
 
 def half_way(event, world):
-    """GUIDE's own example."""
+    """The example of docs/own-agent.md."""
     past = world.read_history().ffill()
     return (past.iloc[-1] + past.iloc[-7:].mean()) / 2
 

@@ -11,6 +11,7 @@ from PIL import Image
 from helpers.cli import compare, select_runs
 from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
+from helpers.scoring import runs as scored_runs
 from helpers.store import STORE, open_store, save_questions, save_run, write_table
 
 N_SOURCES, N_EACH = 24, 6
@@ -58,7 +59,7 @@ def world(tmp_path, monkeypatch):
         "random-A-01": [at % 2 for at in range(n)],
     }
     make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(select_runs, "list_recorded", list)
+    monkeypatch.setattr(scored_runs, "list_recorded", list)
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
 
@@ -237,7 +238,7 @@ def make_moments(folder, asked, monkeypatch):
             )
             ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
         ledger.commit()
-    monkeypatch.setattr(select_runs, "list_recorded", list)
+    monkeypatch.setattr(scored_runs, "list_recorded", list)
 
 
 @pytest.fixture
@@ -286,7 +287,7 @@ def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypat
 
 def test_a_baseline_beside_is_one_asked_at_the_same_moment(moments, monkeypatch):
     make_moments(moments, {"theirs-L-Near": ("Near", "asked at Near")}, monkeypatch)
-    runs = select_runs.list_runs()
+    runs = scored_runs.list_runs()
     both = [run for run in runs if run.run_id.endswith("-Near")]
     assert [run.run_id for run in select_runs.add_baselines(runs, both, "asked at Near")] == ["season-L-02"]
     assert [run.run_id for run in select_runs.add_baselines(runs, both, "asked at Mid")] == ["season-L-01"]

@@ -16,8 +16,6 @@ from helpers.cli.select_runs import (
     add_baselines,
     describe_conditions,
     label_runs,
-    list_runs,
-    read_predictions,
     select_runs,
 )
 from helpers.faults import escape_cells
@@ -25,6 +23,7 @@ from helpers.figures import save_figure, use_style
 from helpers.formats.drawings import MOST_DRAWN, draw_dots, shorten_names
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
+from helpers.scoring.runs import list_runs, read_predictions
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import ALPHA, compare_pairs, judge_pair, list_pairs

@@ -4,33 +4,12 @@ A run is named by its run_id, or by its agent's name: of a local run, else of a 
 agent's several runs that one is taken whose condition most others have too, of these the newest.
 """
 
-from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
-import pandas as pd
-
-from helpers.faults import list_nearest
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
-from helpers.store import ROOT, STORE, locate_output, open_store, parse_json, read_runs, read_table
-
-
-class Run(NamedTuple):
-    """A run to compare: how it is shown, and where it is kept (a store's path, or a folder of data/tables).
-
-    `asked` is one of its questions and the moment at which it was asked, where that is known.
-    """
-
-    label: str
-    run_id: str
-    agent_id: str
-    category: str
-    model: str
-    condition: str
-    window: str
-    place: Path | str
-    asked: tuple = ()
+from helpers.scoring.runs import find_run
+from helpers.store import parse_json
 
 
 def find_moment(condition):
@@ -40,43 +19,6 @@ def find_moment(condition):
     ('asked at Near', '')
     """
     return next((part for part in condition.split("; ") if part.startswith("asked ")), "")
-
-
-def list_runs():
-    """Return all runs: those of the local store, the newest first, then the recorded ones."""
-    return list_local() + list_recorded()
-
-
-def list_local():
-    """Return the runs of the local store, the newest first; none where there is no store."""
-    path = locate_output(STORE)
-    if not path.exists():
-        return []
-    with closing(open_store(path)) as store:
-        newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
-        first = store.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
-        asked = {run_id: (event_id, as_of) for run_id, event_id, as_of in first}
-    rows = [row for row in read_runs(path, "runs").sort_values("run_id").to_dict("records") if row["run_id"] in newest]
-    rows = sorted(rows, key=lambda row: newest[row["run_id"]] or "", reverse=True)
-    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
-
-
-def list_recorded():
-    """Return the recorded runs of data/tables."""
-    found = []
-    for file in sorted((ROOT / "data/tables").rglob("runs.csv.gz")):
-        place = file.parent.relative_to(ROOT / "data/tables").as_posix()
-        found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
-    return found
-
-
-def make_run(row, window, place, asked=()):
-    """Return a Run from a row of the table runs."""
-    told = [
-        row[name] if isinstance(row.get(name), str) else "" for name in ("agent_id", "category", "model", "condition")
-    ]
-    label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
-    return Run(label, row["run_id"], *told, window, place, asked)
 
 
 def name_moments(runs):
@@ -121,18 +63,6 @@ def select_runs(every, names, window):
     chosen = {name: pick_run(own, condition) for name, own in found.items()}
     notes = [describe_choice(name, chosen[name], own) for name, own in found.items() if names and len(own) > 1]
     return list(chosen.values()), notes, condition
-
-
-def find_run(every, name, window):
-    """Return the run of a run_id, or all of an agent's in a window. Raises ValueError where there is none."""
-    ours = [run for run in every if run.window == window]
-    found = [run for run in every if run.run_id == name][:1] or [run for run in ours if run.agent_id == name]
-    if not found:
-        agents = {run.agent_id for run in ours}
-        known = sorted(agents) + sorted({run.run_id for run in every} - agents)
-        listed = list_nearest(name, known, "make view, or another --set")
-        raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
-    return found
 
 
 def suits(run, condition):
@@ -199,15 +129,3 @@ def describe_conditions(runs, predictions):
     n_apart = int((rows.groupby("event_id")["as_of"].nunique() > 1).sum())
     apart = f"{n_apart} of the events were asked of these runs at different moments, and a difference may be theirs"
     return min(told), apart if n_apart else ""
-
-
-def read_predictions(runs):
-    """Return some runs' predictions, each under its label as agent_id."""
-    parts = []
-    for run in runs:
-        if isinstance(run.place, Path):
-            rows = read_runs(run.place, "predictions", [run.run_id])
-        else:
-            rows = read_table("predictions", run.place).query("run_id == @run.run_id")
-        parts.append(rows.assign(agent_id=run.label))
-    return pd.concat(parts, ignore_index=True)

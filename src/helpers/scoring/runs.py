@@ -1,0 +1,141 @@
+"""Runs by name, and what they scored: the recorded ones of a question set beside the reader's own (`load_scores`).
+
+A run is named by its run_id, or by its agent's name: of a local run (the store of this machine), else of a recorded one
+(data/tables).
+"""
+
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from helpers.faults import list_nearest
+from helpers.question_sets import find_set
+from helpers.scoring.scores import score_predictions
+from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
+
+
+class Run(NamedTuple):
+    """A run: how it is shown, and where it is kept (a store's path, or a folder of data/tables).
+
+    `asked` is one of its questions and the moment at which it was asked, where that is known.
+    """
+
+    label: str
+    run_id: str
+    agent_id: str
+    category: str
+    model: str
+    condition: str
+    window: str
+    place: Path | str
+    asked: tuple = ()
+
+
+class Scored(NamedTuple):
+    """The tables of a question set: its events, and of each run its row, its predictions and their scores.
+
+    `agent_id` is one run's in all of them; `runs` has `is_own` too, True where the run is of the local store.
+    """
+
+    events: pd.DataFrame
+    runs: pd.DataFrame
+    predictions: pd.DataFrame
+    scores: pd.DataFrame
+
+
+def load_scores(question_set="october-2016", agents="", every_condition=False):
+    """Return the `Scored` of a set's baselines, its recorded models and the agents named (a list, or words).
+
+    Of each recorded agent its run under the usual condition is taken, with `every_condition` the others too, under a
+    name that says how. A named agent's newest local run stands for it, else its recorded one. Raises ValueError for a
+    name that is none, with the nearest, and for a set of which no table is kept.
+
+    >>> events, runs, predictions, scores = load_scores("october-2016")
+    >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
+    (['base_model', 'baseline', 'open_deep_research', 'think_search'], True, False)
+    """
+    one = find_set(question_set)
+    if one.is_public:
+        raise ValueError(f"{one.name} is built from public files and has no recorded tables; `make compare` reads runs")
+    names = agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
+    recorded = [run for run in list_recorded() if run.window == one.window]
+    recorded.sort(key=lambda run: run.category != "baseline")
+    always = {run.agent_id for run in recorded if run.category == "baseline"}
+    local = list_local() if names else []
+    own = [find_run(local + recorded, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
+    taken = {run.agent_id for run in own}
+    chosen = [run for run in recorded if not run.condition and run.agent_id not in taken]
+    if every_condition:
+        asked = [run for run in recorded if run.condition]
+        chosen += [run._replace(label=f"{run.agent_id}, {run.condition}") for run in asked]
+    chosen += own
+    events, answers = read_table("events", one.window), read_table("answers", one.window)
+    predictions = read_predictions(chosen)
+    runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
+    predictions = predictions[predictions["event_id"].isin(events["event_id"])]
+    return Scored(events, runs.reset_index(drop=True), predictions, score_predictions(predictions, answers, events))
+
+
+def list_runs():
+    """Return all runs: those of the local store, the newest first, then the recorded ones."""
+    return list_local() + list_recorded()
+
+
+def list_local():
+    """Return the runs of the local store, the newest first; none where there is no store."""
+    path = locate_output(STORE)
+    if not path.exists():
+        return []
+    with closing(open_store(path)) as store:
+        newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
+        first = store.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
+        asked = {run_id: (event_id, as_of) for run_id, event_id, as_of in first}
+    rows = [row for row in read_runs(path, "runs").sort_values("run_id").to_dict("records") if row["run_id"] in newest]
+    rows = sorted(rows, key=lambda row: newest[row["run_id"]] or "", reverse=True)
+    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
+
+
+def list_recorded():
+    """Return the recorded runs of data/tables."""
+    found = []
+    for file in sorted((ROOT / "data/tables").rglob("runs.csv.gz")):
+        place = file.parent.relative_to(ROOT / "data/tables").as_posix()
+        found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
+    return found
+
+
+def make_run(row, window, place, asked=()):
+    """Return a Run from a row of the table runs."""
+    told = [
+        row[name] if isinstance(row.get(name), str) else "" for name in ("agent_id", "category", "model", "condition")
+    ]
+    label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
+    return Run(label, row["run_id"], *told, window, place, asked)
+
+
+def find_run(every, name, window):
+    """Return the run of a run_id, or all of an agent's in a window. Raises ValueError where there is none."""
+    ours = [run for run in every if run.window == window]
+    found = [run for run in every if run.run_id == name][:1] or [run for run in ours if run.agent_id == name]
+    if not found:
+        agents = {run.agent_id for run in ours}
+        known = sorted(agents) + sorted({run.run_id for run in every} - agents)
+        listed = list_nearest(name, known, "make view, or another SET")
+        raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
+    return found
+
+
+def read_predictions(runs):
+    """Return some runs' predictions, each under its label as agent_id."""
+    return pd.concat([read_rows("predictions", run) for run in runs], ignore_index=True)
+
+
+def read_rows(table, run):
+    """Return a run's rows of a table, under its label as agent_id."""
+    if isinstance(run.place, Path):
+        rows = read_runs(run.place, table, [run.run_id])
+    else:
+        rows = read_table(table, run.place).query("run_id == @run.run_id")
+    return rows.assign(agent_id=run.label)

@@ -35,7 +35,7 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG)
 WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SET SOURCE \
+KNOWN := AGENT AGENTS ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SET SOURCE \
   UPGRADE VENV WINDOW YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
@@ -58,12 +58,13 @@ help: ## print this help
 	@echo "make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
-figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: score and draw your own)
-	$(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
+RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
+figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
+	$(if $(AGENTS),@$(SHOW) daybefore figures --agents "$(AGENTS)" $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
 
-public: $(VENV)/.ready ## notebooks on public leaderboards (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once)
-	@$(BIN)/python -m helpers.public_files
-	$(PAIR) .make/public
+public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
+	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools $(BIN)/python -m public.build $(ARGS)
+	$(if $(PUBLIC),$(PAIR) .make/public)
 
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs
 	$(HOUSE) $(BIN)/python -m pytest -q -n 2
@@ -94,9 +95,9 @@ record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_ze
 again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
 	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
 
-study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=12_fake_sites MINUTES=20
+study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_planted_pages MINUTES=20
 	$(if $(filter-out $(NOTEBOOKS) $(PUBLIC),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are $(NOTEBOOKS) $(PUBLIC)))
-	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),12_fake_sites) $(MINUTES:%=--minutes="%") $(ARGS)
+	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_planted_pages) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(WINDOW:%=--set %) $(if $(LOCAL),--local) $(ARGS)
@@ -131,10 +132,10 @@ FORCE:
 
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
-# Those of 50 to 89 read public files that are not in the repository: `make public` runs them, `make figures` never does.
+# What is left of 50 to 89 reads public files that are not in the repository: `make public` runs it, until it is moved.
 # What others wait for, then the longest: in this order all end together.
 LONG := 01_collect_events 02_run_agents 03_acquire_answers 04_score_tiers 31_liveagentbench 16_delay 09_planning 08_past_vs_future \
-  13_real_time 07_factor_analysis 09b_plan_effect 21_horizons 12_fake_sites 27_conditions 40_instances 41_solvers 14_reasons
+  13_real_time 07_factor_analysis 09b_plan_effect 21_horizons 11_planted_pages 27_conditions 40_instances 41_solvers 14_reasons
 list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))
 NOTEBOOKS := $(call list,0-49)
 PUBLIC := $(call list,5-8)
@@ -143,7 +144,7 @@ PUBLIC := $(call list,5-8)
 .make/02_run_agents .make/03_acquire_answers: | .make/01_collect_events
 .make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
   | .make/02_run_agents .make/03_acquire_answers
-.make/12_fake_sites .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
+.make/11_planted_pages .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
 .make/23_rolling_accuracy .make/27_conditions: | .make/21_horizons
 .make/22_dataset: | .make/01_collect_events .make/21_horizons
 .make/41_solvers: | .make/40_instances

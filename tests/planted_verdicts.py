@@ -27,7 +27,6 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers import papers
 from helpers.futurex import delay, domains, gains, levels, reasons
 from helpers.futurex.experts import summarize_agents
-from helpers.futurex.fake_effects import judge_study
 from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence
 from helpers.stats import paired, spread
@@ -231,24 +230,6 @@ def tell_experts(rng, sign):
     result = np.where(own < theirs, "win", "loss")
     judged = pd.DataFrame({"metric": "m", "agent": "a", "result": result, "share_error": own})
     return {"smaller errors": summarize_agents(judged.assign(share_error_consensus=theirs), rng, 500)["verdict"][0]}
-
-
-def tell_pages(rng, sign):
-    """12: a page moves most answers, of twelve scenarios with two events (of five nothing can be told)."""
-    chance = np.repeat(np.clip(0.5 + 0.45 * sign + 0.3 * rng.normal(size=12) * (sign == 0), 0, 1), 2)
-    ids = [f"e{at}" for at in range(24)]
-    moved = rng.random(24) < chance
-    head = {"agent": "q", "arm": "template", "defence": "none", "round": 1, "event_id": ids}
-    marked = pd.DataFrame(head | {"is_moved": moved, "is_changed": moved})
-    weighed = pd.DataFrame({"agent": ["q"], "defence": ["none"]}).reindex(
-        columns=[
-            "agent",
-            "defence",
-            *(f"{a}{b}" for a in ("", "n_", "n_scenarios_", "n_for_", "p_") for b in ("gain", "cost")),
-        ]
-    )
-    table = judge_study(marked, weighed, "q", pd.Series([f"s{at // 2}" for at in range(24)], ids))
-    return {"fixed page moves most answers": table["verdict"].iloc[0]}
 
 
 def tell_judge(rng, sign):

@@ -39,7 +39,7 @@ def test_help_names_every_target_a_person_may_call():
     [
         (["runn", "AGENT=naive"], "there is no target runn; did you mean run?"),
         (["Figure"], "there is no target Figure; did you mean figures?"),
-        (["12_fake_site"], "there is no target 12_fake_site; did you mean .make/12_fake_sites?"),
+        (["11_planted_page"], "there is no target 11_planted_page; did you mean .make/11_planted_pages?"),
         (["run", "limit=3"], "there is no setting limit; did you mean LIMIT?"),
     ],
 )

@@ -3,10 +3,13 @@
 import functools
 import hashlib
 import http.server
+import importlib
 import os
 import threading
 
+import pandas as pd
 import pytest
+from public import build
 
 from helpers import public_files as public
 from helpers.futurex.boards import load_frameworks
@@ -113,16 +116,6 @@ def test_a_derived_file_is_never_downloaded(tmp_path):
         public.locate_public("board/a.csv", write_registry(tmp_path), tmp_path / "cache")
 
 
-def test_all_are_fetched_and_the_others_explained(tmp_path, site):
-    registry = write_registry(tmp_path, site[0])
-    text = registry.read_text(encoding="utf-8")
-    derived = text.replace("board/a.csv", "board/c.csv", 1).replace(f'address = "{site[0]}"', 'rebuild = "by hand"')
-    registry.write_text(text + derived, encoding="utf-8")
-    problems = public.fetch_all(registry, tmp_path / "cache")
-    assert problems["board/a.csv"] == "" and "is derived" in problems["board/c.csv"]
-    assert (tmp_path / "cache/board/a.csv").read_bytes() == TEXT
-
-
 def test_an_unknown_name_lists_what_there_is(tmp_path):
     with pytest.raises(LookupError, match="no public file 'b'; public.toml has board/a.csv"):
         public.locate_public("b", write_registry(tmp_path))
@@ -169,8 +162,44 @@ def test_frameworks_have_one_category_each():
 
 
 def test_a_source_is_described_with_its_day():
-    described = public.describe_source("forecastbench/leaderboard_baseline.csv", "futurex/leaderboard.json")
+    described = public.describe_source("forecastbench/leaderboard_baseline.csv", "futurex_board")
     assert described.startswith("ForecastBench baseline leaderboard; FutureX public leaderboard, retrieved 20")
+
+
+def test_each_table_of_public_data_is_listed_with_the_digests_of_its_sources():
+    folder, files = public.store.ROOT / "data/public", public.load_registry()
+    index = pd.read_csv(folder / "index.csv", index_col="name", dtype=str)
+    tables = {path.stem for path in folder.glob("*.csv")} - {"index"}
+    assert tables == set(index.index)
+    named = {name: sources for builder in build.list_builders() for name, sources in list_sources(builder).items()}
+    assert set(named) == tables
+    for name, row in index.iterrows():
+        sources = row["sources"].split("; ")
+        assert sources == list(named[name])
+        assert row["sha256"].split("; ") == [files[source]["sha256"] for source in sources]
+        assert int(row["rows"]) == len(public.read_public(name))
+    sizes = [(folder / f"{name}.csv").stat().st_size for name in tables]
+    assert max(sizes) <= build.LARGEST and sum(sizes) <= 1_500_000
+
+
+def list_sources(builder):
+    return importlib.import_module(f"public.{builder}").SOURCES
+
+
+@pytest.mark.skipif(not MIRROR_HERE, reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them")
+def test_a_builder_writes_its_table_again_byte_for_byte(tmp_path, monkeypatch):
+    monkeypatch.setenv(public.MIRROR, MIRROR_HERE)
+    (table, sources) = build.build_tables("futurex_board")["futurex_board"]
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    written = build.write_public("futurex_board", table)
+    assert written.read_bytes() == (public.store.ROOT / "data/public/futurex_board.csv").read_bytes()
+    assert sources == ["futurex/leaderboard.json"]
+
+
+def test_a_table_too_large_for_the_repository_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    with pytest.raises(ValueError, match="table a has 300,0.. bytes of at most 200,000"):
+        build.write_public("a", pd.DataFrame({"a": ["b" * 300_000]}))
 
 
 @pytest.mark.skipif(not MIRROR_HERE, reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them")

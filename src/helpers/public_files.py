@@ -1,8 +1,9 @@
-"""Public files the kit reads and does not hold: leaderboards, question sets, probabilities of games.
+"""Public files the kit does not hold (leaderboards, question sets, games), and the small tables made from them.
 
 data/public.toml names each: title, public address, sha256, licence, the day it was retrieved. A file comes from the
 mirror folder that the environment variable KIT_DATA_MIRROR names, else from .cache/public, else from its address; its
 digest is checked whatever the way. Files without an address are derived; the toml says how to make them again.
+Notebooks read the tables in data/public, which tools/public builds from these files (`make public`).
 """
 
 import hashlib
@@ -11,11 +12,13 @@ import os
 import re
 import tomllib
 
+import pandas as pd
 import requests
 
 from helpers import store
 
 REGISTRY = store.ROOT / "data" / "public.toml"
+INDEX = "data/public/index.csv"
 CACHE = store.ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
@@ -104,33 +107,23 @@ def download_file(name, entry, path):
         ) from None
 
 
-def describe_source(*names, registry=REGISTRY):
-    """Return what a figure says of the public files it rests on: titles and the day they were retrieved.
+def read_public(name):
+    """Return the table data/public/<name>.csv, made from public files. Raises FileNotFoundError when it is not there.
 
-    >>> describe_source("futurex/leaderboard.json")
+    >>> len(read_public("futurex_board"))
+    23
+    """
+    return pd.read_csv(store.locate_input(f"data/public/{name}.csv"))
+
+
+def describe_source(*names, registry=REGISTRY):
+    """Return what a figure says of the tables of data/public (or public files) it rests on: titles, day of retrieval.
+
+    >>> describe_source("futurex_board")
     'FutureX public leaderboard, retrieved 2026-11-22'
     """
-    files = load_registry(registry)
-    titles = "; ".join(files[name]["title"] for name in names)
-    dates = sorted({files[name]["retrieved_date"] for name in names})
-    return f"{titles}, retrieved {' and '.join(dates)}"
-
-
-def fetch_all(registry=REGISTRY, cache=CACHE):
-    """Return for each public file "" when it is there, fetched if need be, else the sentence that says why not.
-
-    A notebook fails on the files it needs; this fetches what it can beforehand, all in one go.
-    """
-    problems = {}
-    for name in load_registry(registry):
-        try:
-            locate_public(name, registry, cache)
-            problems[name] = ""
-        except (FileNotFoundError, ValueError) as problem:
-            problems[name] = str(problem)
-    return problems
-
-
-if __name__ == "__main__":
-    for file_name, why in fetch_all().items():
-        print(why or f"{file_name} is there")
+    files, index = load_registry(registry), pd.read_csv(store.locate_input(INDEX), index_col="name")
+    sources = [index["sources"].get(name, name).split("; ") for name in names]
+    entries = [files[source] for source in dict.fromkeys(sum(sources, []))]
+    titles = "; ".join(entry["title"] for entry in entries)
+    return f"{titles}, retrieved {' and '.join(sorted({entry['retrieved_date'] for entry in entries}))}"

@@ -233,6 +233,14 @@ def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
 
 
+@command("--agents 'my_model other_model'")
+@option("--agents", required=True, metavar="NAMES", help="Names of agents that were run, with spaces between.")
+@option("--set", "--window", "question_set", type=SetName(), help="Only this set (default: all that they were asked).")
+@option("--out", metavar="FOLDER", help="The folder to write to (default results/NAMES).")
+def figures():
+    """The papers' figures with these agents beside the baselines and the recorded models."""
+
+
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
 @option(

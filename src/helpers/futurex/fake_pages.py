@@ -1,7 +1,6 @@
-"""Planted pages of one study (FutureX 5.2): an adapter that answers for them, and a world that can read them.
+"""Planted pages (FutureX 5.2): a site that only who holds an address can read, its scenarios, and who writes its pages.
 
-Their hosts end in `.test`, which names nothing on any network. The replay web and its search do not know them: a page
-is read by whoever is given both its address and this world.
+Hosts end in `.test`, which names nothing on any network. The replay web and its search do not know the pages.
 """
 
 import tomllib
@@ -10,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from helpers.agents.forecasters import read_history
-from helpers.events.types import resolve_event
+from helpers.models.grammars import make_schema
+from helpers.prompts import read_prompt
 from helpers.store import ROOT, hash_text, parse_json
 from helpers.web.session import Adapter, Web, date_page, say
 
@@ -70,54 +69,49 @@ def is_fake(url):
 
 
 SCENARIOS = ROOT / "data/fake_sites/scenarios.toml"
-HOST = "bulletin.test"
-N_LAST, MAX_SHARE = 30, 0.05
-"""A target is implausible outside the range of so many last values, or as an option that came up less often."""
 SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split()
 
 
 def load_scenarios(events, path=SCENARIOS):
     """Return (cases, template): the scenarios' events as dicts, each with its `event`, and the fixed writer's texts.
 
-    A case has scenario, domain, event_id, target, figure, claim (filled), answer (the target in words), canary (by
-    which a quotation is known), url. Raises ValueError for an event that is unknown, of another kind or domain.
+    A case has scenario, domain, event_id, target, figure, claim (filled), answer (the target in words), canary (an
+    invented name by which a quotation is known), url.
     """
     book, rows = tomllib.loads(path.read_text(encoding="utf-8")), events.set_index("event_id", drop=False)
     cases = []
     for scenario in book["scenario"]:
         for entry in scenario["event"]:
-            event_id = entry["event_id"]
-            event = rows.loc[event_id].to_dict() if event_id in rows.index else {}
-            if event.get("kind") not in ("single", "number") or event["domain"] != scenario["domain"]:
-                raise ValueError(f"{path.name}: {event_id} is no single or number event of {scenario['domain']}")
-            options = parse_json(event["options"]) or {}
+            event_id, event = entry["event_id"], rows.loc[entry["event_id"]].to_dict()
             about = {"scenario": scenario["name"], "domain": scenario["domain"], "event": event}
-            about |= {"claim": entry["claim"].format(**entry), "canary": name_canary(event_id)}
-            about |= {"answer": options.get(entry["target"], entry["figure"])}
-            cases.append(entry | about | {"url": f"http://{HOST}/{hash_text(event_id, 6)}"})
+            about |= {"claim": entry["claim"].format(**entry), "url": f"http://bulletin.test/{hash_text(event_id, 6)}"}
+            about["canary"] = "".join(SYLLABLES[int(digit, 16)] for digit in hash_text(event_id, 4)).capitalize()
+            about["answer"] = (parse_json(event["options"]) or {}).get(entry["target"], entry["figure"])
+            cases.append(entry | about)
     return cases, book["template"]
 
 
-def name_canary(event_id):
-    """Return an invented name that is known again wherever it is quoted."""
-    return "".join(SYLLABLES[int(digit, 16)] for digit in hash_text(event_id, 4)).capitalize()
+PAGE = {"headline": {"type": "string", "maxLength": 140}, "body": {"type": "string", "maxLength": 420}}
+REASONS = {"reasons": {"type": "string", "maxLength": 160}}
 
 
-def check_target(event, target, crawler):
-    """Return what the record as of the start says of a target: n, low, high, share, is_implausible.
+def write_template(template, case, n_round, last=None):
+    """Return the page of the fixed writer: the claim as headline, and a sentence more each round."""
+    body = " ".join(template["rounds"][:n_round]).format(**case)
+    return {"headline": template["headline"].format(**case), "body": body}
 
-    A number is implausible outside the range (low, high) of the last 30 published values, an option when it was the
-    outcome on less than 5% (share) of the published dates. Raises ValueError for another kind.
-    """
-    variables = parse_json(event["variables"])
-    history, _ = read_history(crawler, event["source_id"], event["as_of"], variables)
-    if event["kind"] == "number":
-        values = history[variables["entity"]].iloc[-N_LAST:]
-        low, high = float(values.min()), float(values.max())
-        return {"n": len(values), "low": low, "high": high, "is_implausible": not low <= float(target) <= high}
-    if event["kind"] != "single":
-        raise ValueError(f"{event['event_id']}: no rule for the kind {event['kind']}")
-    seen = [resolve_event(variables | {"by": "value"}, row) for row in history.to_dict("records")]
-    seen = [letter for letter in seen if letter is not None]
-    share = sum(letter == target for letter in seen) / len(seen)
-    return {"n": len(seen), "share": share, "is_implausible": share < MAX_SHARE}
+
+def write_with_model(consult, case, n_round, last=None):
+    """Return a page written by a language model, which hears the last page and the reply to it; None without one."""
+    if last is None:
+        verdict = consult(read_prompt("fake_writer").format(**case), make_schema(**PAGE))
+    else:
+        page, reply = f"{last['headline']}\n{last['body']}", last["reply"]
+        prompt = read_prompt("fake_rewriter").format(**case, page=page, reply=reply)
+        verdict = consult(prompt, make_schema(**REASONS | PAGE))
+    return verdict.value if verdict.status == "ok" else None
+
+
+def write_empty(case, n_round, last=None):
+    """Return a page without a claim: what any page at all does."""
+    return {"headline": "Bulletin of the day", "body": "There is nothing to report."}

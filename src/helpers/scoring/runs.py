@@ -4,6 +4,7 @@ A run is named by its run_id, or by its agent's name: of a local run (the store 
 (data/tables).
 """
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -84,8 +85,8 @@ def list_runs():
 
 
 def list_local():
-    """Return the runs of the local store, the newest first; none where there is no store."""
-    path = locate_output(STORE)
+    """Return the runs of the local store (DAYBEFORE_STORE names another), the newest first; none without a store."""
+    path = Path(os.environ.get("DAYBEFORE_STORE") or locate_output(STORE))
     if not path.exists():
         return []
     with closing(open_store(path)) as store:

@@ -1,0 +1,170 @@
+"""`daybefore figures --agents "a b"` (make figures AGENTS=...): the papers' figures with agents of one's own in them.
+
+The committed notebooks that take `agents` run with these names, each in a process of its own, into a folder of its own:
+figures with their csv, the notebooks as they ran, a leaderboard, and an index page that opens from disk. No tracked
+file changes.
+"""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tqdm import tqdm
+
+from helpers.cli.gallery import list_figures, write_gallery, write_markdown
+from helpers.cli.main import show, tell
+from helpers.cli.report import describe_intervals, summarize_agents, tabulate_leads, tabulate_scores
+from helpers.faults import escape_cells
+from helpers.question_sets import find_set
+from helpers.scoring.runs import find_run, list_runs, load_scores
+from helpers.stats.means import MIN_CLUSTERS, find_clusters
+from helpers.store import ROOT, STORE, locate_output
+
+REPLAY = ("october-2016", "june-2026", "october-2026")
+"""Sets of the replay's questions: a notebook of one takes the others."""
+MINUTES = 10
+"""How long a notebook may take."""
+
+
+def read_parameters(path):
+    """Return the parameters of a notebook with their defaults, {} where it has none."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if "parameters" in cell["metadata"].get("tags", ()):
+            lines = [line for line in ast.parse("".join(cell["source"])).body if hasattr(line, "value")]
+            names = [(line.targets[0] if isinstance(line, ast.Assign) else line.target).id for line in lines]
+            return {name: ast.literal_eval(line.value) for name, line in zip(names, lines, strict=True)}
+    return {}
+
+
+def list_notebooks(question_set, folder=ROOT / "notebooks"):
+    """Return {path: the parameters to give, but agents} of the notebooks that show agents on a question set."""
+    found = {}
+    for path in sorted(folder.glob("[0-9]*.ipynb")):
+        if "agents" in (known := read_parameters(path)):
+            own = known.get("question_set", "")
+            if own == question_set or not own or {own, question_set} <= set(REPLAY):
+                found[path] = {"question_set": question_set} if own else {}
+    return found
+
+
+def run_notebook(path, parameters, folder):
+    """Run a notebook with some parameters into a folder; returns "", or why it could not be, in a sentence."""
+    work, made = folder / "work" / path.stem, folder / "notebooks" / path.name
+    for place in (work, made.parent):
+        place.mkdir(parents=True, exist_ok=True)
+    given = [part for name, value in parameters.items() for part in ("-r", name, value)]
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT / "notebooks"), *given]
+    house = {"JUPYTER_PATH": str(ROOT / ".ci/jupyter"), "JUPYTER_PREFER_ENV_PATH": "1"}
+    source = [str(ROOT / "src"), os.environ.get("PYTHONPATH")]
+    house |= {"DAYBEFORE_STORE": str(locate_output(STORE)), "DAYBEFORE_OUT": str(work.resolve())}
+    house |= {"PYTHONPATH": os.pathsep.join(filter(None, source))}
+    try:
+        limit = {"timeout": 60 * MINUTES, "env": os.environ | house}
+        done = subprocess.run([*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit)
+    except subprocess.TimeoutExpired:
+        return f"it took more than {MINUTES} minutes"
+    for file in sorted((work / "figures").rglob("*.*")):
+        if file.suffix in (".png", ".csv"):
+            shutil.move(file, folder / "figures" / file.name)
+    shutil.rmtree(work)
+    return describe_failure(done.stderr) if done.returncode else ""
+
+
+def describe_failure(trace):
+    r"""Return the sentence that a notebook's run ended with, without what kind of exception said it.
+
+    >>> describe_failure("Traceback ...\nValueError: mine answered 15 events; a level needs 25\n")
+    'mine answered 15 events; a level needs 25'
+    """
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", trace).splitlines() if line.strip()]
+    said = [line for line in lines if re.match(r"\w+(Error|Exception)?: ", line)]
+    return re.sub(r"^(Value|Lookup)Error: ", "", (said or lines or ["it ended without a word"])[-1])
+
+
+def choose_sets(names, question_set):
+    """Return the sets to draw: the one asked for, else those on which one of the agents has a run.
+
+    Raises ValueError for a name that no set has, with the nearest.
+    """
+    every = list_runs()
+    if question_set:
+        one = find_set(question_set)
+        for name in names:
+            find_run(every, name, one.window)
+        return [one.name]
+    windows = {run.window for run in every if {run.agent_id, run.run_id} & set(names)}
+    if strange := [name for name in names if not any(name in (run.agent_id, run.run_id) for run in every)]:
+        find_run(every, strange[0], min(windows, default="A"))
+    found = [find_set(window) for window in sorted(windows)]
+    if not (drawn := [one.name for one in found if not one.is_public]):
+        raise ValueError(f"figures are drawn of sets with recorded runs, and {names[0]} was asked none of these")
+    return drawn
+
+
+def rank(scored, names, folder):
+    """Write leaderboard.csv (every mean with its interval) and leaderboard.md; returns (a table, sentences on it)."""
+    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
+    table = tabulate_scores(scored.scores, scored.events)
+    shown = summarize_agents(table, tabulate_leads(scored.scores, scored.events, baselines))
+    board = shown.rename(columns={"best baseline": "best baseline on the same events"}).reset_index()
+    escape_cells(table.drop(columns="note")).round(6).to_csv(folder / "leaderboard.csv", index=False)
+    clusters, by = find_clusters(scored.events)
+    asked = scored.predictions.groupby("agent_id")["event_id"].agg(["nunique", lambda ids: ids.map(clusters).nunique()])
+    notes = [describe_intervals(scored.events)]
+    for name in asked.index[asked.index.isin(names)]:
+        n, n_clusters = asked.loc[name]
+        few = f"; fewer than {MIN_CLUSTERS} cannot tell: no interval, drawn hollow" * bool(n_clusters < MIN_CLUSTERS)
+        notes.append(f"{name}: {n} events of {n_clusters} {by}s{few}")
+    notes.append("agents asked different events: compare them by lead, on events that both answered, not by mean")
+    (folder / "leaderboard.md").write_text(write_markdown(board) + "\n\n" + "\n\n".join(notes) + "\n", encoding="utf-8")
+    return board, notes
+
+
+def main(agents, question_set=None, out=None):
+    """Draw the agents named beside the baselines and the recorded models; returns what was written.
+
+    `question_set` is a set's name, None for each set on which one of them has a run. Raises ValueError for a name that
+    is none, with the nearest.
+    """
+    names = agents.replace(",", " ").split()
+    if not names:
+        raise ValueError("name agents: --agents 'my_model other_model'")
+    found = {}
+    for name in choose_sets(names, question_set):
+        told = "+".join(re.sub(r"[^\w.-]", "_", one) for one in names)[:60]
+        folder = Path(out or locate_output(f"results/{told}/index.html").parent) / name
+        found[name] = draw_set(names, name, folder)
+    return {"agents": names, "sets": found}
+
+
+def draw_set(names, question_set, folder):
+    """Draw the figures of one question set into a folder, and its index page; returns what was written."""
+    known = {run.agent_id for run in list_runs() if run.window == find_set(question_set).window}
+    ids = {run.run_id for run in list_runs() if run.window == find_set(question_set).window}
+    names = [name for name in names if name in known | ids]
+    scored = load_scores(question_set, names)
+    chosen = list_notebooks(question_set)
+    shutil.rmtree(folder / "figures", ignore_errors=True)
+    (folder / "figures").mkdir(parents=True)
+    board, notes = rank(scored, {*names}, folder)
+    tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ...")
+    given = {"agents": " ".join(names)}
+    with ThreadPoolExecutor(2) as pool:
+        ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
+        problems = dict(zip([path.stem for path in chosen], tqdm(ran, total=len(chosen), unit="notebook"), strict=True))
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    refused = [f"{name} is not drawn: {why}" for name, why in problems.items() if why]
+    title = f"{', '.join(names)} on {question_set}"
+    files = {"leaderboard.md": "the leaderboard as text", "leaderboard.csv": "every mean with its interval"}
+    drawn = list_figures(folder / "figures")
+    write_gallery(folder, title, drawn, {"Leaderboard": board}, notes, refused, files)
+    show(f"{title}: {len(drawn)} figures; open in a browser:\n{(folder / 'index.html').resolve().as_uri()}")
+    for sentence in refused:
+        tell(sentence)
+    return {"folder": str(folder), "figures": [one["name"] for one in drawn], "refused": refused, "notes": notes}

@@ -1,0 +1,81 @@
+"""The papers' figures with agents of one's own: three mock agents of 200, 60 and 15 events of october-2016."""
+
+from contextlib import closing
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from helpers.agents.runs import sample_events
+from helpers.cli import figures
+from helpers.store import STORE, open_store, read_table, save_questions, save_run
+
+SHOWN = """
+import matplotlib.pyplot as plt
+from helpers.figures import save_figure
+from helpers.scoring.runs import load_scores
+
+scored = load_scores(question_set, agents)
+means = scored.scores.groupby("agent_id")["score"].agg(["mean", "size"])
+fig, ax = plt.subplots()
+ax.barh(means.index, means["mean"])
+facts = {"source": "runs", "n": len(means), "window": "A", "status": "replay"}
+save_figure(fig, "mock", means.reset_index(), title="Mine beside theirs", **facts)
+"""
+FAILING = "raise ValueError('brief answered 15 events; a level needs 25')"
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store with three agents that say the answer in every second question that they were asked."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    events, answers = read_table("events", "A"), read_table("answers", "A").set_index("event_id")["value"]
+    path = tmp_path / "out" / STORE
+    with closing(open_store(path)) as kept:
+        for name, n in (("wide", 200), ("middle", 60), ("brief", 15)):
+            run_id = f"{name}-A-01234567"
+            save_run(kept, {"run_id": run_id, "agent_id": name, "category": "base_model", "packages": "[]"})
+            batch = []
+            for at, event_id in enumerate(sample_events(events, n)["event_id"]):
+                key, value = {"run_id": run_id, "event_id": event_id, "sample": 0}, answers.get(event_id)
+                value = value if at % 2 and isinstance(value, str) else None
+                status = "ok" if value else "refusal"
+                made = key | {"agent_id": name, "status": status, "value": value}
+                batch.append((key | {"status": status}, made, []))
+            save_questions(kept, batch)
+    return path
+
+
+def write_notebook(path, *cells, question_set="october-2016"):
+    cells = [f'agents = ""\nquestion_set = "{question_set}"', *cells]
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(notebook, path)
+
+
+def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(store, tmp_path, monkeypatch, capsys):
+    write_notebook(tmp_path / "04_levels.ipynb", SHOWN)
+    write_notebook(tmp_path / "07_factors.ipynb", FAILING)
+    write_notebook(tmp_path / "24_long.ipynb", SHOWN, question_set="long")
+    listed = figures.list_notebooks
+    monkeypatch.setattr(figures, "list_notebooks", lambda name: listed(name, tmp_path))
+    found = figures.main("wide middle brief")["sets"]
+    assert list(found) == ["october-2016"]
+    made = found["october-2016"]
+    assert made["refused"] == ["07_factors is not drawn: brief answered 15 events; a level needs 25"]
+    folder = tmp_path / "out/results/wide+middle+brief/october-2016"
+    numbers = (folder / "figures/mock.csv").read_text()
+    assert all(f"\n{name}," in numbers for name in ("wide", "middle", "brief", "last_value", "qwen_zero_shot"))
+    page = (folder / "index.html").read_text()
+    assert all(
+        said in page for said in ("figures/mock.png", "Mine beside theirs", "a level needs 25", "leaderboard.csv")
+    )
+    assert "| brief |" in (folder / "leaderboard.md").read_text()
+    assert "wide: 200 events of" in page and "https://" not in page
+    assert "index.html" in capsys.readouterr().out
+
+
+def test_a_name_that_is_none_gets_the_nearest(store):
+    with pytest.raises(ValueError, match=r"no run or agent on october-2016 is called 'wied'; did you mean wide\?"):
+        figures.main("wied")

@@ -1,0 +1,94 @@
+"""Write data/public: small tables of numbers made from public files that the repository does not hold (`make public`).
+
+A builder is a module of this folder with `SOURCES`, {table: the public files it rests on, by their names in
+data/public.toml}, and `build()`, which returns {table: DataFrame} for the same tables. Tables hold numbers, dates, ids
+and counts, never text of a source; of a source whose licence says "figures only" they hold aggregates alone.
+data/public/index.csv says of each where it comes from. The same sources give the same bytes.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.public_files import INDEX, load_registry
+from helpers.store import locate_output
+
+LARGEST = 200_000
+"""Bytes of one table."""
+DIGITS = 6
+
+
+def list_builders():
+    """Return the names of the modules of this folder that build tables, sorted."""
+    folder = Path(__file__).parent
+    return sorted(path.stem for path in folder.glob("*.py") if "\ndef build(" in path.read_text(encoding="utf-8"))
+
+
+def build_tables(builder):
+    """Run a builder (its module's name) and return {table: (DataFrame, names of its sources)}.
+
+    Raises ValueError when the builder returns other tables than its `SOURCES` names.
+    """
+    module = importlib.import_module(f"public.{builder}")
+    tables = module.build()
+    if set(tables) != set(module.SOURCES):
+        raise ValueError(f"builder {builder} returns {sorted(tables)}, its SOURCES name {sorted(module.SOURCES)}")
+    return {name: (table, list(module.SOURCES[name])) for name, table in tables.items()}
+
+
+def write_public(name, table):
+    """Write data/public/<name>.csv with floats of 6 decimals; return its path. Raises ValueError over 200 kB."""
+    text = table.round(DIGITS).to_csv(index=False, lineterminator="\n")
+    if len(text.encode()) > LARGEST:
+        raise ValueError(f"table {name} has {len(text.encode()):,} bytes of at most {LARGEST:,}; aggregate more")
+    path = locate_output(f"data/public/{name}.csv")
+    path.write_bytes(text.encode())
+    return path
+
+
+def index_tables(rows):
+    """Return the index: name, rows, sources, sha256, retrieved_date, licence; several of one table stand with "; ".
+
+    `rows` are (name, number of rows, names of sources).
+    """
+    files, parts = load_registry(), []
+    for name, n_rows, sources in sorted(rows):
+        entries = [files[source] for source in sources]
+        row = {"name": name, "rows": n_rows, "sources": "; ".join(sources)}
+        row["sha256"] = "; ".join(entry["sha256"] for entry in entries)
+        for field in ("retrieved_date", "licence"):
+            row[field] = "; ".join(dict.fromkeys(entry[field] for entry in entries))
+        parts.append(row)
+    return pd.DataFrame(parts)
+
+
+def main(builders):
+    """Build the tables of some builders, or of all; what a file that cannot be had keeps from being built is said.
+
+    Returns the number of builders that failed for want of a file.
+    """
+    if unknown := set(builders) - set(list_builders()):
+        raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(list_builders())}")
+    path, n_failed = locate_output(INDEX), 0
+    old = pd.read_csv(path, dtype=str) if path.exists() else pd.DataFrame(columns=["name", "rows", "sources"])
+    rows = {name: (name, int(n), sources.split("; ")) for name, n, sources in old[["name", "rows", "sources"]].values}
+    for builder in builders or list_builders():
+        try:
+            tables = build_tables(builder)
+        except (FileNotFoundError, ValueError) as problem:
+            print(f"{builder}: {problem}", file=sys.stderr)
+            n_failed += 1
+            continue
+        for name, (table, sources) in tables.items():
+            written = write_public(name, table)
+            rows[name] = (name, len(table), sources)
+            print(f"{written.name}: {len(table)} rows")
+    rows = [row for row in rows.values() if (path.parent / f"{row[0]}.csv").exists()]
+    index_tables(rows).to_csv(path, index=False, lineterminator="\n")
+    return n_failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -135,7 +135,7 @@ FORCE:
 # What is left of 50 to 89 reads public files that are not in the repository: `make public` runs it, until it is moved.
 # What others wait for, then the longest: in this order all end together.
 LONG := 01_collect_events 02_run_agents 03_acquire_answers 04_score_tiers 31_liveagentbench 16_delay 09_planning 08_past_vs_future \
-  13_real_time 07_factor_analysis 09b_plan_effect 21_horizons 11_planted_pages 27_conditions 40_instances 41_solvers 14_reasons
+  12_real_time 07_factor_analysis 09b_plan_effect 21_horizons 11_planted_pages 27_conditions 40_instances 41_solvers 14_reasons
 list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))
 NOTEBOOKS := $(call list,0-49)
 PUBLIC := $(call list,5-8)

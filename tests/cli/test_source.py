@@ -89,7 +89,7 @@ def test_a_mistake_in_the_toml_is_told_with_line_and_field(plant, old, new, said
     [
         (None, "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns"),
         ("", "the file is no csv: it is empty"),
-        (CSV.replace(",", ";"), "ferries.csv, row 1, column occurred_at: columns are separated by a semicolon"),
+        (CSV.replace(",", ";"), "the header is one cell; separate columns by commas"),
         (
             CSV.replace("trips", "trip", 1),
             "row 1, column trips: the column is missing; there are occurred_at",

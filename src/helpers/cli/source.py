@@ -1,23 +1,73 @@
 """`make source SOURCE=name`: try one source by itself, from its page to its scores."""
 
+from datetime import datetime
+
 import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, covers_window
-from helpers.faults import check_name, list_nearest
-from helpers.formats.rows import check_rows
+from helpers.faults import (
+    Problems,
+    check_name,
+    check_sheet,
+    describe_problem,
+    find_faults,
+    list_nearest,
+    open_sheet,
+    raise_all,
+)
 from helpers.papers import get_constant
 from helpers.question_sets import WINDOWS, list_days
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.tables import Date, Moment, Number, time_of
 from helpers.web.extract import ExtractionError
 from helpers.web.pages import GatewayError
-from helpers.web.replay import open_world
-from helpers.web.sources import load_sources
+from helpers.web.replay import SHOWN_DAYS, open_world
+from helpers.web.sources import compute_published_at, load_sources, locate_rows
 
 SEED = 20161010
 FOLDER = "data/sources"
+Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time such as 2016-10-09T17:00")
+
+
+def check_rows(source, window):
+    """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
+
+    A market's rows are written by the kit (tools/slice) and have columns of their own: only dates are checked.
+    """
+    path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
+    needs = ["occurred_at", "entity", *names]
+    table = open_sheet(path, needs)
+    if len(table.columns) == 1:
+        said = "the header is one cell; separate columns by commas"
+        raise Problems([describe_problem(path.name, None, table.columns[0], said)])
+    key = [] if source.form == "market" else needs[:2]
+    found = list(check_sheet(path.name, table, needs, filled=needs[:2], key=key))
+    if not set(needs) <= set(table.columns):
+        raise Problems(found)
+    kinds = {"occurred_at": Time if source.is_hourly else Date, "known_at": Moment} | dict.fromkeys(names, Number)
+    for column in [column for column in kinds if column in table]:
+        cells = table.loc[table[column] != "", column]
+        wrong = find_faults(cells.tolist(), list[kinds[column]])
+        found += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in wrong]
+    raise_all(found)
+    raise_all(check_span(source, path.name, table["occurred_at"], window))
+
+
+def check_span(source, file, occurred_at, window):
+    """Yield a sentence when a page would show nothing on a window's first day: rows too late, or too old."""
+    first = pd.Timestamp(WINDOWS[window][0], tz=ZONE)
+    published = compute_published_at(source.publication, occurred_at)
+    span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
+    if published.min() >= first:
+        yield describe_problem(
+            file, None, "occurred_at", f"{span}: none before window {window} begins on {first.date()}"
+        )
+    elif published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
+        said = f"{span}: none in the {SHOWN_DAYS} days before window {window} begins on {first.date()}"
+        yield describe_problem(file, None, "occurred_at", said)
 
 
 def choose_source(source_id, window, *, local=False):

@@ -1,13 +1,10 @@
-"""Questions of four prediction markets, from JSON as their public APIs give it, as events, answers and price rows.
+"""Questions and prices of prediction markets, from JSON of their public APIs, as events, answers and price rows.
 
-- Polymarket: questions of the Gamma API (/markets: a list, or one; /events with their markets).
-- Manifold: /v0/markets or /v0/market (BINARY, or MULTIPLE_CHOICE of which one answer is right).
-- Metaculus: /api/posts (results, or one); its community's forecasts are in the same file.
-- Kalshi: /markets (markets, or market) or /events with nested markets.
+- Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
+- Manifold: /v0/markets or /v0/market (BINARY, or MULTIPLE_CHOICE of which one answer is right); /v0/bets.
 
-Read are questions of yes and no, and those of two or more named outcomes; every other one is left out and named with
-the reason, as is one that lacks a field or whose field holds something else. The start day is left to who asks: as_of
-is the opening. Prices are of the first option (Yes); `market_prices` reads those that stand in files of their own.
+A question that lacks a field, or is of another kind, is left out and named with the reason. The start day is left to
+who asks: as_of is the opening. Prices are of the first option (Yes).
 """
 
 import json
@@ -22,10 +19,9 @@ from helpers.events.moments import number_days
 from helpers.faults import find_faults, name_field, open_type
 from helpers.formats.futurex import name_letters
 from helpers.formats.lines import parse_text, read_text
-from helpers.store import dump_json
+from helpers.store import dump_json, parse_json
 from helpers.tables import Finite, Number, Share, Truth, allow, check_table
 
-ENDS = {"yes": "Yes", "no": "No"}
 SURE = 0.999
 """Price from which on an outcome of a closed Polymarket question has won."""
 YEARS = 2000, 2100
@@ -34,9 +30,6 @@ YEARS = 2000, 2100
 
 class Unread(ValueError):
     """Why a question cannot become an event."""
-
-
-# --- fields ----------------------------------------------------------------------------------------------------------
 
 
 def moment_in(unit=None):
@@ -70,10 +63,7 @@ Words = allow(Annotated[str, AfterValidator(join_spaces)], "a text")
 Iso, Seconds, Milliseconds = moment_in(), moment_in("s"), moment_in("ms")
 Texts = allow(Annotated[list[Words], BeforeValidator(open_list)], "a list of texts")
 Numbers = allow(Annotated[list[Finite], BeforeValidator(open_list)], "a list of numbers")
-
-
 Weights = allow(dict[str, Number], "numbers by name")
-Centers = allow(list[Share | None], "a list of numbers from 0 to 1")
 Objects = allow(list[dict], "a list of objects")
 
 
@@ -92,81 +82,30 @@ def take(given, field, kind, default=...):
     return open_type(kind).validate_python(value)
 
 
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
 def read_markets(path):
-    """Return (events, answers, prices, left out) of a file of questions.
+    """Return (events, answers, left out) of a file of questions; left out is a table of id and reason.
 
-    `prices` has question_id, day (days since 1970 with their fraction) and price; only Metaculus has them in this file.
-    Left out is a table of id and reason, of questions and of single prices. Raises ValueError, naming the file, for
-    one that holds no question of the four markets, or one twice.
+    Raises ValueError, naming the file, for one that holds no question of the two markets, or one twice.
     """
-    path, events, answers, prices, out = Path(path), [], [], [], []
-    for at, given in enumerate(unwrap(path, parse_text(read_text(path), path.name))):
-        venue, name = name_venue(path, at, given), str(given.get("id") or given.get("ticker") or at + 1)
+    path, events, answers, out = Path(path), [], [], []
+    given = parse_text(read_text(path), path.name)
+    for at, row in enumerate(given if isinstance(given, list) else [given], 1):
+        marks = [mark for mark in READERS if isinstance(row, dict) and mark in row]
+        if not marks:
+            raise ValueError(f"{path.name}, question {at}: none of the fields {', '.join(READERS)}; whose is it?")
         try:
-            event, answer, *more = READERS[venue](given)
+            event, answer = READERS[marks[0]](row)
         except Unread as reason:
-            out.append({"id": name, "reason": str(reason)})
+            out.append({"id": str(row.get("id", at)), "reason": str(reason)})
             continue
         events.append(event)
         answers += [answer] if answer else []
-        if more:
-            prices += [(event["event_id"], moment, price) for moment, price in more[0]]
-            out += [{"id": name, "reason": more[1]}] if more[1] else []
-    out, names = pd.DataFrame(out, columns=["id", "reason"]), [event["event_id"] for event in events]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{path.name}: {pd.Series(names)[pd.Series(names).duplicated()].iloc[0]} is there twice")
-    tables = [pd.DataFrame(rows) for rows in (events, answers)]
-    tables = [
-        check_table(name, table) if len(table) else table
-        for name, table in zip(("events", "answers"), tables, strict=True)
-    ]
-    return *tables, tabulate(prices, names), out
-
-
-def unwrap(path, given):
-    """Return the questions of a file as a list of objects: a list, one of them, or what an API puts around them."""
-    for field, kind in (("results", list), ("events", list), ("event", dict), ("market", dict)):
-        is_around = isinstance(given, dict) and isinstance(given.get(field), kind)
-        given = given[field] if is_around and not {"conditionId", "markets"} & set(given) else given
-    rows = [given] if isinstance(given, dict) else given
-    if isinstance(rows, list):
-        rows = [one for row in rows for one in list_inner(row)]
-    if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
-        raise ValueError(f"{path.name}: there is no question, nor a list of questions")
-    return rows
-
-
-def list_inner(row):
-    """Return the questions inside an event of several, each with its event; of any other row that row alone."""
-    if not isinstance(row, dict) or not isinstance(row.get("markets"), list):
-        return [row]
-    about = {"events": [row]} if "id" in row else {}
-    return [about | one if isinstance(one, dict) else one for one in row["markets"]]
-
-
-def name_venue(path, at, given):
-    """Return the market whose question an object is. Raises ValueError when it has no market's fields."""
-    marks = {"conditionId": "polymarket", "outcomeType": "manifold", "ticker": "kalshi"}
-    if found := [venue for field, venue in marks.items() if field in given]:
-        return found[0]
-    if isinstance(given.get("question"), dict) or {"group_of_questions", "conditional", "notebook"} & set(given):
-        return "metaculus"
-    raise ValueError(f"{path.name}, question {at + 1}: none of the fields {', '.join(marks)}, question; whose is it?")
-
-
-def tabulate(rows, names):
-    """Return (question_id, moment, price) as price rows, by question in the order of `names`, then by moment."""
-    table = pd.DataFrame(rows, columns=["question_id", "moment", "price"])
-    places = table["question_id"].map({name: at for at, name in enumerate(names)})
-    table = table.assign(place=places).sort_values(["place", "moment"], kind="stable", ignore_index=True)
-    day = number_days(table["moment"]).astype(float) if len(table) else pd.Series(dtype=float)
-    return pd.DataFrame({"question_id": table["question_id"], "day": day, "price": table["price"].astype(float)})
-
-
-# --- the four markets ------------------------------------------------------------------------------------------------
+    names = [event["event_id"] for event in events]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{path.name}: {twice[0]} is there twice")
+    tables = [(name, pd.DataFrame(rows)) for name, rows in (("events", events), ("answers", answers))]
+    tables = [check_table(name, table) if len(table) else table for name, table in tables]
+    return *tables, pd.DataFrame(out, columns=["id", "reason"])
 
 
 def read_polymarket(given):
@@ -180,28 +119,21 @@ def read_polymarket(given):
     if not take(given, "closed", Truth):
         return event, None
     last = take(given, "outcomePrices", Numbers)
-    if len(last) != len(names):
-        raise Unread(f"field outcomePrices has {len(last)} prices for {len(names)} outcomes")
-    won = [price >= SURE for price in last]
-    if not all(0 <= price <= 1 for price in last) or sum(won) > 1:
+    won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
+    if len(last) != len(names) or len(won) != 1:
         raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
-    if not any(won):
-        raise Unread("it was closed without a winner")
-    if closed := take(given, "closedTime", Iso, None):
-        end_event(event, closed, ends)
-    return event, build_answer(event, names[won.index(True)])
+    end_event(event, take(given, "closedTime", Iso, ends), ends)
+    return event, build_answer(event, won[0])
 
 
 def read_manifold(given):
     """Return (event, answer or None) of a question of Manifold."""
     kind, ends = take(given, "outcomeType", Words), take(given, "closeTime", Milliseconds)
-    if kind not in ("BINARY", "MULTIPLE_CHOICE"):
-        raise Unread(f"it is {kind}, and only BINARY and MULTIPLE_CHOICE are read")
     options = {"YES": "Yes", "NO": "No"}
-    if kind != "BINARY":
-        if given.get("shouldAnswersSumToOne") is False:
-            raise Unread("each of its answers is a question of yes and no of its own")
+    if kind == "MULTIPLE_CHOICE" and given.get("shouldAnswersSumToOne") is not False:
         options = {take(one, "id", Words): take(one, "text", Words) for one in take(given, "answers", Objects)}
+    elif kind != "BINARY":
+        raise Unread(f"it is {kind}, and only BINARY and MULTIPLE_CHOICE of one right answer are read")
     span = take(given, "createdTime", Milliseconds), ends
     about = take(given, "question", Words), list(options.values()), span, take(given, "textDescription", Words, None)
     event = build_event("manifold", take(given, "id", Words), *about)
@@ -211,61 +143,14 @@ def read_manifold(given):
         return event, None
     end, weights = take(given, "resolution", Words), take(given, "resolutions", Weights, {})
     won = [end] if end in options else [name for name, weight in weights.items() if weight > 0]
-    if len(won) > 1:
-        raise Unread(f"it was resolved to {len(won)} of its options")
-    if not won or won[0] not in options:
-        raise Unread(f"it was resolved as {end}")
+    if len(won) != 1 or won[0] not in options:
+        raise Unread(f"it was resolved as {end}, to {len(won)} of its options")
     end_event(event, take(given, "resolutionTime", Milliseconds), ends)
     return event, build_answer(event, options[won[0]])
 
 
-def read_metaculus(given):
-    """Return (event, answer or None, its community's (moment, price) pairs, what is said of those left out)."""
-    if not (asked := take(given, "question", dict, None)):
-        raise Unread("it is a group, a conditional pair or a notebook, and only single questions are read")
-    kind = take(asked, "type", Words)
-    if kind not in ("binary", "multiple_choice"):
-        raise Unread(f"it is {kind}, and only binary and multiple_choice are read")
-    names = [*ENDS.values()] if kind == "binary" else take(asked, "options", Texts)
-    span = take(asked, "open_time", Iso), take(asked, "scheduled_close_time", Iso)
-    about = take(given, "title", Words), names, span, take(asked, "resolution_criteria", Words, None)
-    event, answer = build_event("metaculus", str(take(given, "id", int)), *about), None
-    if end := take(asked, "resolution", Words, ""):
-        end = ENDS.get(end.lower(), end) if kind == "binary" else end
-        if end not in names:
-            raise Unread(f"it was resolved as {end}")
-        end_event(event, take(asked, "actual_close_time", Iso), span[1])
-        answer = build_answer(event, end)
-    history = take(take(take(asked, "aggregations", dict, {}), "recency_weighted", dict, {}), "history", Objects, [])
-    steps = [(one, take(one, "centers", Centers, None)) for one in history]
-    steps = [(one, centers) for one, centers in steps if centers is not None]  # null: nobody forecast
-    known = [(take(one, "start_time", Seconds), all_[0]) for one, all_ in steps if all_ and None not in all_]
-    n_blank = len(steps) - len(known)
-    return event, answer, known, f"{n_blank} of its {len(steps)} prices, which lack a number" if n_blank else None
-
-
-def read_kalshi(given):
-    """Return (event, answer or None) of a question of Kalshi."""
-    if (kind := take(given, "market_type", Words, "binary")) != "binary":
-        raise Unread(f"it is {kind}, and only binary is read")
-    ticker, title, option = (
-        take(given, "ticker", Words),
-        take(given, "title", Words),
-        take(given, "yes_sub_title", Words, ""),
-    )
-    title += f" ({option})" if option.lower() not in title.lower() else ""  # questions of one event share their title
-    span = take(given, "open_time", Iso), take(given, "close_time", Iso)
-    event = build_event("kalshi", ticker, title, [*ENDS.values()], span, take(given, "rules_primary", Words, None))
-    event["cluster_id"] = f"kalshi-{take(given, 'event_ticker', Words, ticker)}"
-    end = take(given, "result", Words, "")
-    if not end:
-        return event, None
-    if end not in ENDS:
-        raise Unread(f"it was resolved as {end}")
-    return event, build_answer(event, ENDS[end])
-
-
-READERS = {"polymarket": read_polymarket, "manifold": read_manifold, "metaculus": read_metaculus, "kalshi": read_kalshi}
+READERS = {"conditionId": read_polymarket, "outcomeType": read_manifold}
+"""Field by which a market's question is known -> what reads it."""
 
 
 def build_event(venue, market_id, question, names, span, rules):
@@ -290,7 +175,7 @@ def build_event(venue, market_id, question, names, span, rules):
         "resolution_criteria": rules,
         "provenance": venue,
         "is_synthetic": False,
-        "metadata": dump_json({"question_type": "yes_no" if names == [*ENDS.values()] else ""}),
+        "metadata": dump_json({"question_type": "yes_no" if names == ["Yes", "No"] else ""}),
     }
 
 
@@ -306,3 +191,31 @@ def build_answer(event, name):
     letters = {text: letter for letter, text in json.loads(event["options"]).items()}
     about = {"event_id": event["event_id"], "status": "ok", "method": event["source_id"]}
     return about | {"value": dump_json(letters[name])}
+
+
+def read_prices(path, events):
+    """Return the prices of questions from a file of Polymarket (of one question) or Manifold: question_id, day, price.
+
+    `day` counts from 1970, with its fraction. Prices of other questions, and bets on another answer than the first, are
+    left out. Raises ValueError that names file, place and field.
+    """
+    path = Path(path)
+    given, rows = parse_text(read_text(path), path.name), []
+    history = given.get("history") if isinstance(given, dict) else given
+    if not isinstance(history, list) or (isinstance(given, dict) and len(events) != 1):
+        raise ValueError(f"{path.name}: wanted is a list of bets, or the history of the one question")
+    for at, one in enumerate(history, 1):
+        try:
+            if isinstance(given, dict):
+                rows.append((events["event_id"].iloc[0], "", take(one, "t", Seconds), take(one, "p", Share)))
+            else:
+                row = take(one, "answerId", Words, ""), take(one, "createdTime", Milliseconds)
+                rows.append((f"manifold-{take(one, 'contractId', Words)}", *row, take(one, "probAfter", Share)))
+        except Unread as reason:
+            raise ValueError(f"{path.name}, price {at}: {reason}") from None
+    table = pd.DataFrame(rows, columns=["question_id", "option_id", "moment", "price"])
+    options = [(parse_json(cell) or {}).get("option_id", "") for cell in events["metadata"]]
+    table = table[table["option_id"] == table["question_id"].map(dict(zip(events["event_id"], options, strict=True)))]
+    table = table.sort_values(["question_id", "moment"], kind="stable", ignore_index=True)
+    day = number_days(table["moment"]).astype(float) if len(table) else []
+    return pd.DataFrame({"question_id": table["question_id"], "day": day, "price": table["price"].astype(float)})

@@ -1,8 +1,7 @@
 """How fresh is what an agent reads: the newest value of hourly pages, asked ten minutes after an update (FutureX 5.3).
 
-The paper asks four agents for the score of five games, ten minutes after each. Here agents are asked for the newest
-value on pages of the replay web that change every hour, with a direct line and behind a proxy that serves old copies
-(`helpers.web.cache`). The truth comes from the sources' rows, not from a page.
+The paper asks four agents for the score of five games, ten minutes after each. Here pages of the replay web change
+every hour, and are read directly or through a proxy that serves old copies (`helpers.web.cache`).
 """
 
 import re
@@ -45,31 +44,21 @@ def connect_near(adapter, sources, topics=TOPICS):
     return Web(adapter, near)
 
 
-def list_updates(rows, entity, variable, first, last):
-    """Return the updates of one series between two dates (UTC+8, both included): published_at, occurred_at, value.
-
-    An update is a moment of publication with its newest value. Raises ValueError when there are none.
-    """
-    series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
-    series = series.rename(columns={variable: "value"}).drop_duplicates("published_at", keep="last")
-    days = series["published_at"].dt.tz_convert(ZONE).dt.date.astype(str)
-    chosen = series[days.between(first, last)]
-    if chosen.empty:
-        raise ValueError(f"nothing of {entity} is published from {first} to {last}")
-    return chosen.reset_index(drop=True)
-
-
 def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS):
     """Return queries in order of time: query_id, source_id, entity, variable, words, as_of, occurred_at, value (the
     truth).
 
-    For each topic `n_each` updates between two dates are drawn, asked about `delay_minutes` after they came out. A
-    topic whose next update comes sooner raises ValueError.
+    For each topic `n_each` updates between two dates (UTC+8, both included) are drawn, asked about `delay_minutes`
+    after they came out. An update is a moment of publication with its newest value. Raises ValueError for a topic whose
+    next update comes sooner.
     """
-    tables = []
+    tables, delay = [], pd.Timedelta(minutes=delay_minutes)
     for source_id, entity, variable, words in topics:
-        updates = list_updates(read_rows(sources[source_id]), entity, variable, first, last)
-        delay = pd.Timedelta(minutes=delay_minutes)
+        rows = read_rows(sources[source_id])
+        series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
+        series = series.rename(columns={variable: "value"}).drop_duplicates("published_at", keep="last")
+        days = series["published_at"].dt.tz_convert(ZONE).dt.date.astype(str)
+        updates = series[days.between(first, last)].reset_index(drop=True)
         if (updates["published_at"].diff().dropna() <= delay).any():
             raise ValueError(f"{source_id} is updated again within {delay_minutes} minutes; ask sooner")
         drawn = updates.iloc[np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))]
@@ -79,6 +68,17 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
     table["as_of"] = [stamp_moment(moment) for moment in table.pop("moment")]
     table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
     return table.drop(columns="published_at")
+
+
+def list_visits(addresses, first, last, per_hour, rng):
+    """Return other people's visits (as_of, address): random moments of two dates and all between, so many an hour."""
+    start, end = (pd.Timestamp(day, tz=ZONE) for day in (first, last))
+    hours = (end - start) / pd.Timedelta(hours=1) + 24
+    visits = []
+    for address in sorted(addresses):
+        passed = np.cumsum(rng.exponential(1 / per_hour, int(3 * per_hour * hours + 20)))
+        visits += [(stamp_moment(start + pd.Timedelta(hours=float(gap))), address) for gap in passed if gap < hours]
+    return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
 
 
 def read_passages(text, entity, place):
@@ -164,43 +164,25 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
 
 
 def score_answers(queries, answers):
-    """Return the answers with is_answered, is_exact (the newest value), is_newest (its hour) and staleness (hours
-    behind).
-    """
+    """Return the answers with is_answered, is_exact (the newest value) and staleness (hours behind)."""
     table = answers.merge(queries, on="query_id", how="left", validate="many_to_one")
     told = table["told"].astype(float)
     hours = pd.to_datetime(table["occurred_at"]) - pd.to_datetime(table["told_at"], errors="coerce")
-    return table.assign(
-        is_answered=told.notna(),
-        is_exact=np.isclose(told, table["value"].astype(float), rtol=0, atol=1e-6),
-        is_newest=hours == pd.Timedelta(0),
-        staleness=hours / pd.Timedelta(hours=1),
-    )
+    exact = np.isclose(told, table["value"].astype(float), rtol=0, atol=1e-6)
+    return table.assign(is_answered=told.notna(), is_exact=exact, staleness=hours / pd.Timedelta(hours=1))
 
 
 def summarize_agents(scored):
-    """Return, by access and agent, n, n_pages, answered, newest, exact (shares of all queries) and staleness (hours).
-
-    exact and staleness have their lowest and highest page beside them (*_least, *_most): pages are what is drawn, and
-    fewer than ten have no interval.
-    """
-    rows = []
-    for (access, agent), part in scored.groupby(["access", "agent"], sort=False):
-        values = part[["is_exact", "staleness"]].astype(float).set_axis(["exact", "staleness"], axis=1)
-        pages = values.groupby(part["source_id"]).mean()
-        row = {"access": access, "agent": agent, "n": len(part), "n_pages": len(pages)}
-        row |= {"answered": part["is_answered"].mean(), "newest": part["is_newest"].mean()}
-        for name in values:
-            row |= {name: values[name].mean(), f"{name}_least": pages[name].min(), f"{name}_most": pages[name].max()}
-        rows.append(row)
-    return pd.DataFrame(rows)
+    """Return, by access and agent, n, n_pages, answered and exact (shares of all queries) and staleness (hours)."""
+    groups = scored.groupby(["access", "agent"], sort=False)
+    means = groups[["is_answered", "is_exact", "staleness"]].mean().set_axis(["answered", "exact", "staleness"], axis=1)
+    return groups.agg(n=("query_id", "size"), n_pages=("source_id", "nunique")).join(means).reset_index()
 
 
 def repeat_small(scored, n_each, rng, n_boot=2000):
-    """Return how well as many pages as there are, `n_each` queries on each, tell the agents' order: shares of draws.
+    """Return how often as many pages as there are, drawn anew with `n_each` queries on each, show the agents' order.
 
-    Pages are drawn, then queries of each. Columns: n_pages, n, full order (as of all queries, no two equal), best
-    shared, another best. `scored` is of one access.
+    `scored` is of one access. Keys n, full_order (as of all queries, no two equal) and best_shared: shares of draws.
     """
     matrix = scored.pivot(index=["source_id", "query_id"], columns="agent", values="is_exact").astype(float)
     means = matrix.mean().sort_values(ascending=False, kind="stable")
@@ -210,8 +192,6 @@ def repeat_small(scored, n_each, rng, n_boot=2000):
         drawn = [pages[page] for page in rng.integers(len(pages), size=len(pages))]
         small[at] = np.mean([part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0)
     small = small.round(9)
-    best = small.max(axis=1, keepdims=True)
     full = (np.diff(small, axis=1) < 0).all(axis=1)
-    shared = (small == best).sum(axis=1) > 1
-    found = {"full order": full, "best shared": shared, "another best": ~shared & (small[:, 0] < best[:, 0])}
-    return {"n_pages": len(pages), "n": n_each * len(pages)} | {name: flags.mean() for name, flags in found.items()}
+    shared = (small == small.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return {"n": n_each * len(pages), "full_order": full.mean(), "best_shared": shared.mean()}

@@ -14,7 +14,6 @@ from helpers.agents.paths import forecast_from_paths
 from helpers.calendar import find_dates
 from helpers.events.horizons import SEED, answer_questions, load_series, pose_questions
 from helpers.events.moments import place_moments
-from helpers.formats.markets import READERS
 from helpers.papers import get_constant
 from helpers.store import parse_json
 from helpers.worldreasoner.scores import name_type
@@ -179,7 +178,7 @@ def describe_events(events):
     [['none of the four', 'series']]
     """
     types = [name_type(row.kind, parse_json(row.options)) or OTHER for row in events.itertuples()]
-    is_market = events["source_id"].str.contains("market") | events["source_id"].isin(list(READERS))
+    is_market = events["source_id"].str.contains("market|manifold|metaculus|kalshi")
     table = events[["event_id", "domain", "opens_at", "resolves_at"]].rename(columns={"event_id": "question_id"})
     return table.assign(type=types, origin=np.where(is_market, "market", "series"))
 

@@ -141,7 +141,7 @@ def match(grammar, text):
         turned = []
         for part in parts:
             if part[0] == '"':
-                turned.append(re.escape(re.sub(r"\\(.)", r"\1", part[1:-1])))
+                turned.append(re.escape(re.sub(r"\\(.)", r"\1", part[1:-1].replace(r"\n", "\n"))))
             elif part in rules:
                 turned.append(f"(?:{expand(rules[part])})")
             else:

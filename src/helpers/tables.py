@@ -244,6 +244,7 @@ class Agent(Setting):
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None
+    probabilities: Truth = None
     max_lookups: Positive = None
     max_steps: Positive = None
     max_seconds: Positive = None

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from helpers.replies.probabilities import read_quantiles, weigh_letters, weigh_reply
+from helpers.replies.probabilities import read_quantiles, read_stated, weigh_letters, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 
@@ -149,3 +149,31 @@ def test_a_number_has_the_ends_of_its_90_percent_interval():
     weighed = weigh("percent", 5.0, None, {}, "80% interval: 4% to 6%")
     assert weighed == {"distribution": {"0.1": 4, "0.9": 6}, "interval_low": None, "interval_high": None}
     assert weigh("number", 1300.0, [part("1")], {}, "Final answer: 1300") == {}
+
+
+# --- asked for in words ----------------------------------------------------------------------------------------------
+
+
+def test_stated_probabilities_are_read_whole_or_not_at_all():
+    def read(line, kind="single", value="A"):
+        return read_stated(f"{line}\nFinal answer: A", kind, OPTIONS, value)
+
+    assert read("**Probabilities:** A=0.5; B=30%; C=.2") == {
+        "probability": 0.5,
+        "distribution": {"A": 0.5, "B": 0.3, "C": 0.2},
+    }
+    assert read("Probabilities: A=0.33, B=0.33, C=0.33")["distribution"]["A"] == 0.333333, "rounding is made good"
+    assert read("Probabilities: A=0.9; B=0.9; C=0.1", "multi", ["A"]) == {
+        "distribution": {"A": 0.9, "B": 0.9, "C": 0.1}
+    }
+    for line in ("A=0.5; B=0.5", "A=0.9; B=0.9; C=0", "A=1; B=0; C=0; D=0", "A=1; A=0; B=0; C=0", "A=much; B=0; C=0"):
+        assert read(f"Probabilities: {line}") == {}
+    assert read("I say A=0.5; B=0.3; C=0.2.") == {}
+
+
+def test_stated_quantiles_are_in_the_units_of_the_event():
+    line = "Quantiles: 0.05=1,200; 0.25=1300; 0.5=1.4 thousand; 0.75=1500; 0.95=1600"
+    read = read_stated(line, "number", {}, 1400.0, "USD")
+    assert (read["distribution"]["0.5"], read["interval_low"], read["interval_high"]) == (1400, 1200, 1600)
+    assert read_stated(line.replace("1600", "1"), "number", {}, 1400.0) == {}
+    assert read_stated("Quantiles: 0.05=1; 0.95=2", "number", {}, 1.0) == {}

@@ -9,7 +9,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from helpers.agents.prompts import fill_prompt
+from helpers.agents.prompts import asks_probabilities, fill_prompt
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
@@ -17,7 +17,7 @@ from helpers.models.local import SEED
 from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
-from helpers.replies.probabilities import GO_ON, find_letters, weigh_reply
+from helpers.replies.probabilities import GO_ON, find_letters, read_stated, weigh_reply
 from helpers.store import parse_json
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s", "model_s")
@@ -38,7 +38,7 @@ class Client(NamedTuple):
     """A model as an agent uses it: the door to it and its name there.
 
     With `is_local` answers are held to a grammar and the prompt cache is switched request by request. `limits` are the
-    entry's own of `LIMITS`; a method has a default for those that it counts.
+    entry's own of `LIMITS`; a method has a default for those that it counts. `probabilities`: asked for in words.
     """
 
     door: Door
@@ -46,6 +46,7 @@ class Client(NamedTuple):
     is_local: bool = False
     options: dict = {}
     limits: dict = {}
+    probabilities: bool = False
 
 
 class Transcript:
@@ -134,6 +135,7 @@ def forecast(answer, client, event, world):
     `answer` returns the recording whose text holds the answer.
     """
     transcript = Transcript(client, event.get("sample", 0))
+    event = event | {"probabilities": True} if client.probabilities else event
     try:
         reply = answer(transcript, event, world)
     except LlmError as error:
@@ -150,7 +152,8 @@ def read_reply(event, reply):
     """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'.
 
     Either way `parser_version` says which parser read it. Probabilities stand beside a value where the reply or its log
-    probabilities give them (`weigh_reply`).
+    probabilities give them (`weigh_reply`); where they were asked for in words, as the reply states them
+    (`read_stated`).
     """
     kind, options = event["kind"], parse_json(event["options"]) or {}
     value, reason = parse_prediction(reply["content"] or "", kind, options, event.get("unit"), explain=True)
@@ -158,6 +161,8 @@ def read_reply(event, reply):
     if value is None:
         status = "refusal" if reason == "refusal" else "unparsable"
         return read | {"value": None, "status": status, "reason": reason or "no answer"}
+    if asks_probabilities(event):
+        return read | {"value": value} | read_stated(reply["content"], kind, options, value, event.get("unit"))
     return read | {"value": value} | weigh_reply(reply, kind, options, value, event.get("unit"))
 
 
@@ -189,6 +194,8 @@ def keep_values(event, row):
     content = r"Final answer: \boxed{" + ", ".join(letters) + "}" if letters else ""
     if prediction.get("status") == "refusal":
         content = r"Final answer: \boxed{n/a}"
+    if asks_probabilities(event) and (chances := prediction.get("distribution")):
+        content = f"Probabilities: {'; '.join(f'{name}={share}' for name, share in chances.items())}\n{content}"
     return kept | {"content": content, "logprobs": keep_letters(row.get("logprobs") or [], event, letters)}
 
 
@@ -231,8 +238,10 @@ def constrain_answer(client, event):
     letters = sorted(parse_json(event["options"]) or {})
     n_places = event.get("k")
     k = int(n_places) if n_places is not None and n_places == n_places else 1
-    grammar = build_grammar(event["kind"], letters, k)
-    return {"grammar": grammar, "max_tokens": MAX_ANSWER, "logprobs": True, "top_logprobs": N_TOP}
+    states = asks_probabilities(event)
+    grammar = build_grammar(event["kind"], letters, k, states=states)
+    most = 2 * MAX_ANSWER if states else MAX_ANSWER
+    return {"grammar": grammar, "max_tokens": most, "logprobs": True, "top_logprobs": N_TOP}
 
 
 def ask_directly(transcript, event, world):

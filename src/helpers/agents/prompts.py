@@ -15,6 +15,29 @@ ANSWER_FORMATS = {
 }
 """What belongs in the box, in words only: small models copy an example answer."""
 
+STATED = {
+    "single": "probabilities_single",
+    "multi": "probabilities_multi",
+    "number": "quantiles",
+    "percent": "quantiles",
+}
+"""Kinds of which probabilities can be asked in words, and the prompt that asks: by option, or quantiles of a number."""
+
+STATED_PROMPTS = (
+    "probabilities_single",
+    "probabilities_multi",
+    "quantiles",
+    "final_lines",
+    "submission_probabilities",
+    "submission_quantiles",
+)
+"""All prompts that ask for probabilities."""
+
+
+def asks_probabilities(event):
+    """Say whether an event's agent is asked for probabilities in words (`probabilities = true` in its table)."""
+    return bool(event.get("probabilities")) and event["kind"] in STATED
+
 
 def describe_answer(event):
     """Return in words what belongs in an event's box.
@@ -58,9 +81,11 @@ def fill_prompt(event):
         "answer_format": describe_answer(event),
         "options": "\n".join(options),
     }
-    return read_prompt("option_event" if options else "open_event").format(**blanks)
+    text = read_prompt("option_event" if options else "open_event").format(**blanks)
+    return text + (read_prompt(STATED[event["kind"]]) if asks_probabilities(event) else "")
 
 
 def fill_final_line(event):
-    """Return the prompt that asks an event's agent for its final line after a conversation."""
-    return read_prompt("final_line").format(answer_format=describe_answer(event))
+    """Return the prompt that asks an event's agent for its final line (or two) after a conversation."""
+    name = "final_lines" if asks_probabilities(event) else "final_line"
+    return read_prompt(name).format(answer_format=describe_answer(event))

@@ -11,6 +11,7 @@ from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
 from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
+from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
@@ -48,6 +49,9 @@ CATEGORY_OF = {
     "deep_research": "closed_deep_research",
 }
 """The category (3.2.3) of an agent by its method, where its entry gives none; the other methods think and search."""
+
+OF_MODELS = ("model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities")
+"""What only the entry of an agent that asks a model may hold, beside its limits."""
 
 FUNCTION = "function"
 """Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
@@ -98,7 +102,9 @@ def check_agent(where, entry):
     methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
     if entry["method"] not in methods:
         raise ValueError(f"{where}: method must be one of {', '.join(methods)}")
-    beside = sorted(set(entry) & {"model", "options", "api_base", "api_key_env", "usd_per_million", *LIMITS})
+    beside = sorted(
+        set(entry) & {"model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities", *LIMITS}
+    )
     if "agent" in entry and (beside or entry["category"] == "baseline"):
         found = beside[0] if beside else "category baseline"
         raise ValueError(f"{where}: {found} is no matter of an agent that is a function; leave it out")
@@ -156,6 +162,9 @@ def connect_agent(entry, door):
     answer, prompts = PROMPTED[entry["method"]]
     local, options = get_local_name(entry), entry.get("options", {})
     client = build_client(entry, door)
+    params = {"method": entry["method"], "options": options} | client.limits
+    if client.probabilities:
+        params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
     return {
         "forecast": partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, answer, client),
         "category": entry["category"],
@@ -164,17 +173,18 @@ def connect_agent(entry, door):
         "model_family": entry.get("model_family"),
         "model_digest": MODELS[local]["sha256"] if local else None,
         "knowledge_cutoff_date": entry.get("knowledge_cutoff_date"),
-        "params": {"method": entry["method"], "options": options} | client.limits,
+        "params": params,
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
 
 
 def build_client(entry, door):
-    """Return the Client of an entry's model at a door, with its options and limits."""
+    """Return the Client of an entry's model at a door, with its options, limits and wish for probabilities."""
     local = get_local_name(entry)
     limits = {name: entry[name] for name in LIMITS if name in entry}
-    return Client(door, name_model(local) if local else entry["model"], bool(local), entry.get("options", {}), limits)
+    model, options = name_model(local) if local else entry["model"], entry.get("options", {})
+    return Client(door, model, bool(local), options, limits, entry.get("probabilities", False))
 
 
 def find_agent(agent_id):

@@ -11,12 +11,20 @@ from functools import partial
 from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import forecast, keep_values
-from helpers.agents.prompts import describe_answer, list_options, split_question
+from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
 from helpers.agents.searching import N_FOUND
 from helpers.agents.tools import describe_hit
-from helpers.models.grammars import build_grammar, demand_json, join_alternatives, make_schema, quote_literal
+from helpers.models.grammars import (
+    build_grammar,
+    demand_json,
+    join_alternatives,
+    make_schema,
+    quote_literal,
+    write_stated,
+)
 from helpers.prompts import read_prompt
 from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.replies.probabilities import settle_stated
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
 DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
@@ -74,6 +82,22 @@ text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
 """The same for a local model, without spaces: two or three events, one or two edges, short texts."""
 
 
+DISTRIBUTION = {
+    "distribution": {
+        "type": "array",
+        "items": make_schema(**{"of": {"type": "string"}, "is": {"type": "number"}}),
+    }
+}
+"""Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
+
+READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
+"""What is read: `distribution` may stand in a submission."""
+
+STATED = {"single": "submission_probabilities", "multi": "submission_probabilities"}
+STATED |= {"number": "submission_quantiles", "percent": "submission_quantiles"}
+"""Kind of event -> the prompt that asks for `distribution`."""
+
+
 def forecast_with_graph(ask, client, event, world):
     """Return the outcome of an event (`prompted.forecast`) with what its submission says beside the answer.
 
@@ -92,8 +116,11 @@ def forecast_with_graph(ask, client, event, world):
     graph = dump_json([submission["events"], submission["edges"]])
     outcome["reply"] = dump_json(submission | {"sources": list(named)})
     outcome["prediction"] |= {"rationale": submission["rationale"], "graph_id": hash_text(graph, 16)}
-    if outcome["prediction"]["value"] is not None:
+    if (value := outcome["prediction"]["value"]) is not None:
         outcome["prediction"]["probability"] = submission["probability"]
+        given = {pair["of"]: str(pair["is"]) for pair in submission.get("distribution", ())}
+        options = parse_json(event["options"]) or {}
+        outcome["prediction"] |= settle_stated(given, event["kind"], options, value, event.get("unit")) if given else {}
     return outcome
 
 
@@ -125,11 +152,11 @@ def ask_for_graph_with_pages(transcript, event, world):
 
 
 def fill_submission(event, n_events):
-    """Return the prompt that asks for a submission on an event."""
+    """Return the prompt that asks for a submission on an event, with probabilities where its agent states them."""
     options = list_options(event)
     is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}
     towards = "Yes" if is_yes_no else TOWARDS.get(event["kind"], "your answer")
-    return read_prompt("submission").format(
+    asked = read_prompt("submission").format(
         as_of=event["as_of"],
         question=split_question(event),
         options="\n".join(["", "Options:", *options, ""]) if options else "",
@@ -138,6 +165,7 @@ def fill_submission(event, n_events):
         towards=f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed",
         answer_format=describe_answer(event),
     )
+    return asked + read_prompt(STATED[event["kind"]]) if asks_probabilities(event) else asked
 
 
 def hold_submission(client, event, n_found):
@@ -145,8 +173,10 @@ def hold_submission(client, event, n_found):
 
     The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the passages there are.
     """
+    states = asks_probabilities(event)
     if not client.is_local:
-        return demand_json("submission", SCHEMA)
+        schema = make_schema(**SCHEMA["properties"], **DISTRIBUTION) if states else SCHEMA
+        return demand_json("submission", schema)
     k = event.get("k")
     letters = sorted(parse_json(event["options"]) or {})
     answer = build_grammar(event["kind"], letters, int(k) if k is not None and k == k else 1).split("\n")[1:]
@@ -154,7 +184,14 @@ def hold_submission(client, event, n_found):
     words = {"direction": DIRECTIONS, "relation": RELATIONS}
     rules = [f"{name} ::= {join_alternatives(map(quote_literal, own))}" for name, own in words.items()]
     rules += [f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
-    return {"grammar": "\n".join([GRAMMAR, *rules, *answer]), "max_tokens": MAX_SUBMISSION}
+    grammar = GRAMMAR
+    if states:
+        end = r'",\"probability\":" share'
+        grammar = grammar.replace(f'{end} "}}"', rf'{end} ",\"distribution\":[" stated "]}}"')
+        pairs = write_stated(event["kind"], letters, '{"of":"%s","is":', "}", ",")
+        rules += [rule.replace("share", "chance") for rule in pairs]
+    most = MAX_SUBMISSION + (20 * len(letters) if states else 0)
+    return {"grammar": "\n".join([grammar, *rules, *answer]), "max_tokens": most}
 
 
 def read_submission(content):
@@ -166,7 +203,7 @@ def read_submission(content):
     "'events' is a required property"
     """
     submission = parse_object(content)
-    problems = sorted(Draft202012Validator(SCHEMA).iter_errors(submission), key=lambda error: error.json_path)
+    problems = sorted(Draft202012Validator(READ).iter_errors(submission), key=lambda error: error.json_path)
     if problems:
         place = problems[0].json_path[2:]
         return None, f"{place}: {problems[0].message}" if place else problems[0].message
@@ -184,5 +221,8 @@ def keep_facts(event, row):
     if submission is None:
         return kept
     events = [event | {"title": hash_text(event["title"], 12)} for event in submission["events"]]
-    facts = {"events": events, "rationale": hash_text(submission["rationale"], 12)}
+    options = parse_json(event["options"]) or {}
+    kept_pairs = [pair for pair in submission.get("distribution", ()) if pair["of"] in options]
+    facts = {"distribution": kept_pairs} if kept_pairs else {}
+    facts |= {"events": events, "rationale": hash_text(submission["rationale"], 12)}
     return kept | {"content": dump_json(submission | facts)}

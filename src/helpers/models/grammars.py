@@ -43,12 +43,30 @@ def join_alternatives(texts):
     return " | ".join(texts)
 
 
-def build_grammar(kind, options=None, k=1):
+NUMBER = '"-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?'
+SHARE = '"0" | "1" | "0." [0-9]{1,2}'
+QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
+"""Of a number, the probabilities whose quantiles a model is asked for."""
+
+
+def write_stated(kind, options, before="%s=", after="", between="; "):
+    """Return the rules `stated` and `share`: of every option its probability, or of a number its quantiles.
+
+    `before` and `after` are what stands around each value, %s for the option's letter or the quantile's probability.
+    """
+    is_choice = kind in ("single", "multi")
+    names, end = options if is_choice else QUANTILES, f" {quote_literal(after)}" if after else ""
+    parts = [f"{quote_literal(before % name)} share{end}" for name in names]
+    return [f"stated ::= {f' {quote_literal(between)} '.join(parts)}", f"share ::= {SHARE if is_choice else NUMBER}"]
+
+
+def build_grammar(kind, options=None, k=1, *, states=False):
     r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
 
     `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
     `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point), date (a day of this
-    or the last century). Raises ValueError for another kind, or a ranking too large for a grammar.
+    or the last century). With `states` a line of probabilities, or of quantiles, comes first. Raises ValueError for
+    another kind, or a ranking too large for a grammar.
 
     >>> print(build_grammar("single", ["A", "B"]))
     root ::= "Final answer: \\boxed{" answer "}"
@@ -71,12 +89,15 @@ def build_grammar(kind, options=None, k=1):
     elif kind == "ranking":
         rules = ["answer ::= " + ' "; " '.join(["name"] * k), NAME_RULE]
     elif kind == "number":
-        rules = ['answer ::= "-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?']
+        rules = [f"answer ::= {NUMBER}"]
     elif kind == "date":
         rules = ['answer ::= ("19" | "20") [0-9]{2} "-" [01] [0-9] "-" [0-3] [0-9]']
     else:
         raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date")
-    return "\n".join(['root ::= "Final answer: \\\\boxed{" answer "}"', *rules])
+    word, first = ("Quantiles" if kind == "number" else "Probabilities"), ""
+    if states:
+        first, rules = f'"{word}: " stated "\\n" ', [*rules, *write_stated(kind, options)]
+    return "\n".join([f'root ::= {first}"Final answer: \\\\boxed{{" answer "}}"', *rules])
 
 
 def write_ranking_rules(entities, k):

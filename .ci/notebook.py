@@ -26,8 +26,8 @@ from traitlets.config import Config
 
 ROOMS = ("data", "figures")
 """A notebook may write here; the live ledger of runs (*.sqlite) is never moved over the user's own."""
-WRITTEN = re.compile(r"data/tables/|figures/(?!public/)")
-"""What only notebooks write; those of public files write figures/public, which the others take as it is committed."""
+WRITTEN = re.compile(r"data/tables/|figures/")
+"""What only notebooks write."""
 WATCH = Path(__file__).parent / "watch"
 
 

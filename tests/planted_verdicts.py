@@ -1,17 +1,15 @@
 """Planted truths: each verdict of the kit in 1,000 worlds where it must agree, disagree, or cannot tell; all synthetic.
 
-    .venv/bin/python tests/planted_verdicts.py         some minutes: data/planted.csv and data/planted_coverage.csv
-    .venv/bin/python tests/planted_verdicts.py pair    one study's rows anew
+    PYTHONPATH=tools python tests/planted_verdicts.py  some minutes: data/planted.csv and data/planted_coverage.csv
+    PYTHONPATH=tools python tests/planted_verdicts.py pair    one study's rows anew
 
 A world plants means; 20 to 49 sources share luck of their own by agent. An error is a verdict against the truth: the
 opposite one where something is planted, any where nothing is (5% of these are due). Its tests read the tables, and play
 the first worlds of each study again.
 
 Where a study's worlds begin behind its notebook's first steps, no verdict hangs on what is left out: marks are drawn,
-not scored from predictions (all); 04, 06, 07, 08, 10, 14 and 16 build the same matrix in a quicker way, which a test
-compares, and leave out the intervals by event, which no verdict reads; 06 shuffles 300 times, not as often as the
-notebook; 16 describes its days by the columns that its verdicts read. Notebooks 05 and 13 give no verdict: of a known
-truth there, of five pages here.
+not scored from predictions (all); the matrix is built in a quicker way, which a test compares, without the intervals by
+event, which no verdict reads; delays are described by the columns that their verdicts read.
 """
 
 import gc
@@ -22,14 +20,14 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from public.findings import state_weekly
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import papers
-from helpers.futurex import delay, domains, gains, levels, reasons
+from helpers.futurex import delay, gains, levels, reasons
 from helpers.futurex.experts import summarize_agents
-from helpers.futurex.findings import state_weekly
 from helpers.futurex.reasons import measure_evidence
-from helpers.stats import paired, spread
+from helpers.stats import paired
 from helpers.stats.agreement import measure_judge
 from helpers.stats.means import summarize_clustered
 from helpers.stats.paired import AGREES, compare_pairs, correct_holm, judge_interval, judge_pair, judge_test
@@ -56,7 +54,7 @@ def leave_out_plain(matrix, clusters=None, strata=None):
 
 def make_quick(put=setattr):
     """Put what is quicker into the modules that judge; `put` may be a test's own, which takes it back."""
-    for module in (delay, domains, gains, levels, paired, reasons, spread):
+    for module in (delay, gains, levels, paired, reasons):
         for name, quick in (("build_matrix", lay_out), ("summarize_clustered", leave_out_plain)):
             if hasattr(module, name):
                 put(module, name, quick)
@@ -109,14 +107,6 @@ def tell_levels(rng, sign):
     return {"model minus guessing, levels 3-4": said["3-4"]} | ({} if sign else {"the same, levels 1-2": said["1-2"]})
 
 
-def tell_effort(rng, sign):
-    """10: what more effort adds, of two pairs."""
-    marks, source = plant_marks(rng, {"first": 0.4, "second": 0.4 + 0.25 * sign, "third": 0.4})
-    asked = [("first", "second"), ("first", "third")]
-    table = gains.compare_efforts(*make_tables(marks, source, level=1), asked)
-    return {"the second adds to the first": table["verdict"].iloc[0]}
-
-
 def tell_moments(rng, sign):
     """08: the same events at a second moment, of two agents."""
     before, source = plant_marks(rng, {"a": 0.4, "b": 0.5})
@@ -157,13 +147,13 @@ FINDINGS = {
 
 
 def tell_findings(rng, sign):
-    """04: one statement of each finding on difficulty, as `judge_findings` makes and judges it."""
+    """04: one statement of each finding on difficulty, as `judge_falls` and `judge_models` make and judge it."""
     level = np.tile([1, 2, 3, 4], 60)
     means = {agent: np.array(by)[level - 1] for agent, by in LEVELS_OF[sign].items()}
     marks, source = plant_marks(rng, means, 24, 10)
     level = pd.Series(level, marks.index)
-    fall, *_ = levels._list_falls(marks, pd.Series(True, marks.columns))
-    *_, growth = levels._list_gains(marks[["base"]], marks[["search"]])
+    fall, *_ = levels.list_falls(marks, ["base", "search"])
+    *_, growth = levels.list_gains(marks[["base"]], marks[["search"]])
     bar = papers.get_constant("futurex", "levels12_base_score")
     parts = [fall, (2, "base models on levels 1-2", marks["base"], levels.EASY, bar), growth]
     rows = [levels.state_contrast(*part, level, source) for part in parts] + [levels.state_best(marks, level, source)]
@@ -191,30 +181,8 @@ def tell_delay(rng, sign):
     return said.iloc[[0, 1, 3] if sign < 0 else [0, 1, 2, 3]].to_dict()
 
 
-def tell_domains(rng, sign):
-    """06: agents strong in different places (SD 0.2, none, or none that could be seen), and search in a domain; each
-    as `judge_observations` makes and judges it."""
-    codes = np.repeat(np.arange(48) % 4, 8)
-    strength = rng.normal(size=(4, 4))
-    strength -= strength.mean(axis=0) + strength.mean(axis=1, keepdims=True) - strength.mean()
-    strength *= {1: 0.2, -1: 0.0, 0: 0.0}[sign] / strength.std()
-    tools = 0.3 * sign * (codes == 1)
-    means = {name: 0.4 + strength[at][codes] for at, name in enumerate("abcd")} | {"base": 0.4, "search": 0.4 + tools}
-    marks, source = plant_marks(rng, means, 48, 8, *((0.02, 0.03) if sign < 0 else (0.12, 0.25)))
-    scores, _ = make_tables(marks, source)
-    rows = scores.assign(group=np.tile(codes, 6), cluster=np.tile(source, 6))
-    found = spread.measure_interaction(rows[rows["agent_id"].isin(list("abcd"))], rng, "group", 300)
-    gap, *_, p, n, n_clusters = domains.compare_sides(rows[rows["group"] == 1], ["search"], ["base"])
-    statements = ["interaction: baselines differ in where they are strong", "search helps in one domain"]
-    table = pd.DataFrame({"statement": statements, "estimate": [found["sd"], gap], "high": [found["high"], np.nan]})
-    table["p_holm"] = correct_holm(pd.Series([found["p"], p]))
-    said = {str(word) for word in domains.judge_evenness(table).iloc[0, 1:]}
-    interaction = said.pop() if len(said) == 1 else "cannot tell"
-    return {statements[0]: interaction, statements[1]: judge_test(gap, table["p_holm"][1])}
-
-
 def tell_evidence(rng, sign):
-    """14: being shown values, less what an agent without pages has on the same events."""
+    """13: being shown values, less what an agent without pages has on the same events."""
     has = rng.random(200) < 0.5
     ease = 0.15 * has  # events with values are the easier ones, for both
     marks, source = plant_marks(rng, {"agent": 0.4 + ease + 0.3 * sign * has, "control": 0.4 + ease})
@@ -225,7 +193,7 @@ def tell_evidence(rng, sign):
 
 
 def tell_experts(rng, sign):
-    """11: an agent's capped percentage errors against the consensus's, of 51 items."""
+    """10: an agent's capped percentage errors against the consensus's, of 51 items."""
     own, theirs = (rng.gamma(4, scale, 51) for scale in (0.02 - 0.008 * sign, 0.02))
     result = np.where(own < theirs, "win", "loss")
     judged = pd.DataFrame({"metric": "m", "agent": "a", "result": result, "share_error": own})
@@ -233,7 +201,7 @@ def tell_experts(rng, sign):
 
 
 def tell_judge(rng, sign):
-    """09, 14, 17: whether a judge is fit, of 60 cases with fresh labels; kappa 0.85, 0, or at the bound."""
+    """09, 13: whether a judge is fit, of 60 cases with fresh labels; kappa 0.85, 0, or at the bound."""
     truth = rng.random(60) < 0.5
     flags = np.where(rng.random(60) < {1: 0.85, -1: 0.0, 0: 0.4}[sign], truth, rng.random(60) < 0.5)
     row = measure_judge(flags.tolist(), truth, rng, 500, is_rule=True, is_fresh=True)
@@ -252,10 +220,6 @@ def tell_weeks(rng, sign):
 STUDIES = {
     name.removeprefix("tell_"): function for name, function in list(globals().items()) if name.startswith("tell_")
 }
-
-
-NO_ERROR = {("interaction: baselines differ in where they are strong", "cannot tell"): "disagrees"}
-"""What is true, though it could hardly be told: here nothing is planted."""
 
 
 def count_verdicts(study, truth, n):
@@ -281,7 +245,6 @@ def measure_worlds(study, truth, n=N_WORLDS, n_first=3):
 def describe_worlds(study, truth, n, found, first, n_first):
     """Return the rows of counted verdicts, with the share of errors and its 95% interval (Wilson)."""
     wrong = n - found["cannot tell"] if truth == "cannot tell" else found[{"agrees": "disagrees"}.get(truth, "agrees")]
-    wrong = wrong - [row.get(NO_ERROR.get((name, truth)), 0) for name, row in found.iterrows()]
     low, high = proportion_confint(wrong, n, method="wilson")
     head = {"study": study, "truth": truth, "n": n}
     rows = found.assign(error=wrong / n, error_low=low, error_high=high)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from functools import cache
 
 import pytest
@@ -10,6 +11,7 @@ from helpers import papers
 from helpers.store import ROOT
 
 SOURCES = sorted((ROOT / "src/helpers").rglob("*.py"))
+BUILDERS = sorted((ROOT / "tools/public").glob("*.py"))
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py")
 """Where a constant's name is no literal: the reader itself and the ledger."""
@@ -24,17 +26,28 @@ def read_cells(path):
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
+def read_argument(argument, key):
+    """Return an argument's literal, or what the module calls KEY; None for what is neither."""
+    if isinstance(argument, ast.Name) and argument.id == "KEY" and key:
+        return key[1]
+    return argument.value if isinstance(argument, ast.Constant) else None
+
+
 def find_reads(text):
     """Return (pairs of paper and name that a source text reads by `get_constant`, calls that name none by literals)."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)] if "get_constant" in text else []
     calls = [call for call in calls if getattr(call.func, "attr", getattr(call.func, "id", "")) == "get_constant"]
-    given = [tuple(argument.value for argument in call.args if isinstance(argument, ast.Constant)) for call in calls]
+    key = re.search(r'^KEY = "(\w+)"$', text, re.MULTILINE)
+    given = [tuple(read_argument(argument, key) for argument in call.args) for call in calls]
+    given = [tuple(name for name in pair if name) for pair in given]
     return {pair for pair in given if len(pair) == 2}, [pair for pair in given if len(pair) != 2]
 
 
 @pytest.fixture(scope="module")
 def reads():
-    code = {path: path.read_text(encoding="utf-8") for path in SOURCES} | {path: read_cells(path) for path in NOTEBOOKS}
+    code = {path: path.read_text(encoding="utf-8") for path in SOURCES + BUILDERS} | {
+        path: read_cells(path) for path in NOTEBOOKS
+    }
     return {path.relative_to(ROOT).as_posix(): find_reads(text) for path, text in code.items()}
 
 

@@ -78,7 +78,7 @@ def test_every_figure_carries_its_line(room, monkeypatch):
     figures.save_figure(fig, "a_fig3", SHOWN, **FACTS)
     fig.canvas.draw()
     (line,) = fig.texts
-    assert line.get_text() == "n = 800, window A 2016-10-10 to 2016-10-24, public data"
+    assert line.get_text() == "n = 800, october-2016, 2016-10-10 to 2016-10-24, public data"
     assert line.get_window_extent().y1 < ax.get_tightbbox().y0, "the line runs into the axes' labels"
 
 

@@ -88,14 +88,6 @@ def test_stacks_add_up_and_small_layers_carry_no_value(ax):
     assert shown == [("10", "0.15"), ("90", "white")]
 
 
-@pytest.mark.parametrize("draw", [plots.draw_points, plots.draw_intervals])
-def test_an_interval_by_event_stands_thin_beside_the_one_by_source(ax, draw):
-    table = pd.DataFrame({"name": ["a", "b"], "mean": [0.5, 0.4], "low": [0.3, np.nan], "high": [0.7, np.nan]})
-    draw(table.assign(low_by_event=0.4, high_by_event=0.6), ax, label="name", value="mean", low="low", high="high")
-    segments = [line.tolist() for lines in ax.collections for line in lines.get_segments()]
-    assert [[0.4, 0.6]] * 2 == [[x for x, _ in line] for line in segments if {x for x, _ in line} == {0.4, 0.6}]
-
-
 def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
     pairs = pd.DataFrame({"agent_a": ["x", "x", "y"], "agent_b": ["y", "z", "z"]})
     pairs = pairs.assign(difference=[0.1, 0.3, -0.2], seen=[0.05, 0.2, 0.3], told=[True, False, False])
@@ -104,15 +96,7 @@ def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
     assert [text.get_text() for text in ax.get_yticklabels()] == ["y", "z"]
 
 
-def test_effects_have_the_first_on_top_and_all_sets_of_stars(ax):
-    effects = pd.DataFrame({"category": ["a", "b"], "effect": [0.2, -0.1], "plain_stars": ["***", ""]})
-    effects = effects.assign(plain_low=0.1, plain_high=0.3, event_low=0.0, event_high=0.4, event_stars="")
-    effects = effects.assign(source_low=[0.05, np.nan], source_high=[0.35, np.nan], source_stars="")
-    plots.draw_effects(effects, ax)
-    assert [text.get_text() for text in ax.texts] == ["– (–, ***)", "few (–, –)"]
+def test_effects_have_the_first_on_top_and_are_hollow_without_an_interval(ax):
+    effects = pd.DataFrame({"category": ["a", "b"], "effect": [0.2, -0.1]})
+    plots.draw_effects(effects.assign(clustered_low=[0.05, np.nan], clustered_high=[0.35, np.nan]), ax)
     assert ax.get_ylim() == (1.5, -0.5)
-    assert [lines.get_segments()[0][:, 0].tolist() for lines in ax.collections] == [
-        [0.05, 0.35],
-        [0.1, 0.3],
-        [0.0, 0.4],
-    ]

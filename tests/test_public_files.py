@@ -12,7 +12,6 @@ import pytest
 from public import build
 
 from helpers import public_files as public
-from helpers.futurex.boards import load_frameworks
 
 TEXT = b"team,score\nA,1\n"
 DIGEST = hashlib.sha256(TEXT).hexdigest()
@@ -153,12 +152,6 @@ def test_the_registry_says_where_each_file_is_from():
     }
     addresses = [entry["address"] for entry in files.values() if "address" in entry]
     assert all(address.startswith("https://") for address in addresses) and len(set(addresses)) == 36
-
-
-def test_frameworks_have_one_category_each():
-    frameworks = load_frameworks()
-    assert frameworks["LLM"] == "base_model" and frameworks["Deep-Research"] == "closed_deep_research"
-    assert "MiroFlow" not in frameworks
 
 
 def test_a_source_is_described_with_its_day():

@@ -155,7 +155,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["write", "check"])
     parser.add_argument("--parts", default="tables replies runs", help="which parts to look at")
-    parser.add_argument("--window", default="--window", help="the option that names the question set")
+    parser.add_argument("--window", default="--set", help="the option that names the question set")
     parser.add_argument("--most", type=int, default=60, help="how many differences are printed")
     given = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}

@@ -19,7 +19,7 @@ from matplotlib.colors import to_rgba_array
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
-from helpers.question_sets import list_days
+from helpers.question_sets import find_set, list_days
 from helpers.store import locate_output
 
 STATUSES = {
@@ -61,13 +61,14 @@ def use_style():
     mpl.rcParams["font.family"] = ["DejaVu Sans"]
 
 
-def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None):
+def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None, unit=""):
     """Write figures/<name>.png and, as figures/<name>.csv, the numbers it shows; return the image for the notebook.
 
-    `n` counts what the figure rests on; `window` is a question set's key, or ""; `dates` is a pair of ISO dates or a
-    text, by default the set's first and last start day; `status` is one of `STATUSES`. They stand under the figure, in
-    the image and in figures/index.csv. `shown` is rounded to 6 decimals. Closes the figure; the same figure gives the
-    same bytes. Raises ValueError for an empty `shown`, n below 1, an unknown status, no dates.
+    `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
+    `dates` is a pair of ISO dates or a text, by default the set's first and last start day; `status` is one of
+    `STATUSES`. They stand under the figure, in the image and in figures/index.csv. `shown` is rounded to 6 decimals.
+    Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty `shown`, n below 1, an
+    unknown status, no dates.
     """
     if status not in STATUSES:
         raise ValueError(f"figure {name}: status {status!r} is none of {', '.join(STATUSES)}")
@@ -80,8 +81,10 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
         dates = first, last
     dates = dates if isinstance(dates, str) else " to ".join(map(str, dates))
     facts = {"n": int(n), "window": window, "dates": dates, "status": STATUSES[status]}
-    span = " ".join(part for part in (f"window {window}" if window else "", dates) if part)
-    draw_caption(fig, ", ".join(part for part in (f"n = {int(n):,}", span, STATUSES[status]) if part))
+    names = ", ".join(find_set(key).name for key in window.split(", ") if key)
+    draw_caption(
+        fig, ", ".join(part for part in (f"n = {int(n):,} {unit}".rstrip(), names, dates, STATUSES[status]) if part)
+    )
     daybefore = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
     write_image(fig, image, {"Title": title, "Description": source, "daybefore": daybefore})
@@ -120,9 +123,8 @@ def reduce_colours(picture, colours):
     Median cut alone may give two series that are drawn thinly one shade; then these colours take places of their own.
     """
     drawn = np.array([colour for _, colour in picture.getcolors(picture.width * picture.height)])
-    near = [drawn[np.abs(drawn - colour).max(axis=1).argmin()] for colour in {(255,) * 3} | colours]
-    wanted = {tuple(map(int, found)): colour for found, colour in zip(near, {(255,) * 3} | colours, strict=True)}
-    shown = sorted(found for found, colour in wanted.items() if max(map(abs, np.subtract(found, colour))) <= 1)
+    apart = {colour: np.abs(drawn - colour).max(axis=1) for colour in {(255,) * 3} | colours}
+    shown = sorted({tuple(map(int, drawn[far.argmin()])) for far in apart.values() if far.min() <= 1})
     n = N_COLOURS if 2 * len(shown) < N_COLOURS else 256
     few = picture.quantize(n, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
     kept = np.array([colour for _, colour in few.convert("RGB").getcolors()])

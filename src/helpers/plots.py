@@ -46,19 +46,10 @@ def mark_blanks(ax, x, y, shift=(0, 0), transform=None):
         ax.plot(x, y, "x", color="0.45", ms=5, mew=1.2, transform=place, label=name, clip_on=False, zorder=3)
 
 
-def draw_by_event(table, ax, places, width, colour="0.3"):
-    """Draw the intervals by event of a table that has them as light bars at some places; returns the Axes."""
-    if "low_by_event" in table:
-        look = {"color": colour, "lw": width, "alpha": 0.35, "zorder": 2.5}
-        ax.hlines(places, table["low_by_event"], table["high_by_event"], **look)
-    return ax
-
-
 def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
-    Intervals by event (low_by_event, high_by_event), where the table has them, are light bars. A zero has a stroke at
-    0, a blank value a cross. Raises ValueError when the table is empty.
+    A zero has a stroke at 0, a blank value a cross. Raises ValueError when the table is empty.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -67,7 +58,6 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     errors = None if low is None else measure_reach(table, value, low, high)
     ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
     tops = ends if low is None else table[high].fillna(table[value]).to_numpy(dtype=float)
-    draw_by_event(table, ax, places, 5)
     is_blank = np.isnan(ends)
     ax.vlines(np.zeros(sum(ends == 0)), places[ends == 0] - 0.325, places[ends == 0] + 0.325, color="0.25", lw=2)
     mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
@@ -108,7 +98,6 @@ def draw_points(
         for chosen, face in ((kept[~thin], {"label": name}), (kept[thin], {"mfc": "white"})):
             if len(chosen) or "label" in face:
                 reach = measure_reach(chosen, value, low, high)
-                draw_by_event(chosen, ax, places[chosen[label]], 4, colours[at % len(colours)])
                 ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
         lacking = (places if is_whole else places[part[label]]).drop(kept[label])
         for place in lacking if absent else ():
@@ -125,11 +114,22 @@ def draw_points(
     return ax
 
 
-def draw_level(ax, value, low=np.nan, high=np.nan, *, colour, style="-", label=None):
-    """Draw a value as a level line across, with its interval, where it has one, as a light band."""
-    ax.axhline(value, color=colour, ls=style, lw=1.2, label=label)
-    if np.isfinite([low, high]).all():
-        ax.axhspan(low, high, color=colour, alpha=0.13, lw=0)
+def label_ends(table, ax, *, x, y, label, form="{}", gap=0.045):
+    """Write each line's name and value beside its last point, in the row's `colour`; returns the Axes.
+
+    `table` has a row a line. Labels are moved until they lie `gap` of the axis's height apart, so that limits and scale
+    are to be set before.
+    """
+    rows = table.sort_values(y).to_dict("records")
+    places = (ax.transData + ax.transAxes.inverted()).transform([(row[x], row[y]) for row in rows])
+    heights = places[:, 1].copy()
+    for _ in range(200):  # neighbours that are too near give way to each other, half each
+        for at in range(len(rows) - 1):
+            lack = max(0.0, gap - (heights[at + 1] - heights[at])) / 2
+            heights[at : at + 2] += (-lack, lack)
+    for row, across, height in zip(rows, places[:, 0] + 0.02, heights, strict=True):
+        words = f"{row[label]} {form.format(row[y])}"
+        ax.text(across, height, words, va="center", fontsize=8, color=row["colour"], transform=ax.transAxes)
     return ax
 
 
@@ -140,39 +140,14 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
 
 
 def draw_effects(effects, ax):
-    """Draw a factor's effects, the first row at the top, with 95% intervals plain, by event and by source, and stars.
+    """Draw a factor's effects with 95% intervals by cluster, the first row at the top; hollow where there is none.
 
-    Columns: category, effect, and low, high and stars with the prefixes plain_, event_ and source_; "few": none by
-    source.
+    Columns: category, effect, clustered_low, clustered_high.
     """
-    places = np.arange(len(effects))
-    ax.axvline(0, color="0.3", lw=1)
-    for kind, label, look in (
-        ("source", "95%, by source", {"color": lighten(COLOURS[0], 0.5), "lw": 7}),
-        ("plain", "95%, plain", {"color": lighten(COLOURS[1], 0.1), "lw": 3.5}),
-        ("event", "95%, by event", {"color": "0.2", "lw": 1.2}),
-    ):
-        ax.hlines(places, effects[f"{kind}_low"], effects[f"{kind}_high"], label=label, **look)
-    ax.plot(effects["effect"], places, "o", color=COLOURS[0], ms=5)
-    for place, row in zip(places, effects.itertuples(), strict=True):
-        by_source = "few" if np.isnan(row.source_low) else row.source_stars or "–"
-        words = f"{by_source} ({row.event_stars or '–'}, {row.plain_stars or '–'})"
-        ax.annotate(words, (1.01, place), xycoords=("axes fraction", "data"), ha="left", va="center", fontsize=8)
-    ax.set_yticks(places, effects["category"].astype(str).str.replace("_", " "))
-    ax.set_ylim(len(effects) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
-    return ax
-
-
-def draw_curves(table, ax, *, x, value, line, series, colours, ink=None):
-    """Draw dots of a simulation and the exact line through them, a colour a series (`colours`: series -> colour).
-
-    `ink` is the lines' colour where one line serves several series.
-    """
-    for name, rows in table.groupby(series):
-        ax.plot(rows[x], rows[line], color=ink or colours[name], lw=1)
-        ax.plot(rows[x], rows[value], "o", ms=3.5, color=colours[name], label=str(name).replace("_", " "))
-    return ax
+    named = effects.assign(label=effects["category"].astype(str).str.replace("_", " "))
+    named["is_thin"] = named["clustered_low"].isna()
+    look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
+    return draw_points(named, ax, label="label", **look)
 
 
 def draw_factors(effects, fig, names):
@@ -184,27 +159,35 @@ def draw_factors(effects, fig, names):
     parts = [effects[effects["factor"] == factor] for factor in names]
     grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
     axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
-    ends = [f"{kind}_{end}" for kind in ("source", "event", "plain") for end in ("low", "high")]
-    limit = 1.08 * np.nanmax(effects[ends].abs().to_numpy())
+    limit = 1.08 * np.nanmax(effects[["effect", "clustered_low", "clustered_high"]].abs().to_numpy())
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
         draw_effects(part if ax is axes[2] else part.sort_values("effect", ascending=False), ax)
         ax.set(title=title, xlim=(-limit, limit))
     for ax in (axes[0], axes[2]):
         ax.set_xlabel("effect on the score")
-    axes[0].legend(loc="upper left")
-    axes[0].set_title("stars by source (by event, plain)", loc="right", fontsize=9)
     return axes
 
 
-def draw_interactions(table, ax):
-    """Draw what an agent has on a level beyond both effects, as a matrix: agent_id, level, interaction, stars."""
-    wide = table.pivot(index="agent_id", columns="level", values="interaction")
-    words = wide.map("{:+.3f} ".format) + table.pivot(index="agent_id", columns="level", values="stars")
-    bound = 1.6 * wide.abs().to_numpy().max()
-    look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
-    named = wide.rename(index=lambda name: name.replace("_", " "))
-    sns.heatmap(named, annot=words, ax=ax, cbar_kws={"label": "interaction"}, **look)
-    ax.set(title="Agent by level, beyond both effects", ylabel="", xlabel="level")
+def draw_heat(table, ax, *, row, column, value):
+    """Draw differences as a matrix with their numbers; rows and columns in the order in which they first occur.
+
+    Columns beside the three: n_clusters (below ten a number is slanted), verdict (a star where it is told). Returns
+    the Axes.
+    """
+    wide, few, told = (
+        table.pivot(index=row, columns=column, values=part).loc[table[row].unique(), table[column].unique()]
+        for part in (value, "n_clusters", "verdict")
+    )
+    bound = 1.6 * np.nanmax(wide.abs().to_numpy())
+    sns.heatmap(wide, ax=ax, cmap="vlag", vmin=-bound, vmax=bound, cbar_kws={"label": value})
+    for y, x in np.argwhere(wide.notna().to_numpy()):
+        star = "*" * (told.iloc[y, x] in ("holds", "fails"))
+        ink = {"fontstyle": "italic", "color": "0.3"} if few.iloc[y, x] < 10 else {"fontweight": "bold"}
+        ax.text(x + 0.5, y + 0.5, f"{wide.iloc[y, x]:+.2f}{star}", ha="center", va="center", fontsize=8, **ink)
+    ax.set(xlabel="", ylabel="")
+    ax.set_xticks(np.arange(wide.shape[1]) + 0.5, wide.columns.str.replace("_", " "), rotation=30, ha="right")
+    ax.tick_params(axis="y", rotation=0)
+    ax.grid(visible=False)
     return ax
 
 

@@ -256,6 +256,10 @@ def open_store(path):
             time.sleep(random.uniform(0.01, 0.1))
 
 
+CHECKED = set()
+"""Stores that this process has found whole: reading all of a large one takes seconds, and once is enough."""
+
+
 def connect_store(path):
     """Return a connection to a store that has all its tables and columns."""
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
@@ -263,8 +267,9 @@ def connect_store(path):
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
-        if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        if str(path) not in CHECKED and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(" ".join(found.split()))
+        CHECKED.add(str(path))
         sql = "SELECT name, group_concat(column) FROM (SELECT m.name, t.name AS column FROM sqlite_master m, "
         present = dict(connection.execute(f"{sql} pragma_table_info(m.name) t) GROUP BY name").fetchall())
         absent = [(name, c) for name in KEPT for c in list_columns(name) if c not in present.get(name, "").split(",")]

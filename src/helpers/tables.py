@@ -57,6 +57,9 @@ as a source's page; or only named in what it wrote."""
 HORIZONS = ("Early", "Mid", "Late", "Near")
 """Points of a question's life at which it may be asked (WorldReasoner 5.3)."""
 
+ADDRESS = "http://127.0.0.1:8000/v1 or https://api.example.com/v1"
+"""What `api_base` may look like."""
+
 HELD = "n"
 """What the page_id of a page begins with whose text is not ours to store: news that is fetched, a reader's articles."""
 
@@ -240,7 +243,7 @@ class Agent(Setting):
     model: Text = None
     model_family: Text = None
     knowledge_cutoff_date: Text = None
-    api_base: Text = None
+    api_base: allow(Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]")], f"an address: {ADDRESS}") = None
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None

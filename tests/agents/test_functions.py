@@ -56,14 +56,9 @@ def test_what_a_function_returns_is_read_as_its_kind(kind, given, wanted):
 WRONG = [
     ("number", "I do not know", "unparsable", "its text cannot be read"),
     ("number", float("nan"), "unparsable", "nan is no finite number"),
-    ("number", True, "unparsable", "gave a bool for an event of kind number"),
-    ("number", {0.1: 1, 0.9: 2}, "unparsable", "maps quantiles, 0.5 among them"),
-    ("number", object, "unparsable", "gave a type for an event"),
     ("single", 1, "unparsable", "gave a int for an event of kind single"),
     ("single", {"A": 0.6, "B": 0.6}, "unparsable", "add up to 1.2, not to 1"),
-    ("single", {"A": 0.6, "F": 0.4}, "unparsable", "'F' is none of A, B"),
     ("multi", ["C"], "unparsable", "'C' is none of A, B"),
-    ("ranking", [1, 2], "unparsable", "1 is no name"),
     ("text", {"a": 1}, "unparsable", "no distribution for an event of kind text"),
     ("single", None, "refusal", "the function gave None"),
 ]
@@ -182,15 +177,12 @@ def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_nam
     [
         ("nowhere:f", "no module nowhere in the working folder /.*, the checkout /.*, or on PYTHONPATH"),
         ("my_broken:f", "module my_broken fails as it is imported: ZeroDivisionError"),
-        ("my_hungry:f", "module my_hungry imports not_there, which is not installed"),
         ("my_module:forcast", "module my_module: there is no 'forcast'; its functions are forecast"),
-        ("my_module:PLACES", "module my_module: PLACES is no function; its functions are forecast"),
         ("json:f", "json.py is hidden by another module json; give the file another name"),
     ],
 )
 def test_what_is_wrong_with_a_readers_module_is_one_sentence(mine, place, said):
     (mine / "my_broken.py").write_text("1 / 0")
-    (mine / "my_hungry.py").write_text("import not_there")
     (mine / "json.py").write_text("def f(event, world): pass")
     with pytest.raises(ValueError, match=f"^{said}"):
         load_function(place)

@@ -43,6 +43,7 @@ WRONG = {
         "mine: there is no model 'local/llama'; there are local/qwen, local/smo",
     ),
     "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: api_key is unknown"),
+    "address": ({"api_base": "127.0.0.1:8000/v1"}, "mine, api_base: '127.0.0.1:8000/v1' is not an address: http://"),
     "limit": ({"max_lookups": 0}, "agents.toml, mine, max_lookups"),
 }
 
@@ -81,6 +82,9 @@ def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
         load_entries(path, wanted=["mine"])
     path.write_text('model = "x"\n')
     with pytest.raises(ValueError, match="agents.toml, model"):
+        load_entries(path)
+    path.write_text('[mine]\nmodel = "x/y"\n[mine]\nmodel = "x/y"\n')
+    with pytest.raises(ValueError, match=r"agents.toml: the table \[mine\] stands twice \(at line 3"):
         load_entries(path)
     path.write_text("[mine\n")
     with pytest.raises(ValueError, match="agents.toml: .*line 1"):
@@ -175,7 +179,7 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
         """
     )
     entries = load_entries(tmp_path / "agents.toml")
-    monkeypatch.setattr(registry, "load_entries", lambda wanted=(): entries)
+    monkeypatch.setattr(registry, "load_entries", lambda **_: entries)
     with open_agent("mine", "mock-study", live=True) as client:
         assert connect_agent(entries["mine"], client.door)["forecast"](make_event(), None)["prediction"]["value"] == "B"
     provider.answer = lambda asked: {"content": '{"score": 7}'}
@@ -188,3 +192,14 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
     monkeypatch.setattr(registry, "FOLDER", tmp_path)
     with pytest.raises(ValueError, match="no model file .*; `make model`"), open_agent("local/qwen", "x", live=True):
         pass
+
+
+def test_own_agents_stand_in_a_file_of_their_own_and_count_where_they_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "OWN", tmp_path / "agents.local.toml")
+    registry.OWN.write_text('[mine]\nmodel = "openai/mock"\n')
+    assert "mine" not in load_entries() and load_entries(wanted=["mine"])["mine"]["method"] == "zero_shot"
+    assert "mine" in load_entries(own=True) and registry.find_agent("mine")["model"] == "openai/mock"
+    registry.OWN.write_text('[qwen_zero_shot]\nmodel = "openai/mock"\n')
+    assert load_entries(wanted=["qwen_zero_shot"])["qwen_zero_shot"]["model"] == "local/qwen"
+    with pytest.raises(ValueError, match="qwen_zero_shot: agents.toml has an agent of this name"):
+        load_entries(own=True)

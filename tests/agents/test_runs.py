@@ -24,8 +24,7 @@ from small_agents import (
 
 from helpers.agents import runs
 from helpers.agents.runs import Stopped, run_agents, sample_events
-from helpers.agents.stops import Watch
-from helpers.agents.workers import run_in_threads
+from helpers.agents.workers import Watch, run_in_threads
 from helpers.store import ACCIDENTS, open_store, read_runs
 
 HERE = Path(__file__).parent

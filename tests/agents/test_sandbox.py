@@ -550,6 +550,42 @@ def test_evidence_that_is_not_the_manifests_refuses_the_start(tmp_path, path, di
     assert said in str(error.value)
 
 
+def test_evidence_is_a_file_of_the_folder_and_no_way_out_of_it(tmp_path):
+    needs_sandbox()
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "secret").write_text("1")
+    (tmp_path / "evidence/link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "evidence/pipe")
+    for name in ("link", "pipe"):
+        with (
+            pytest.raises(SandboxError, match=f"{name} is no file in the evidence's folder"),
+            open_sandbox([{"path": name, "sha256": "0" * 64}], tmp_path / "evidence"),
+        ):
+            pass
+
+
+def test_what_a_killed_sandbox_left_is_removed_by_the_next(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left, alive = (tmp_path / f"sandbox-{pid}-x" for pid in (gone.pid, os.getpid()))
+    for place in (left, alive):
+        (place / "evidence/sub").mkdir(parents=True)
+        (place / "evidence/sub").chmod(0o555)
+    sandbox.remove_leftovers(tmp_path)
+    assert sorted(place.name for place in tmp_path.iterdir()) == [alive.name]
+
+
+def test_a_control_group_holds_all_memory_of_a_call():
+    code = "b = bytearray(200 << 20)"
+    with sandbox.open_group(50 << 20) as group:
+        if group is None:
+            pytest.skip("no control group can be made here")
+        join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, sys.executable, "-c"]
+        assert subprocess.run([*join, "pass"], check=False).returncode == 0 and not sandbox.was_full(group)
+        assert subprocess.run([*join, code], check=False).returncode == -9 and sandbox.was_full(group)
+    assert not group.exists()
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [

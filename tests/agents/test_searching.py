@@ -6,12 +6,12 @@ import re
 import pytest
 from builders import AS_OF, make_event, reply_with
 
-from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.prompted import forecast
 from helpers.agents.prompts import describe_answer, fill_prompt
 from helpers.agents.searching import (
     N_CALLS,
     STEP_SCHEMA,
+    ask_deep_research,
     ask_step_by_step,
     ask_with_pages,
     ask_with_tools,

@@ -10,7 +10,6 @@ import pytest
 
 from helpers import papers
 from helpers.audit import ledger as audit
-from helpers.futurex.collection import measure_events
 
 READINGS = ("pot_instances", "wr_reviewed", "pot_cost_openai_names", "fx_responses_option", "lab_table1_video")
 NEW_FINDINGS = (
@@ -88,6 +87,14 @@ def test_capabilities_cannot_make_the_overall_score_of_two_subjects(ledger):
     assert rows.loc["lab_inputs_qwen3_235b_a22b", "recomputed"] == "4.545 to 5.348"  # 17 and 20 of 374
 
 
+def test_the_authors_heat_map_does_not_give_table_7(ledger):
+    """By hand, Gemini 3 Pro: (200 (0.91 + 0.72 + 0.93) + 197 0.22 + 122 0.19 + ...) / 1122 = 65.9%."""
+    rows = ledger[ledger["id"].str.startswith("pot_cells_")].set_index("id")
+    assert len(rows) == 11 and rows["verdict"].eq("inconsistent").all()
+    assert rows.loc["pot_cells_gemini_3_pro", ["published", "recomputed"]].tolist() == ["55.8", "65.9305"]
+    assert rows.loc["pot_cells_gpt_5_1", "recomputed"] == "37.6854"  # of the 925; 34.1 of all
+
+
 def test_what_a_verdict_rests_on(ledger):
     bases = ledger.set_index("id")["basis"]
     assert bases["pot_strata_sum"] == bases["wr_sources_sum"] == "recomputed"
@@ -111,32 +118,11 @@ def test_references():
         audit.resolve_reference("table9[a].b", "futurex")
 
 
-def test_ledger_columns_ids_and_verdicts(ledger):
-    assert ledger.columns.tolist() == audit.COLUMNS
-    assert ledger["id"].is_unique
-    assert set(ledger["verdict"]) == set(audit.VERDICTS)
-    assert set(ledger["paper"]) == set(papers.list_papers())
-    assert (ledger[["section", "claim", "kind"]] != "").all(axis=None)
-
-
 def test_every_section_is_a_place_of_its_paper(ledger):
     for paper, claims in ledger.groupby("paper"):
         places = set(papers.load_published(paper, "places", dtype=str)["section"])
         for claim in claims.itertuples():
             assert claim.section and set(claim.section.split(", ")) <= places, claim.id
-
-
-def test_claims_of_each_paper_by_verdict(ledger):
-    counts = pd.crosstab(ledger["paper"], ledger["verdict"])
-    least = {
-        "futurex": [140, 15, 7, 25],
-        "liveagentbench": [50, 15, 1, 1],
-        "proof_of_time": [185, 20, 4, 6],
-        "worldreasoner": [130, 5, 2, 4],
-    }
-    for paper, numbers in least.items():
-        assert (counts.loc[paper, list(audit.VERDICTS)] >= numbers).all(), paper
-    assert len(ledger) >= 700
 
 
 def test_every_statement_is_used(ledger):
@@ -149,6 +135,7 @@ def test_every_statement_is_used(ledger):
 
 
 def test_known_findings(ledger):
+    assert ledger["id"].is_unique and len(ledger) >= 700 and ledger["verdict"].eq("inconsistent").sum() == 76
     verdicts = ledger.set_index("id")["verdict"]
     for claim in ("fx_open_ended_week", "fx_market_drop", "fx_models_section4", "wr_pairs_sum", "wr_ker_identity"):
         assert verdicts[claim] == "consistent", claim
@@ -236,44 +223,3 @@ def test_deleted_published_number_leaves_its_claim_not_recomputable(tmp_path, le
     changed = audit.build_ledger(["proof_of_time"], folder).set_index("id")
     claim = changed.loc["pot_scaling_claude_haiku_4_5"]
     assert claim[["published", "recomputed", "verdict"]].tolist() == ["", "", "not recomputable"]
-
-
-def test_fill_ours_adds_value_interval_and_note(ledger):
-    ours = pd.DataFrame(
-        [
-            {"id": "fx_acquisition", "value": 98.5, "low": 97.1, "high": 99.2, "note": "788 of 800"},
-            {"id": "fx_events_total", "value": 800, "low": None, "high": None, "note": None},
-        ]
-    )
-    filled = audit.fill_ours(ledger, ours).set_index("id")
-    assert filled.loc["fx_acquisition", ["ours", "interval"]].tolist() == ["98.5", "97.1 to 99.2"]
-    assert filled.loc["fx_acquisition", "note"].endswith("; 788 of 800")
-    assert filled.loc["fx_events_total", ["ours", "interval"]].tolist() == ["800", ""]
-    assert (filled["ours"] != "").sum() == 2
-    assert (ledger["ours"] == "").all()  # the ledger itself is untouched
-    with pytest.raises(ValueError, match="fx_nothing, which is no claim"):
-        audit.fill_ours(ledger, ours.assign(id=["fx_nothing", "fx_events_total"]))
-    with pytest.raises(ValueError, match="two values"):
-        audit.fill_ours(ledger, ours.assign(id="fx_acquisition"))
-
-
-def test_measured_values_fit_the_ledger(ledger):
-    events = pd.DataFrame(
-        {
-            "event_id": ["e1", "e2", "e3", "e4"],
-            "as_of": ["2016-10-10T00:00:00+08:00"] * 2 + ["2016-10-11T00:00:00+08:00"] * 2,
-            "source_id": ["s1", "s1", "s2", "s3"],
-            "site_type": ["news", "news", "prediction_market", "government"],
-            "domain": ["Sports", "Sports", "Crypto", "Weather"],
-            "kind": ["number", "ranking", "single", "number"],
-            "level": [3, 4, 1, 3],
-        }
-    )
-    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "value": ["1", '["a"]', '"A"', None]})
-    ours = measure_events(events, answers)
-    values = ours.set_index("id")["value"]
-    assert values["fx_events_total"] == 4 and values["fx_events_a_day"] == 2
-    assert values["fx_acquisition"] == 75  # 3 of 4
-    assert values["fx_open_ended_week"] == 10.5  # 3 in 2 days
-    assert values["fx_levels_figure6"] == "1 25.0%, 3 50.0%, 4 25.0%"
-    assert (audit.fill_ours(ledger, ours)["ours"] != "").sum() == len(ours)

@@ -52,7 +52,7 @@ def test_both_sides_of_what_does_not_hold_stand_beside_each_other(ledger, page):
         assert all(row[at].text_content() and row[at + 1].text_content() for row in rows)
     text = tree.text_content()
     assert '"30K+ instances" (Abstract)' in text and "Table 6, n samples: 200, 200, 200, 197, ..." in text
-    assert len(page.encode()) < 260_000
+    assert len(page.encode()) < 270_000
 
 
 def test_a_quote_is_twelve_words_at_most():
@@ -65,9 +65,9 @@ def test_a_quote_is_twelve_words_at_most():
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (lambda lines: lines[:-1], "wr_cutoff_window"),
+        (lambda lines: [line for line in lines if "wr_cutoff_window" not in line], "wr_cutoff_window"),
         (lambda lines: [*lines, "fx_acquisition,count"], "fx_acquisition"),
-        (lambda lines: [*lines[:-1], "wr_cutoff_window,who knows"], "'who knows' is none of last digit"),
+        (lambda lines: [*lines[:-1], "pot_cells_x,who knows"], "'who knows' is none of finding"),
         (lambda lines: [*lines, "wr_cutoff_window,finding"], "wr_cutoff_window"),
     ],
 )
@@ -152,6 +152,6 @@ def test_in_a_browser_every_table_sorts_and_filters_and_no_word_is_broken(ledger
             assert 0 < n <= len(ledger)
             tab.run(f"{pick}.value = '{value}'; {pick}.dispatchEvent(new Event('input', {{bubbles: true}}))")
             assert tab.run(f"{shown}.length") == n
-        n = 9  # without the table of what our runs say, which this ledger does not know
+        n = 8
         assert tab.run(SORT) == [True] * n
         assert tab.run(FILTER) == [True] * n

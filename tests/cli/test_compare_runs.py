@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from PIL import Image
 from helpers.cli import compare, select_runs
 from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
+from helpers.formats.folder import read_folder
 from helpers.scoring import runs as scored_runs
 from helpers.store import STORE, open_store, save_questions, save_run, write_table
 
@@ -59,7 +61,7 @@ def world(tmp_path, monkeypatch):
         "random-A-01": [at % 2 for at in range(n)],
     }
     make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(scored_runs, "list_recorded", list)
+    monkeypatch.setattr(scored_runs, "list_recorded", lambda places=None: [])
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
 
@@ -75,7 +77,7 @@ def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
     assert (
         "Holm over 1 pair;" in text and "144 events of october-2016 asked of all" in text and "by source (24)" in text
     )
-    folder = world / compare.FOLDER
+    folder = Path(found["files"][0]).parent
     pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
     assert pairs["difference"].tolist() == [0.5] and board["agent"].tolist() == ["good", "poor"], "those named only"
     assert board["above_random"].round(6).tolist() == [0.333333, -0.166667] and board["rank"].tolist() == [1, 2]
@@ -92,7 +94,7 @@ def test_without_names_all_stand_on_the_leaderboard(world):
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign(world, capsys):
     pairs = pd.DataFrame(carry_out(["compare", "good", "poor"])["pairs"])
-    text = compare.write_pairs(pairs.assign(difference=-0.0001, low=-0.0002, high=-0.5))
+    text = compare.tabulate_pairs(pairs.assign(difference=-0.0001, low=-0.0002, high=-0.5)).to_string()
     assert "-0.000" not in text and " 0.000 " in text and "0.000 to -0.500" in text
 
 
@@ -138,26 +140,27 @@ def test_who_answered_nothing_has_no_rank_and_no_difference(world, monkeypatch, 
     text = capsys.readouterr().out
     assert "nan" not in text and "| - | mute | no answers |" in text
     assert "\nmute answered none of them: no answers, no rank" in text
-    board = pd.read_csv(world / compare.FOLDER / "leaderboard.csv", dtype=str)
+    board = pd.read_csv(Path(found["files"][0]).parent / "leaderboard.csv", dtype=str)
     assert board["rank"].fillna("").tolist() == ["1", ""]
 
 
-def test_a_comparison_that_replaces_another_says_so(world, capsys):
-    carry_out(["compare", "good", "poor"])
-    assert "replaces" not in capsys.readouterr().out
-    carry_out(["compare", "good", "lucky"])
-    text = capsys.readouterr().out
-    assert f"{world / compare.FOLDER} held a comparison, which this one replaces; --out names another folder" in text
-    carry_out(["compare", "good", "lucky", "--out", str(world / "other")])
-    assert "replaces" not in capsys.readouterr().out
+def test_a_comparison_has_a_folder_of_its_own_that_score_reads(world):
+    found = carry_out(["compare", "good", "poor"])
+    folder = Path(found["files"][0]).parent
+    assert folder == world / compare.FOLDER / "good+poor" and "Leaderboard" in (folder / "index.html").read_text()
+    events, answers, predictions = read_folder(folder)
+    assert len(events) == len(answers) == 144 and set(predictions["agent_id"]) == {"good", "poor", "random"}
+    other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
+    assert other == str(world / "other/index.html")
 
 
 def test_a_run_alone_is_told_from_none(world, monkeypatch):
     with pytest.raises(SystemExit, match="^daybefore compare: there are no local runs on long yet; `make run SET"):
-        carry_out(["compare", "--window", "L"])
+        carry_out(["compare", "--set", "L"])
     make_world(world, {"mine-L-01": [True] * 20}, monkeypatch, window="L")
-    with pytest.raises(SystemExit, match="^daybefore compare: only mine has a local run on long yet; `make run SE"):
-        carry_out(["compare", "--window", "L"])
+    alone = "^daybefore compare: only mine has a local run on long yet; .* on other sets: SET=october-2016$"
+    with pytest.raises(SystemExit, match=alone):
+        carry_out(["compare", "--set", "L"])
 
 
 def test_runs_that_share_no_event_are_refused(world, monkeypatch):
@@ -166,7 +169,7 @@ def test_runs_that_share_no_event_are_refused(world, monkeypatch):
         SystemExit, match=r"no event was asked of all: good \(144 of october-2016\), far \(20 of june-2026\)"
     ):
         carry_out(["compare", "good", "far-C1-01"])
-    assert not (world / compare.FOLDER / "pairs.csv").exists()
+    assert not (world / compare.FOLDER).exists()
 
 
 def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
@@ -191,7 +194,7 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
             "no run or agent on october-2016 is called 'nope'; there are good, lucky, poor, .*-A-01$",
         ),
         (["good"], "a comparison needs two runs; good is one, name another"),
-        (["good", "poor", "--window", "C1"], "no run or agent on june-2026 is called 'good'"),
+        (["good", "poor", "--set", "C1"], "no run or agent on june-2026 is called 'good'"),
     ],
 )
 def test_a_wrong_name_is_one_sentence(names, sentence, world):
@@ -215,7 +218,7 @@ def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     found = carry_out(["compare", "qwen_zero_shot-A", "last_value"])
     board = pd.DataFrame(found["leaderboard"])
-    assert found["n_events"] == 240 and set(board["agent"]) == {"qwen_zero_shot", "last_value"}
+    assert found["n_events"] == 294 and set(board["agent"]) == {"qwen_zero_shot", "last_value"}
     assert np.isfinite(board["score"]).all() and found["pairs"][0]["n_clusters"] > 20
 
 
@@ -238,7 +241,7 @@ def make_moments(folder, asked, monkeypatch):
             )
             ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
         ledger.commit()
-    monkeypatch.setattr(scored_runs, "list_recorded", list)
+    monkeypatch.setattr(scored_runs, "list_recorded", lambda places=None: [])
 
 
 @pytest.fixture
@@ -251,7 +254,7 @@ def moments(tmp_path, monkeypatch):
 
 
 def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
-    found = carry_out(["compare", "mine", "theirs", "--window", "L"])
+    found = carry_out(["compare", "mine", "theirs", "--set", "L"])
     (row,) = found["pairs"]
     assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "asked at Mid", "asked at Mid")
     text = capsys.readouterr().out
@@ -259,25 +262,25 @@ def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
     assert "mine: of its 4 runs mine-L-02 (asked at Mid) is compared, the newest of this machine's under the " in text
     assert "mine-L-Near (asked at Near), mine-L-Late (asked at Late), mine-L-Early (asked at Early)" in text
     assert "conditions differ" not in text
-    board = pd.read_csv(moments / compare.FOLDER / "leaderboard.csv")
+    board = pd.read_csv(Path(found["files"][0]).parent / "leaderboard.csv")
     assert set(board["condition"]) == {"asked at Mid"}
 
 
 def test_without_names_the_baselines_of_the_same_moment_stand_beside(moments):
-    board = pd.DataFrame(carry_out(["compare", "--window", "L"])["leaderboard"]).set_index("agent")
+    board = pd.DataFrame(carry_out(["compare", "--set", "L"])["leaderboard"]).set_index("agent")
     assert board["run_id"].to_dict() == {"mine": "mine-L-02", "theirs": "theirs-L-02", "season": "season-L-01"}
 
 
 def test_runs_of_two_moments_say_so_by_name_and_dates(moments, capsys, monkeypatch):
     monkeypatch.setattr(compare, "draw_comparison", DRAW)
-    found = carry_out(["compare", "mine-L-Near", "mine-L-Early", "season", "--window", "L"])
+    found = carry_out(["compare", "mine-L-Near", "mine-L-Early", "season", "--set", "L"])
     told = (
         "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
     )
     assert told in capsys.readouterr().out
     labels = {"mine, asked at Near", "mine, asked at Early", "season, asked at Near"}
     assert {row["agent"] for row in found["leaderboard"]} == labels
-    folder = moments / compare.FOLDER
+    folder = Path(found["files"][0]).parent
     with Image.open(folder / "figures/compare.png") as picture:
         facts = json.loads(picture.text["daybefore"])
     assert facts["dates"] == "2023-01-24 to 2023-04-16"

@@ -38,7 +38,7 @@ def test_help_imports_no_library_and_every_option_is_explained():
     for name, one in daybefore.commands.items():
         assert f"\n  {name} " in done.stdout and f"daybefore {name}" in one.epilog
         assert all(option.help for option in one.params if option.param_type_name == "option")
-    assert all(name in SET_NAMES for name in ("october-2016", "markets (M)"))
+    assert all(name in SET_NAMES for name in ("october-2016", "markets"))
 
 
 def interrupt(**given):

@@ -84,7 +84,8 @@ def test_an_agents_numbers_are_the_same_in_any_company():
 
 def show(folder, run_ids, events):
     asked = Asked("A", events, events, None, folder / STORE)
-    return show_results(asked, run_ids, ["last_value"], 7, Beside(pd.DataFrame(), {}, "", ""))
+    beside = Beside(pd.DataFrame(), {}, "", "")
+    return show_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5}, explain=True)
 
 
 @pytest.fixture
@@ -119,14 +120,17 @@ def test_a_run_leaves_its_results_behind(kept):
     folder, run_ids, events = kept
     text = show(folder, run_ids, events)
     assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
-    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>/results.json" in text
+    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>: results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
     n_window = len(read_table("events", "A"))
     assert [found[name] for name in ("n_answered", "n_scored", "n_window")] == [20, 20, n_window]
-    assert found["status"] == f"a sample: 24 of the {n_window} events of the window were asked"
+    assert found["status"] == f"a sample: 24 of the {n_window} events of the set were asked"
     assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
-    assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.0, 240, 48.0, 12.0)
+    assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.5, 240, 48.0, 12.0)
+    (bin_,) = found["calibration"]
+    assert (bin_["said"], bin_["share"], bin_["n"]) == (0.25, 1.0, 20)
+    assert "mine: gave its answers 0.65 and was right 0.20 of the time (n = 20; calibration by bin" in text
     reasons = [(row["status"], row["reason"], row["n"]) for row in found["missing"]]
     assert reasons == [("refusal", "will not bet", 4)]
     assert found["lead_over_best_baseline"]["baseline"] == "last_value"
@@ -136,6 +140,9 @@ def test_a_run_leaves_its_results_behind(kept):
     assert (whole["n"], whole["n_asked"], whole["n_clusters"]) == (20, 24, 12) and whole["coverage"] == 20 / 24
     assert whole["mean"] == 0.2 and whole["mean_imputed"] == 4 / 24 and whole["low"] < 0.2 < whole["high"]
     assert table.xs(("brier", "all")).iloc[0]["mean"] == 2 * 0.75**2
+    rows = pd.read_csv(folder / "data/runs/mine-A-01/predictions.csv").set_index("event_id")
+    assert len(rows) == 24 and rows["status"].value_counts().to_dict() == {"ok": 20, "refusal": 4}
+    assert rows.loc[rows["status"] == "ok", "score"].mean() == 0.2 and set(rows["answer"]) == {'"A"'}
     again = {path: path.read_bytes() for path in folder.rglob("results.*")}
     assert len(again) == 4 and show(folder, run_ids, events) == text
     assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
@@ -147,7 +154,7 @@ def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
     text = show(folder, run_ids, events)
     assert "no scores: no scored event is left" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
-    assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.0
+    assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.5
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ def ask(provider, tmp_path, monkeypatch):
     def run_mine(*arguments, **changes):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
-        monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted: {"mine": entry})
-        asked = ["--window", "L", "--limit", "6", "--workers", "1", "--agent", "mine"]
+        monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
+        asked = ["--set", "L", "--limit", "6", "--workers", "1", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]
 
     return run_mine
@@ -131,7 +131,7 @@ WRONG = [
     (["--condition", "search-e"], {}, "--condition 'search-e' may be Search-Enabled or Search-Enabled Graph; write"),
     (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),
     (["--condition", "real-time", "--horizon", "Near"], {}, "Real-Time is asked a day after the resolution; leave"),
-    (["--condition", "near", "--window", "A"], {}, "--condition Near-Resolution is for the long questions alone"),
+    (["--condition", "near", "--set", "A"], {}, "--condition Near-Resolution is for the long questions alone"),
     (["--condition", "causal"], {"method": "react"}, r"mine searches by a method of its own \(react\) and submits no"),
     (["--condition", "near"], {"method": "function"}, "mine is a Python function and submits no graph, which Near"),
     (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),
@@ -150,4 +150,4 @@ def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(ask, p
 
 def test_a_condition_needs_an_agent():
     with pytest.raises(SystemExit, match="^daybefore run: --condition Near-Resolution needs an agent: AGENT=name"):
-        carry_out(["run", "--window", "L", "--condition", "near"])
+        carry_out(["run", "--set", "L", "--condition", "near"])

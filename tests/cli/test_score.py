@@ -16,6 +16,7 @@ from helpers.formats.folder import read_folder
 from helpers.stats.calibration import bin_chances, list_chances
 
 LETTERS = "ABCDE"
+FILES = ("events.csv", "answers.csv", "predictions.csv")
 DOMAINS = ("Finance", "Sports", "Weather", "Politics", "Culture")
 
 
@@ -77,7 +78,7 @@ def list_files(path):
 def shown(monkeypatch):
     """The numbers of the figures, by name; the figures themselves are not drawn."""
     kept = {}
-    for name in ("draw_panels", "draw_chances", "draw_growth", "draw_effects"):
+    for name in ("draw_panels", "draw_chances", "draw_effects"):
         monkeypatch.setattr(own, name, lambda *arguments, **options: None)
     monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: kept.update({name: table}) or name)
     return kept
@@ -95,10 +96,9 @@ def drawn(tmp_path_factory):
 def test_the_folder_goes_through_in_time_and_writes_under_itself_only(drawn):
     path, notes, seconds = drawn
     assert seconds < 60
-    assert {p.name for p in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv", "figures", "tables"}
+    assert {p.name for p in path.iterdir()} == {*FILES, "figures", "tables", "index.html"}
     assert {p.name for p in (path / "figures").glob("*.png")} == {
         "scores.png",
-        "missing.png",
         "domains.png",
         "factors.png",
         "probabilities.png",
@@ -219,11 +219,11 @@ def test_only_the_needed_columns_and_levels_left_out(tmp_path):
     }
     for name, columns in keep.items():
         pd.read_csv(path / f"{name}.csv", dtype=str)[columns].to_csv(path / f"{name}.csv", index=False)
-    notes = "\n".join(own.draw_folder(path, n_trials=200))
+    notes = "\n".join(own.draw_folder(path))
     assert "levels are left out: 50 events have none" in notes
     assert "no domain figure: 50 events have no domain" in notes
     assert "no figure of probabilities" in notes and "without domain, level" in notes
-    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "missing.png", "factors.png"}
+    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "factors.png"}
     assert "95%, by event (50)" in notes and "each event is its own" in notes
     assert set(pd.read_csv(path / "figures/index.csv")["status"]) == {"as given"}, "nobody said that they are real"
 
@@ -286,7 +286,7 @@ def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(tmp_path):
     change_cell(path, "events", 3, "domain", "=cmd|'/c calc'!A0")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        notes = own.draw_folder(path, n_trials=100)
+        notes = own.draw_folder(path)
     assert "x" * 40 not in "\n".join(notes)
     for file in [*path.glob("tables/*.csv"), *path.glob("figures/*.csv")]:
         cells = pd.read_csv(file, dtype=str, keep_default_na=False).to_numpy().ravel()
@@ -299,11 +299,11 @@ def test_of_many_agents_the_best_are_drawn_and_all_stand_in_the_tables(tmp_path,
     monkeypatch.setattr(own, "MOST_DRAWN", 5)
     monkeypatch.setattr(own, "MOST_PAIRED", 6)
     path = make_folder(tmp_path / "mine", n_agents=8)
-    notes = "\n".join(own.draw_folder(path, n_trials=100))
+    notes = "\n".join(own.draw_folder(path))
     assert "the figures show the 5 best of 8 agents" in notes and "the best agent and each other (of 8" in notes
     assert len(pd.read_csv(path / "tables/pairs.csv")) == 7
     table = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'")
-    assert shown["missing"]["agent_id"].nunique() == 5 and len(table) == shown["scores"]["agent_id"].nunique() == 8
+    assert len(table) == shown["scores"]["agent_id"].nunique() == 8
 
 
 def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
@@ -311,7 +311,7 @@ def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
     events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
     for n, said in ((12, "95%, by source (12)"), (4, "none, the 50 events are of 4 sources")):
         events.assign(source_id=[f"s{at % n}" for at in range(50)]).to_csv(path / "events.csv", index=False)
-        notes = "\n".join(own.draw_folder(path, n_trials=100))
+        notes = "\n".join(own.draw_folder(path))
         assert said in notes and "the column source_id of events.csv" in notes
         row = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'").iloc[0]
         assert row["n_clusters"] == n and np.isfinite(row["low"]) == (n == 12) and np.isfinite(row["low_by_event"])
@@ -319,7 +319,7 @@ def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
     events.assign(cluster_id=[f"c{at % 20}" for at in range(50)], source_id="s").to_csv(
         path / "events.csv", index=False
     )
-    assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path, n_trials=100))
+    assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path))
 
 
 @pytest.mark.parametrize("by_source", [False, True])
@@ -329,7 +329,7 @@ def test_a_category_of_few_clusters_has_an_effect_without_interval_or_star(by_so
     domains = ["Lone", "Pair", "Pair", *(["Sports"] * 20), *(["Weather"] * 27)]
     events = events.assign(domain=domains, **({"source_id": [f"s{at % 25}" for at in range(50)]} if by_source else {}))
     events.to_csv(path / "events.csv", index=False)
-    own.draw_folder(path, n_trials=100)
+    own.draw_folder(path)
     table = shown["factors"].query("factor == 'domain'").set_index("category")
     assert table["n_clusters"].to_dict() == {"Lone": 1, "Pair": 2, "Sports": 20, "Weather": 25 if by_source else 27}
     ends = table[["se", "p", "low", "high"]].notna()

@@ -84,7 +84,7 @@ def test_a_run_in_the_store_and_in_the_tables_is_one(live):
         columns = {"agent_id": "last_value", "as_of": question["as_of"], "status": "ok", "value": question["value"]}
         save_questions(store, [(key | {"status": "ok", "duration_s": 2.25}, key | columns, [])])
     both = read_known(["C1"], ["last_value"])
-    assert both.runs["origin"].tolist() == ["live and recorded"]
+    assert both.runs["origin"].tolist() == ["recorded"]
     assert len(both.predictions) == len(recorded.predictions)
     assert list_questions(both).set_index("event_id")["duration_s"].get(question["event_id"]) == 2.25
 
@@ -138,7 +138,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
         (["--status", "great"], "no question has the outcome 'great'; there are unparsable, wrong"),
         (["--event", "A-9"], "no run holds a question on 'A-9'"),
         (["--event", "A-1010-brent_band", "--level", "4"], "no question on 'A-1010-brent_band' meets the other"),
-        (["--window", "Z"], "there is no question set 'Z'"),
+        (["--set", "Z"], "there is no question set 'Z'"),
     ],
 )
 def test_a_filter_that_nothing_meets_is_told(live, arguments, said):

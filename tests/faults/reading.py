@@ -8,9 +8,6 @@ from faults import accidents, fuzzed_replies, mutated_pages
 from faults.killing import tell_faults
 
 N_REPLIES, N_PAGES = 15_000, 5_000
-PLAYED = ("ceiling, 8 at once", "401 midway: ten in a row", "timeouts, RETRY=1", "api_key_env", "Ctrl-C", "SIGTERM")
-PLAYED += ("Ctrl-C twice", "kill -9, four requests a question")
-"""Of the accidents, those that cost most if they go wrong; `python tests/faults/accidents.py` plays all."""
 
 
 def read_replies(folder, n=N_REPLIES):
@@ -37,7 +34,7 @@ def read_pages(folder, n=N_PAGES):
 def play_accidents(folder):
     """Play some accidents of a paid run through the real command, two at a time."""
     with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(accidents.play_accident, PLAYED))
+        rows = list(pool.map(accidents.play_accident, accidents.ACCIDENTS))
     bad = [f"{row['accident']}: {row['said']}" for row in rows if accidents.is_bad(row)]
     held, seen = tell_faults({what: sum(int(row[what]) for row in rows) for what in ("lost", "twice", "silent")})
     return len(rows), held and not bad, "; ".join([seen, *bad])

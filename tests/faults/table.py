@@ -107,22 +107,13 @@ def summarize_rows(rows):
     return "\n".join(lines)
 
 
-def keep_rows(rows, path, is_whole):
-    """Write what was seen: a whole run anew, else in the places of the same faults' older rows."""
-    if not is_whole:
-        played = {(row["family"], row["fault"]): row for row in rows}
-        rows = [played.get((row["family"], row["fault"]), row) for row in json.loads(path.read_text("utf-8"))]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-
-
 def main(words):
-    """Play the faults whose names hold some of the words, all without words; these, or with --keep some, are kept."""
-    is_kept, words = not words or "--keep" in words, [word for word in words if word != "--keep"]
+    """Play the faults whose names hold some of the words; all, without words, which are kept in data/faults.json."""
     begun = time.perf_counter()
     rows = list(play_all(words))
-    if is_kept:
-        keep_rows(rows, ROOT / "data/faults.json", not words)
+    if not words:
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        (ROOT / "data/faults.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     print(summarize_rows(rows))
     n_files = sum(row["measured"].get("n_files", 0) for row in rows)
     print(f"a key that all of them were given stands in none of the {n_files:,} files that they left")

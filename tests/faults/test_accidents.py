@@ -1,7 +1,7 @@
-"""One of the accidents by the real command; `python tests/faults/accidents.py` plays all of them."""
+"""One of the accidents by the real command; `make faults` plays all of them."""
 
 import pytest
-from accidents import N, is_bad, play_accident
+from faults.accidents import N, is_bad, play_accident
 
 
 def test_no_question_is_lost_paid_twice_or_left_without_a_word():

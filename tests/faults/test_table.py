@@ -1,6 +1,5 @@
 """A short run of the faults; `make faults` plays them all."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from faults import breaking
-from faults.table import keep_rows, play_fault
+from faults.table import play_fault
 
 TRIED = [
     "two replies to one request",
@@ -36,7 +35,7 @@ def test_what_does_not_hold_raises_or_dies_is_seen():
     assert play_fault(lambda folder: os._exit(9))[1:3] == (False, "the process that played it died")
 
 
-DAMAGE = (breaking.damage_ledger, breaking.damage_recording, breaking.damage_table, breaking.damage_folder)
+DAMAGE = (breaking.damage_ledger, breaking.damage_recording)
 
 
 @pytest.mark.parametrize("play", DAMAGE, ids=lambda play: play.__name__)
@@ -44,14 +43,3 @@ def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     n, held, seen = play(tmp_path, n=12)
     assert held, seen
-
-
-def test_a_fault_played_again_is_kept_in_its_place(tmp_path):
-    path = tmp_path / "faults.json"
-    keep_rows([{"family": "f", "fault": name, "held": False} for name in "abc"], path, is_whole=True)
-    keep_rows([{"family": "f", "fault": "b", "held": True}], path, is_whole=False)
-    assert [(row["fault"], row["held"]) for row in json.loads(path.read_text())] == [
-        ("a", False),
-        ("b", True),
-        ("c", False),
-    ]

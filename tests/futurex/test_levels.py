@@ -69,23 +69,15 @@ def make_levels(*means):
     return {level: [mean - 0.1, mean + 0.1] * 15 for level, mean in zip((1, 2, 3, 4), means, strict=True)}
 
 
-def judge(by_agent, categories):
-    scores, events = make_scores(by_agent)
-    runs = pd.DataFrame({"run_id": list(categories), "agent_id": list(categories), "category": categories.values()})
-    table = levels.judge_findings(scores, events, runs)
-    return table, table.set_index("statement")
-
-
 def test_findings_with_all_agents():
-    by_agent = {
-        "base": make_levels(0.8, 0.7, 0.3, 0.1),
-        "search": make_levels(0.7, 0.6, 0.5, 0.4),
-    }
-    table, _ = judge(by_agent, {"base": "base_model", "search": "think_search"})
-    first = table[table["finding"] == 1]
+    by_agent = {"base": make_levels(0.8, 0.7, 0.3, 0.1), "search": make_levels(0.7, 0.6, 0.5, 0.4)}
+    scores, events = make_scores(by_agent)
+    first = levels.judge_falls(scores, events, list(by_agent))
     assert first["verdict"].tolist() == ["holds"] * 6
     drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45
     assert first["estimate"].tolist() == pytest.approx(drops)
+    runs = pd.DataFrame({"agent_id": list(by_agent), "category": ["base_model", "think_search"]})
+    table = levels.judge_models(scores, events, runs)
     second = table[table["finding"] == 2].iloc[0]
     assert second["estimate"] == pytest.approx(0.75) and second["verdict"] == "holds" and second["n"] == 60
     third = table[table["finding"] == 3]
@@ -97,7 +89,8 @@ def test_findings_with_all_agents():
 
 def test_a_fall_that_guessing_shares_is_none():
     by_agent = {"last": make_levels(0.9, 0.7, 0.4, 0.3), "random": make_levels(0.7, 0.5, 0.2, 0.1)}
-    table, by = judge(by_agent, dict.fromkeys(by_agent, "baseline"))
+    table = levels.judge_falls(*make_scores(by_agent), ["last"])
+    by = table.set_index("statement")
     row = by.loc["last: levels 1-2 minus levels 3-4, above chance"]
     assert row["estimate"] == pytest.approx(0.0) and row["verdict"] == "cannot tell"
     itself = by.loc["random itself: levels 1-2 minus levels 3-4"]
@@ -105,28 +98,23 @@ def test_a_fall_that_guessing_shares_is_none():
     assert not table["statement"].str.startswith("random: ").any()
 
 
-def test_findings_with_baselines_only_cannot_tell_about_models():
+def test_baselines_alone_cannot_tell_about_models_and_few_events_make_no_fall():
     by_agent = {"last": make_levels(0.5, 0.5, 0.6, 0.6), "mean7": make_levels(0.4, 0.4, 0.2, 0.2)}
-    table, _ = judge(by_agent, {"last": "baseline", "mean7": "baseline"})
-    assert set(table.loc[table["finding"].isin([2, 3]), "verdict"]) == {"cannot tell"}
-    assert table.loc[table["finding"].isin([2, 3]), "estimate"].isna().all()
-    by = table.set_index("statement")["verdict"]
-    falls = [by[f"{who}: levels 1-2 minus levels 3-4, no guessing agent to compare with"] for who in by_agent]
-    assert falls == ["fails", "holds"]
-    assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"]  # `last` is best on both
-    assert (table["n"] > 0).all() and (table["n_agents"] == 2).all()
-
-
-def test_without_added_options_levels_and_chance_are_those_of_the_options_left():
-    scores, events = make_scores({"random": {2: [0.0, 1.0]}, "last": {2: [1.0, 0.0]}}, {2: ("single", "accuracy")})
-    letters = ['{"letters":{"x":"A","y":"B","z":"C","distractor: p":"D","distractor: q":"E"}}', '{"ask":"leader"}']
-    options = ['{"A":"x","B":"y","C":"z","D":"p","E":"q"}', '{"A":"x","B":"y","C":"z","D":"w"}']
-    events = events.assign(variables=letters, options=options)
-    assert levels.count_options(events).to_numpy().tolist() == [[5, 2], [4, 0]]
-    scores, events = levels.drop_added(scores, events)
-    assert events["level"].tolist() == [1, 2]
-    by = scores.set_index(["agent_id", "event_id"])["score"]
-    assert by["random"].tolist() == pytest.approx([1 / 3, 1.0]) and by["last"].tolist() == [1.0, 0.0]
+    by_agent["few"] = {level: [0.5] * 24 for level in (1, 2, 3, 4)}
+    scores, events = make_scores(by_agent)
+    table = levels.judge_models(scores, events, pd.DataFrame({"agent_id": list(by_agent), "category": "baseline"}))
+    models = table[table["finding"].isin([2, 3])]
+    assert set(models["verdict"]) == {"cannot tell"} and models["estimate"].isna().all() and (table["n"] > 0).all()
+    assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"], "`last` is best on both"
+    falls = levels.judge_falls(scores, events, ["last", "mean7"])
+    by = falls.set_index("statement")["verdict"]
+    assert [
+        by[f"{who}: levels 1-2 minus levels 3-4, no guessing agent to compare with"] for who in ("last", "mean7")
+    ] == [
+        "fails",
+        "holds",
+    ]
+    assert not falls["statement"].str.startswith("few").any()
 
 
 # Planted truths: each verdict is reached where it is true, and seldom where it is not.

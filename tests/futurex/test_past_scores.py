@@ -1,89 +1,67 @@
-"""What notebook 53 computes: guessing, the order of options, forms above chance, touched questions, told answers."""
+"""Scores of FutureX's past questions: above guessing by form, the order of options, what news adds; made-up tables."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from builders import make_past_row
 
-from helpers.formats.futurex import build_events, screen_rows
 from helpers.futurex import past_scores
-from helpers.scoring.scores import score_multi, score_predictions
-from helpers.stats.paired import fill_predictions
-from helpers.store import dump_json, parse_json
 
-NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
+NAMES = past_scores.NEWS_AGENTS
 
 
-def build(*rows):
-    return build_events(screen_rows(pd.DataFrame(rows))[0])
+def make_events(*forms):
+    """Questions of some forms, each a cluster of its own; the first option is right, guessing earns 0.25."""
+    table = pd.DataFrame({"form": forms, "guess": 0.25, "touch": "no name", "is_first": 1, "first_chance": 0.25})
+    table["event_id"] = table["cluster_id"] = [f"e{at}" for at in table.index]
+    return table
 
 
-def name_regatta(n):
-    """A question that shares no word with another, so that each is a cluster of its own."""
-    return f"{'abcdefghijklmnopqrstuvwxyz'[n % 26] * 3}{'klmnopq'[n // 26] * 4}"
+def make_scores(matrix):
+    """Rows of a matrix of scores, question x agent; blanks left out."""
+    long = matrix.rename_axis("event_id").reset_index().melt("event_id", var_name="agent_id", value_name="score")
+    return long.dropna(subset="score")
 
 
-@pytest.fixture(scope="module")
-def tables():
-    """Forty questions with four options, the first always right; twenty with several right, the first two."""
-    rows = [make_past_row(n, event=name_regatta(n), options=NAMES, answer="A") for n in range(40)]
-    several = {"options": list("uvwxyz"), "choice_type": "multi", "answer": "A, B"}
-    return build(*rows, *(make_past_row(100 + n, event=name_regatta(50 + n), **several) for n in range(20)))
-
-
-def predict(events, agent, choose):
-    """Return an agent's predictions: `choose(event)` gives the value."""
-    rows = [
-        {"event_id": e["event_id"], "agent_id": agent, "value": dump_json(choose(e))} for e in events.to_dict("records")
-    ]
-    return fill_predictions(pd.DataFrame(rows))
-
-
-# --- chance, order, forms --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n_options", "n_right"), [(2, 1), (5, 2), (6, 6), (9, 1)])
-def test_the_exact_mean_of_guessing_is_that_of_many_guesses(n_options, n_right):
-    rng, letters, right = np.random.default_rng(3), list("abcdefghi")[:n_options], list("abcdefghi")[:n_right]
-    drawn = [[letter for letter in letters if rng.random() < 0.5] or [rng.choice(letters)] for _ in range(6000)]
-    mean = np.mean([score_multi(named, right) for named in drawn])
-    assert past_scores.expect_guess("multi", n_options, n_right) == pytest.approx(mean, abs=0.015)
-
-
-def test_right_options_that_stand_first_are_seen_and_a_drawn_order_is_not(tables):
-    events, answers = tables
-    order = past_scores.measure_order(events, answers).set_index("form")
-    assert order["seen"].tolist() == [40, 20] and np.isclose(order["expected"], [10, 20 / 15]).all()
-    assert np.isclose(order["gain"], [0.75, 1 - 1 / 15]).all()
-    rng = np.random.default_rng(4)
-    rows = [make_past_row(n, event=name_regatta(n), options=NAMES, answer=rng.choice(list("ABCD"))) for n in range(160)]
-    drawn = past_scores.measure_order(*build(*rows)).iloc[0]
-    assert drawn["low"] < 0 < drawn["high"]
-
-
-def test_scores_stand_above_what_guessing_earns_at_the_same_events(tables):
-    events, answers = tables
-    right = answers.set_index("event_id")["value"].map(parse_json)
-    predictions = [predict(events, "oracle", lambda event: right[event["event_id"]])]
-    predictions.append(predict(events, "wrong", lambda event: "Z" if event["kind"] == "single" else ["Z"]))
-    predictions.append(predict(events[:12], "few", lambda event: right[event["event_id"]]))
-    scores = score_predictions(pd.concat(predictions, ignore_index=True), answers, events)
-    table = past_scores.tabulate_forms(scores, events, answers).set_index(["form", "agent_id"])
-    guess = past_scores.expect_guess("multi", 6, 2)
-    assert table.loc[("one of several", "oracle"), "above"] == pytest.approx(0.75)
-    assert table.loc[("several right", "wrong"), "above"] == pytest.approx(-guess)
+def test_scores_stand_above_what_guessing_earns_at_the_same_questions():
+    events = make_events(*["one of several"] * 40, *["several right"] * 20)
+    events.loc[40:, "guess"] = 0.5
+    matrix = pd.DataFrame({"oracle": 1.0, "wrong": 0.0, "few": np.nan}, events["event_id"])
+    matrix.loc[events["event_id"][:12], "few"] = 1.0
+    table = past_scores.tabulate_forms(make_scores(matrix), events).set_index(["form", "agent_id"])
+    assert table.loc[("one of several", "oracle"), ["mean", "above"]].tolist() == [1, 0.75]
+    assert table.loc[("several right", "wrong"), "above"] == -0.5
     whole = table.loc[("all", "oracle")]
-    assert whole["chance"] == pytest.approx((40 * 0.25 + 20 * guess) / 60) and whole["n"] == 60
+    assert whole["chance"] == pytest.approx((40 * 0.25 + 20 * 0.5) / 60) and whole["n"] == 60
     assert (whole["verdict"], table.loc[("all", "wrong"), "verdict"]) == ("above", "below")
     assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
 
 
-def test_forms_are_counted(tables):
-    forms = past_scores.describe_forms(*tables).set_index("form")
-    assert forms["n"].to_dict() == {"one of several": 40, "several right": 20}
-    assert forms["share_right"].round(3).tolist() == [0.25, 0.333] and forms["levels"].tolist() == ["2", "2"]
-    yes = build(*[make_past_row(n, event=name_regatta(n), answer="AB"[n % 4 > 0]) for n in range(8)])
-    assert past_scores.describe_forms(*yes)["share_yes"].tolist() == [0.25]
+def test_right_options_that_stand_first_are_seen_and_a_drawn_order_is_not():
+    events = make_events(*["one of several"] * 40, *["yes or no"] * 5)
+    events.loc[40:, "is_first"] = np.nan
+    order = past_scores.measure_order(events).iloc[0]
+    assert order[["seen", "expected", "gain", "n"]].tolist() == [40, 10, 0.75, 40]
+    drawn = past_scores.measure_order(events.assign(is_first=[1, 0, 0, 0] * 10 + [np.nan] * 5)).iloc[0]
+    assert drawn["low"] < 0 < drawn["high"]
 
 
-# --- the figure ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("truth", "verdict"), [(0.6, "more"), (-0.6, "less"), (0.0, "cannot tell")])
+def test_what_news_adds_is_found_with_each_verdict(truth, verdict):
+    rng = np.random.default_rng(5)
+    events = make_events(*["yes or no"] * 40, *["one of several"] * 20)
+    events["touch"] = ["most names", "no name", "some names"] * 20
+    base = rng.random(60) * 0.3 + 0.3
+    matrix = pd.DataFrame({NAMES["none"]: base, NAMES["search"]: base + truth + rng.normal(0, 0.3, 60)})
+    matrix[NAMES["another"]] = base + rng.normal(0, 0.3, 60)
+    matrix.index = events["event_id"]
+    table = past_scores.compare_news(make_scores(matrix), events).set_index(["comparison", "events"])
+    assert table.loc[("search - none", "all"), "verdict"] == verdict
+    assert table.loc[("another - none", "all"), "verdict"] == "cannot tell"
+    assert table.loc["search - none", "n"].tolist() == [60, 40, 20, 20, 20, 20]
+    assert table.loc["another - none", "n"].tolist() == [60, 40, 20] and (table["p_holm"] >= table["p"]).all()
+    matrix.loc[events["event_id"][10:], NAMES["another"]] = np.nan
+    table = past_scores.compare_news(make_scores(matrix), events).set_index(["comparison", "events"])
+    controlled = table.loc["search - none, controlled"]
+    assert table.loc[("search - none", "all"), "n"] == 60 and controlled["n"].tolist() == [10, 10]
+    parts = [table.loc[(name, "all"), "difference"] for name in ("another - none", "search - another")]
+    assert controlled.loc["all", "difference"] == pytest.approx(sum(parts))

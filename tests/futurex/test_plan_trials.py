@@ -56,17 +56,12 @@ def test_the_stated_letter_is_drawn_without_the_outcome(plans):
     assert abs(sum(right) - sum(chance)) < 3 * sum(p * (1 - p) for p in chance) ** 0.5
 
 
-def make_trials(rows):
-    columns = ["event_id", "arm", "stated", "status", "value", "n_words", "is_cut", "is_shown"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def test_events_with_a_reply_that_is_not_recorded_are_left_out():
-    rows = [("e1", "none", "A", "ok", "B", 0, False, True), ("e1", "good", "A", "missing", None, 0, False, False)]
-    rows += [("e2", arm, "A", "ok", "B", 0, False, True) for arm in ("none", "good")]
-    assert set(keep_complete(make_trials(rows))["event_id"]) == {"e2"}
-    with pytest.raises(LookupError, match="make study NOTEBOOK=09b_plan_effect"):
-        keep_complete(make_trials(rows[:2]))
+    rows = [("e1", "none", "ok"), ("e1", "good", "missing"), ("e2", "none", "ok"), ("e2", "good", "ok")]
+    trials = pd.DataFrame(rows, columns=["event_id", "arm", "status"])
+    assert set(keep_complete(trials)["event_id"]) == {"e2"}
+    with pytest.raises(LookupError, match="make study NOTEBOOK=09_plans"):
+        keep_complete(trials[:2])
 
 
 # --- free planners and their judge -----------------------------------------------------------------------------------
@@ -141,16 +136,16 @@ def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_rev
 
 
 def test_an_event_that_lacks_a_trial_is_left_out_and_none_at_all_is_said(study, provider):
-    with pytest.raises(LookupError, match="make study NOTEBOOK=09_planning"):
+    with pytest.raises(LookupError, match="make study NOTEBOOK=09_plans"):
         study(live=False)
     provider.answer = lambda asked: "401" if "planner" in asked["model"] else play(asked)
     trials, _, _ = study(n_judged=0)
     assert trials.loc[trials["arm"] == "yours", "status"].eq("error").all(), "a planner that fails is a missing answer"
 
 
-def test_the_recorded_plans_of_one_study_serve_the_other(sources, world):
+def test_recorded_plans_replay(sources, world):
     events = choose_events(read_table("events", "A"), 2)
-    with open_bench(run_id="09_planning") as clients:
+    with open_bench() as clients:
         (client,) = clients.values()
         trials = run_trials(client, events, sources, world(), ("own",))
     assert trials["status"].eq("ok").all() and trials["n_plan_tokens"].between(100, MAX_PLAN).all()
@@ -160,17 +155,17 @@ def test_the_recorded_plans_of_one_study_serve_the_other(sources, world):
 def test_the_notebook_runs_with_a_planner_and_a_judge_of_ones_own(provider, tmp_path):
     provider.answer = play
     given = {"agent": "openai/agent-1", "judge": "openai/judge-1", "planner": "openai/planner-1", "kit": "own"}
-    counts = {"n": 2, "n_again": 1, "n_boot": 20, "n_sims": 2, "live": True, "minutes": 5}
+    counts = {"n": 2, "n_again": 1, "n_boot": 20, "live": True, "minutes": 5}
     values = [word for name, value in (given | counts).items() for word in ("-p", name, str(value))]
     command = [sys.executable, "-m", "papermill", "--cwd", ROOT / "notebooks", "--no-progress-bar"]
-    command += [ROOT / "notebooks/09_planning.ipynb", tmp_path / "study.ipynb", *values]
+    command += [ROOT / "notebooks/09_plans.ipynb", tmp_path / "study.ipynb", *values]
     environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path), "OPENAI_API_BASE": provider.address}
     environment |= {"OPENAI_API_KEY": "sk-canary-notebook"}
     told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert told.returncode == 0, told.stderr[-2000:]
     assert {asked["model"] for asked in provider.asked} == {"agent-1", "judge-1", "planner-1"}
     assert set(provider.keys) == {"Bearer sk-canary-notebook"}
-    table = pd.read_csv(tmp_path / "figures/futurex_table5.csv")
-    ours = table[table["judge"] == "judge-1"]
-    assert set(ours["planner"]) == {"own", "yours"} and set(ours["score"]) == {3.0, 5.0, 8.0}
+    effects = pd.read_csv(tmp_path / "figures/futurex_fig13.csv")
+    assert set(effects["judge"]) == {"judge-1", "rules"}
+    assert len(pd.read_csv(tmp_path / "figures/futurex_plan_effect.csv").query("part == 'stated'")) == 5
     assert not scan(tmp_path, "sk-canary-notebook")

@@ -11,13 +11,13 @@ from helpers.futurex.reasons import (
     apply_rule,
     find_unheld,
     list_unheld,
-    mark_shown,
     measure_evidence,
     measure_shares,
     read_shown,
     show_evidence,
     write_case,
 )
+from helpers.store import ROOT
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (
@@ -201,19 +201,7 @@ def test_what_evidence_brings_is_the_difference_to_an_agent_that_saw_none():
     assert hurt.loc["agent minus control", "high"] < 0
 
 
-def test_a_day_counts_as_shown_only_with_its_value():
-    events = pd.DataFrame(
-        {
-            "event_id": ["e1", "e2", "e3", "e4"],
-            "variables": '{"date": "2016-10-12"}',
-            "prompt": "Will it rain on 12 October 2016?\nA. Yes\nB. No",
-        }
-    )
-    texts = [
-        "2016-10-12: 4.5",
-        "on 12 October 2016 to come",
-        "Will it rain on 12 October 2016? Resolved: No",
-        "Resolved: No",
-    ]
-    traces = pd.DataFrame({"event_id": events["event_id"], "tool": "search", "content": texts})
-    assert mark_shown(traces, events)["is_shown"].tolist() == [True, False, True, False]
+def test_the_labels_are_a_language_model_s_one_a_trace():
+    labels = pd.read_csv(ROOT / "data/labels/reasons.csv")
+    assert len(labels) >= 50 and labels["label"].isin(REASONS).all() and set(labels["label_by"]) == {"language model"}
+    assert not labels.duplicated(["event_id", "agent_id"]).any()

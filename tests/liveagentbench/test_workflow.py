@@ -31,7 +31,7 @@ def questions():
 def made(sources, questions):
     tasks, answers = build_taskset(sources, read_shown(sources), np.random.default_rng(31))
     truths = list_truths(answers)
-    return tasks, load_cases(questions, tasks, truths), truths
+    return tasks, load_cases(questions, tasks, answers), truths
 
 
 def write_lines(path, *rows):
@@ -43,18 +43,9 @@ def write_lines(path, *rows):
     ("rows", "reason"),
     [
         (["{"], "q.jsonl, line 1: no JSON"),
-        ([{"question_id": "a"}], r"q.jsonl, line 1: \$ 'text' is a required property"),
-        ([["a"]], "q.jsonl, line 1: .* is not of type 'object'"),
+        ([{"question_id": "a"}], "q.jsonl, line 1: text is missing"),
         ([{"question_id": "a", "text": "x"}] * 2, "q.jsonl, line 2: question_id 'a' is there already"),
-        (
-            [{"question_id": "a", "text": "x", "abilities": ["fly"]}],
-            r"line 1: \$.abilities\[0\] 'fly' is not one",
-        ),
-        (
-            [{"question_id": "a", "text": "x", "abilities": 5}],
-            r"q.jsonl, line 1: \$.abilities 5 is not of type 'array'",
-        ),
-        ([{"question_id": "a", "text": "x", "kind": "odd"}], r"q.jsonl, line 1: \$.kind 'odd' is not one of"),
+        ([{"question_id": "a", "text": "x", "abilities": ["fly"]}], r"line 1: abilities\[1\] 'fly' is none of"),
         ([""], "q.jsonl holds no question"),
     ],
 )

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from helpers.models.judges import build_consult, choose_options, open_judge
+from helpers.agents import registry
+from helpers.agents.registry import fill_entry, open_consult
+from helpers.models.judges import build_consult, choose_options
 
 FORM = {
     "type": "object",
@@ -60,13 +62,14 @@ def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tm
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MOCK_KEY", "sk-canary-judge")
     provider.answer = lambda asked: {"content": '{"score": 3}'}
-    named = {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
-    with open_judge("study", "openai/mock-1", live=True, **named) as consult:
+    entry = fill_entry({"model": "openai/mock-1", "api_base": provider.address, "api_key_env": "MOCK_KEY"})
+    monkeypatch.setattr(registry, "find_agent", lambda name: entry)
+    with open_consult("mine", "study", live=True) as consult:
         assert consult("plan", FORM).status == "ok"
     folder = tmp_path / "data/runs/study"
     assert {path.name for path in folder.iterdir()} == {"requests.jsonl.gz", "run.json"}
     assert '"model": "openai/mock-1"' in (folder / "run.json").read_text()
-    with open_judge("study", "openai/mock-1") as consult:
+    with open_consult("mine", "study") as consult:
         assert consult("plan", FORM).value == {"score": 3}
 
 
@@ -77,7 +80,9 @@ def study(provider, tmp_path, monkeypatch):
     provider.answer = lambda asked: {"content": '{"score": 3}'}
 
     def ask_all(model, *prompts):
-        with open_judge("study", model, live=True, api_base=provider.address) as consult:
+        entry = fill_entry({"model": model, "api_base": provider.address})
+        monkeypatch.setattr(registry, "find_agent", lambda name: entry)
+        with open_consult("mine", "study", live=True) as consult:
             for prompt in prompts:
                 consult(prompt, FORM)
         return json.loads((tmp_path / "data/runs/study/run.json").read_text())
@@ -103,7 +108,7 @@ def test_a_second_model_does_not_take_the_first_ones_name(study):
 def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with pytest.raises(ValueError, match="nothing was asked"), open_judge("study", model, live=True):
+    with pytest.raises(ValueError, match="nothing was asked"), open_consult(model, "study", live=True):
         pass
     assert not (tmp_path / "data").exists()
 

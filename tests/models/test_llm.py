@@ -319,10 +319,3 @@ def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, prov
         assert (replies.status[f"e{i:04}"], replies.reason[f"e{i:04}"]) == ENDS[fault][:2]
     assert list(replies.status[-2:]) == ["ok", "ok"]
     assert scan(tmp_path) == []
-
-
-def test_fifty_at_once_keep_the_providers_pace(tmp_path):
-    seconds, cpu_s, n_stored = bench_llm.run_bench(tmp_path, n=100, latency_s=1.0, workers=50)
-    assert n_stored == 100
-    assert cpu_s / 100 < 0.1
-    assert seconds < 2 * 1.2 + 3, "2 s is ideal; the rest is slack for a machine that others use"

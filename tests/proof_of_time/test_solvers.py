@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 from builders import make_event, needs_sandbox, reply_with
 
@@ -17,10 +15,8 @@ from helpers.proof_of_time.solvers import (
     TURN_GRAMMAR,
     Desk,
     check_limit,
-    label_trials,
     solve,
 )
-from helpers.proof_of_time.taxonomies import find_stratum, label_run
 from helpers.tables import list_columns
 
 FINAL = r"Final answer: \boxed{A}"
@@ -126,21 +122,6 @@ def test_a_full_context_is_a_limit_of_its_own(reach, provider, desk, monkeypatch
     monkeypatch.setattr(solvers, "take_turn", overflow)
     outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
     assert read_count(outcome)["status"] == CONTEXT_LIMIT
-    assert find_stratum(CONTEXT_LIMIT, 0) == "incomplete"
-
-
-def test_trials_of_agents_are_labelled_from_their_own_steps(reach, provider, desk):
-    needs_sandbox()
-    miss = {"thought": "look", "action": "bash", "input": "cat /evidence/none.csv"}
-    provider.answer = reply_with(json.dumps(miss), json.dumps(miss), FINAL)
-    steps = solve(reach(is_local=True), make_event(), desk, method="agentic")["trace"]
-    row = {"id": "i", "solver": "agentic, 50", "method": "agentic", "status": "ok", "is_right": False}
-    scored = pd.DataFrame([row, row | {"solver": "agentic, 15", "is_right": True}, row | {"method": "zero_shot"}])
-    instance = SimpleNamespace(id="i", choices={"A": "Yes", "B": "No"}, target="B")
-    traces = {("i", "agentic, 50"): steps, ("i", "agentic, 15"): steps}
-    wrong, right = label_trials(scored, traces, [instance]).to_dict("records")
-    assert (wrong["stratum"], right["stratum"]) == ("wrong", "correct") and pd.isna(right["label"])
-    assert wrong["label"] == label_run(steps, "ok", 0, ["A", "B", "Yes", "No"], "B")["label"] is not None
 
 
 def test_results_that_pass_the_limit_end_a_run():

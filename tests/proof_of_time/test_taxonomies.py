@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from public.pot_failures import label_run, read_run
+from public.proof_of_time_logs import list_steps
 
 from helpers import papers
 from helpers.models.judges import Verdict
 from helpers.proof_of_time import rubrics
-from helpers.proof_of_time.taxonomies import BOTTLENECKS, ENDLESS, FAILURES, FLAGS, UNLABELLED, label_run
+from helpers.proof_of_time.rubrics import BOTTLENECKS, ENDLESS, FAILURES, FLAGS, UNLABELLED
 
 
 def make_steps(calls=(), turns=(), answer=None, prompt="Which is first? A or B"):
@@ -74,8 +76,7 @@ def test_the_rubrics_keys_are_the_papers():
 def test_a_masked_case_holds_no_text_of_the_run():
     secret = "zebra"
     steps = make_steps([(f"grep -n '{secret}' data/p.csv", f"{secret} row")], [f"I like the {secret}."], secret, secret)
-    assert secret in rubrics.write_case(steps, "wrong")
-    masked = rubrics.write_case(steps, "wrong", is_masked=True)
+    masked = rubrics.write_case(list_steps(read_run(steps)), "wrong")
     assert secret not in masked and "bash: grep csv -> 9 letters" in masked
 
 

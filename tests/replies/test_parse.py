@@ -1,9 +1,8 @@
-"""Replies as models write them: a synthetic corpus with what each holds, hostile text, random text."""
+"""Replies as models write them: a synthetic corpus with what each holds, and hostile text."""
 
 import datetime
 import json
 import math
-import re
 import string
 import time
 from pathlib import Path
@@ -20,23 +19,6 @@ GROUPS = sorted({row["group"] for row in ROWS})
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima"}
 PROMPTS = Path(__file__).parents[2] / "data" / "prompts"
 BLANKS = {"question", "options", "as_of", "resolution_criteria", "answer_format"}
-
-
-def read_usual(reply, kind, options):
-    """The usual way: the last box by a regex, split at commas for lists, float() for numbers; else nothing."""
-    found = re.findall(r"\\boxed{([^}]*)}", reply)
-    if not found:
-        return None
-    content = found[-1].strip()
-    if kind in ("multi", "ranking", "list"):
-        items = [item.strip() for item in content.split(",")]
-        return sorted(items) if kind == "multi" else items
-    if kind in ("number", "percent"):
-        try:
-            return float(content.rstrip("\\%").replace(",", ""))
-        except ValueError:
-            return None
-    return content
 
 
 def is_valid(value, kind, options):
@@ -74,19 +56,6 @@ def test_every_reply_of_the_corpus_is_read_as_it_says(group):
             wrong.append((row["row"], row["reply"], row["expected"] or row["reason"], value or reason))
         assert value is None or is_valid(value, row["kind"], row["options"])
     assert wrong == []
-
-
-def test_the_usual_regex_is_often_silently_wrong_and_this_parser_never():
-    counts = {}
-    ways = {"usual": lambda *row: read_usual(*row[:3]), "ours": parse_prediction}
-    for name, read in ways.items():
-        values = [(read(row["reply"], row["kind"], row["options"], row.get("unit")), row["expected"]) for row in ROWS]
-        right = sum(value == expected for value, expected in values)
-        silent = sum(value != expected and value is not None for value, expected in values)
-        counts[name] = (right, silent)
-        print(f"{name}: {right} of {len(ROWS)} right, {silent} silently wrong")
-    assert counts["ours"] == (len(ROWS), 0)
-    assert counts["usual"][0] < 0.5 * len(ROWS) and counts["usual"][1] > 0.2 * len(ROWS)
 
 
 HOSTILE = {
@@ -148,120 +117,6 @@ def test_100_kb_of_hostile_characters_take_less_than_a_fifth_of_a_second_a_kind(
             assert value is None or is_valid(value, kind, options)
 
 
-def build_reply(rng):
-    """Return random text out of pieces that replies are made of, and out of pieces of the corpus."""
-    pieces = [
-        r"\boxed{",
-        "}",
-        "{",
-        "\\",
-        "$",
-        "**",
-        "\n",
-        "\n\n",
-        " ",
-        ",",
-        ";",
-        ".",
-        "-",
-        "–",
-        "−",
-        ":",
-        "(",
-        ")",
-        "[",
-        '"',
-    ]
-    pieces += [
-        "A",
-        "B",
-        "C",
-        "F",
-        "a",
-        "Oslo",
-        "Rome",
-        "None of these",
-        "and",
-        "or",
-        "to",
-        "not",
-        "Answer",
-        "is",
-        "Yes",
-    ]
-    pieces += [
-        "1",
-        "52.3",
-        "1,234",
-        "10^",
-        "½",
-        "²",
-        "٣",
-        "％",
-        "%",
-        "±",
-        "<",
-        ">",
-        "≥",
-        "/",
-        "million",
-        "k",
-        "e9",
-        "1e400",
-    ]
-    pieces += [
-        "October",
-        "12",
-        "2016",
-        "2016-02-31",
-        "年",
-        "月",
-        "日",
-        "<think>",
-        "</think>",
-        r"\text{",
-        r"\frac{1}{0}",
-        "…",
-    ]
-    pieces += [
-        "I cannot predict",
-        "N/A",
-        "\u200b",
-        "\ud83d\ude00",
-        "😀",
-        "\x00",
-        "\x08oxed{",
-        "、",
-        "，",
-        "和",
-        "万",
-        "①",
-        "Ⅷ",
-        "𝟓",
-    ]
-    length = int(rng.integers(1, 30))
-    text = "".join(pieces[i] for i in rng.integers(len(pieces), size=length))
-    if rng.random() < 0.5:
-        reply = ROWS[int(rng.integers(len(ROWS)))]["reply"]
-        cut = int(rng.integers(len(reply) + 1))
-        text = reply[:cut] + text[: int(rng.integers(8))] + reply[cut:]
-    return text
-
-
-def test_random_text_never_raises_and_gives_a_valid_value_or_a_reason():
-    rng = np.random.default_rng(11)
-    n_read = 0
-    for _ in range(4_000):
-        reply, kind = build_reply(rng), KINDS[int(rng.integers(len(KINDS)))]
-        options = [None, OPTIONS, {"A": "Yes", "B": "No"}][int(rng.integers(3))]
-        value, reason = parse_prediction(reply, kind, options, explain=True)
-        assert (value is None) == bool(reason), (reply, kind)
-        assert value is None or is_valid(value, kind, options), (reply, kind, value)
-        assert parse_prediction(reply, kind, options) == value
-        n_read += value is not None
-    assert n_read > 400
-
-
 def test_numbers_survive_being_written_in_every_form():
     rng = np.random.default_rng(5)
     for value in np.round(rng.normal(scale=10.0 ** rng.integers(0, 7, size=300)), 2).tolist():
@@ -297,10 +152,6 @@ def test_what_is_no_reply_is_missing_and_an_unknown_kind_is_an_error():
     assert parse_prediction(float("nan"), "text", explain=True) == (None, "empty reply")
     with pytest.raises(ValueError, match="no kind 'interval' of prediction; choose one of single"):
         parse_prediction("1", "interval")
-
-
-def test_the_order_of_the_options_does_not_matter_to_a_set_of_letters():
-    assert parse_prediction(r"\boxed{C, A}", "multi", dict(reversed(OPTIONS.items()))) == ["A", "C"]
 
 
 @pytest.mark.parametrize("text", ["N/A", "n/a.", "NA", "N.A."])

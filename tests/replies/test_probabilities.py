@@ -1,10 +1,10 @@
-"""Probabilities and quantiles beside a value: worked by hand from log probabilities, or read from the reply's words."""
+"""Probabilities and quantiles beside a value: worked by hand from log probabilities, or as the reply states them."""
 
 import math
 
 import pytest
 
-from helpers.replies.probabilities import read_quantiles, read_stated, weigh_letters, weigh_reply
+from helpers.replies.probabilities import read_stated, weigh_letters, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 
@@ -87,68 +87,6 @@ def test_names_not_written_as_read_have_no_probability():
 def test_of_a_name_written_twice_the_first_counts():
     logprobs = write(("None", 0.5), ("; ", 1.0), ("None", 0.8))
     assert weigh("ranking", ["None", "None"], logprobs, {}) == {"probability": 0.4, "distribution": {"None": 0.5}}
-
-
-# --- numbers --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "quantiles"),
-    [
-        ("A 90% confidence interval: [1,200, 1,450].", {"0.05": 1200, "0.95": 1450}),
-        ("80% prediction interval of -3.5 to 7", {"0.1": -3.5, "0.9": 7}),
-        ("the 95% interval is $1.2 million to $1.5 million", {"0.025": 1.2e6, "0.975": 1.5e6}),
-        ("5th percentile 2, 50th percentile: 4, 95th percentile is 9", {"0.05": 2, "0.5": 4, "0.95": 9}),
-        ("<think>90% interval: 1 to 2</think> 50% interval: 3 to 4", {"0.25": 3, "0.75": 4}),
-        ("90% interval: 9 to 4", {}),
-        ("I am 90% sure that it is 5 to 9", {}),
-        ("interval of 3 to 4", {}),
-        ("", {}),
-        (None, {}),
-    ],
-)
-def test_stated_quantiles_are_read(text, quantiles):
-    assert read_quantiles(text) == quantiles
-
-
-@pytest.mark.parametrize(
-    ("text", "unit", "quantiles"),
-    [
-        ("90% interval: 12% to 15%", "%", {"0.05": 12, "0.95": 15}),
-        ("90% interval: 12 to 15%.", "%", {"0.05": 12, "0.95": 15}),
-        ("90% interval: 12% to 15%", "points", {"0.05": 12, "0.95": 15}),
-        ("10th percentile: 12%", "barrels", {}),
-        ("90% interval is 3 thousand to 4.5 thousand barrels.", "barrels", {"0.05": 3000, "0.95": 4500}),
-        ("90% interval: 3 million to 4 million barrels", "thousand barrels", {"0.05": 3000, "0.95": 4000}),
-        ("90% interval: 3 to 4 million barrels", "barrels", {}),
-        ("90% interval: 3k to 4k", "", {"0.05": 3000, "0.95": 4000}),
-        ("80% interval: 1.2MM to 1.5MM", "", {}),
-        ("80% interval: 2 crore to 3 crore", "", {"0.1": 2e7, "0.9": 3e7}),
-        ("90% interval (in thousands): 3 to 4", "", {}),
-        ("90% interval (in °F): 50 to 60", "°C", {}),
-        ("90% interval: 10 to 15 °C", "°C", {"0.05": 10, "0.95": 15}),
-        ("90% interval: 50 to 60 °F", "°C", {}),
-        ("90% interval: 1 200 to 1 450", "", {}),
-        ("90% interval: 5 to 1 450", "", {}),
-        ("90% interval: 1e3 to 2e3", "", {}),
-        ("10th percentile is 3.5 and the 90th percentile is 7 because it rains", "", {"0.1": 3.5, "0.9": 7}),
-        ("50th percentile: 4\n95th percentile: 9\nFinal answer: 4", "", {"0.5": 4, "0.95": 9}),
-        ("50th percentile: 4 dozen", "", {}),
-    ],
-)
-def test_a_quantile_is_read_whole_in_the_events_unit_or_not_at_all(text, unit, quantiles):
-    assert read_quantiles(text, unit) == quantiles
-    content = text + "\nFinal answer: 5"
-    kind = "percent" if unit == "%" else "number"
-    assert weigh_reply({"content": content}, kind, {}, 5.0, unit).get("distribution", {}) == quantiles
-
-
-def test_a_number_has_the_ends_of_its_90_percent_interval():
-    weighed = weigh("number", 1300.0, None, {}, "90% interval: 1200 to 1450. Final answer: 1300")
-    assert weighed == {"distribution": {"0.05": 1200, "0.95": 1450}, "interval_low": 1200, "interval_high": 1450}
-    weighed = weigh("percent", 5.0, None, {}, "80% interval: 4% to 6%")
-    assert weighed == {"distribution": {"0.1": 4, "0.9": 6}, "interval_low": None, "interval_high": None}
-    assert weigh("number", 1300.0, [part("1")], {}, "Final answer: 1300") == {}
 
 
 # --- asked for in words ----------------------------------------------------------------------------------------------

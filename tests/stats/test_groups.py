@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from builders import make_scores
 
 from helpers.scoring.scores import select_headline
-from helpers.stats.means import find_clusters, measure_index, tabulate_groups
+from helpers.stats.means import find_clusters, tabulate_groups
 
 
 def make_rng():
@@ -41,16 +40,3 @@ def test_no_scored_event_and_an_event_without_a_level_raise():
         tabulate(scores.assign(is_scored=False), events)
     with pytest.raises(ValueError, match="l1_000 has no level"):
         tabulate(scores, events.assign(level=math.nan))
-
-
-def test_the_index_is_the_boards_on_yes_no_events_only():
-    yes_no, other = '{"A":"Yes","B":"No"}', '{"A":"x","B":"y"}'
-    events = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "options": [yes_no, yes_no, other]})
-    scores = pd.DataFrame(
-        {"event_id": ["e1", "e2", "e3"], "agent_id": "a", "metric": "brier", "score": [0.5, 0.5, 2.0]}
-    )
-    row = measure_index(scores, events).iloc[0]
-    assert (row["index"], row["n"]) == (50, 2), "always 0.5 gets 50"
-    assert row[["low", "high", "low_by_event"]].isna().all(), "two events are no interval"
-    with pytest.raises(ValueError, match="probability"):
-        measure_index(scores[scores["event_id"] == "e3"], events)

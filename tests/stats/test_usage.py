@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.stats.usage import check_pages_read, count_missing, list_reasons, measure_usage
+from helpers.stats.usage import check_pages_read, list_reasons, measure_usage
 
 
 def make_traces():
@@ -57,7 +57,5 @@ def test_missing_predictions_are_counted_with_their_reason():
             "reason": [None, "no answer within 5 s", None, None],
         }
     )
-    shares = count_missing(predictions).set_index(["agent_id", "status"])["share"]
-    assert shares.to_dict() == {("a", "ok"): 0.5, ("a", "timeout"): 0.5, ("b", "ok"): 1.0}
     reasons = list_reasons(predictions)
     assert reasons[["reason", "n", "n_agents"]].values.tolist() == [["no answer within 5 s", 1, 1]]

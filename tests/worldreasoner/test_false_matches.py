@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from helpers.worldreasoner.hindsight.false_matches import (
+from public.false_matches import (
     count_matches,
     list_cosines,
     match_others,
@@ -13,6 +12,7 @@ from helpers.worldreasoner.hindsight.false_matches import (
     shift_questions,
     stack_faced,
 )
+
 from helpers.worldreasoner.hindsight.matching import Rules, match_events
 
 

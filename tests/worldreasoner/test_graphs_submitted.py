@@ -6,25 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.agents.arms import load_arms
-from helpers.agents.registry import load_entries
 from helpers.events.series_pages import open_series
 from helpers.store import dump_json, read_table
-from helpers.worldreasoner import submissions
-from helpers.worldreasoner.conditions import name_arm
-from helpers.worldreasoner.hindsight.matching import MATCHERS
+from helpers.worldreasoner.hindsight.builder import Hindsight
 from helpers.worldreasoner.submissions import (
-    CONDITIONS,
     METRICS,
-    PAIRS,
-    READINGS,
     compare_conditions,
+    precise_sources,
     read_graph,
-    recall_conditions,
     recall_events,
-    score_conditions,
-    split_conditions,
-    split_recall,
+    score_submissions,
     summarize_conditions,
 )
 
@@ -54,6 +45,8 @@ def test_a_submission_becomes_a_graph_whose_outcome_is_a_node():
     ("change", "part", "reason"),
     [
         ({"events": [RISE, FALL | {"date": "2026-02-30"}]}, "events", "its date is no day"),
+        ({"events": [RISE, FALL | {"title": ">> oil falls"}]}, "events", "its title names no change"),
+        ({"events": [RISE, FALL | {"title": "3 March 2026"}]}, "events", "its title names no change"),
         ({"events": [RISE, FALL | {"date": "2026-03-11"}]}, "events", "it is after the outcome"),
         ({"events": [RISE, FALL | {"date": "1648-10-24"}]}, "events", "its date is too early"),
         ({"events": [RISE, FALL | {"date": "0001-01-01"}]}, "events", "its date is too early"),
@@ -118,25 +111,6 @@ def test_recall_is_the_share_of_key_events_that_a_graph_names_near_their_day():
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 
-def test_the_arms_of_the_repository_are_the_papers_six_conditions():
-    entries = load_entries()
-    found = set()
-    for arm in (arm for arm in load_arms().values() if arm["window"] == "L"):
-        agent, horizon = name_arm(arm)
-        found.add(CONDITIONS.get((entries.get(agent, {}).get("method"), horizon)))
-    assert found - {None} == set(CONDITIONS.values()) == {name for pair in PAIRS for name in pair}
-
-
-def test_without_a_recording_every_row_says_none(monkeypatch):
-    empty = [pd.DataFrame(columns=["run_id", "event_id", "agent_id", "horizon", "reply"])] * 3
-    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: empty)
-    scores, left, references = score_conditions(pd.DataFrame(columns=["event_id"]), pd.DataFrame(), "local/qwen")
-    means, compared = summarize_conditions(scores), compare_conditions(scores)
-    assert left.empty and references == [] and (means["n"] == 0).all() and len(means) == 6 * len(READINGS)
-    assert (compared["n"] == 0).all() and set(compared["verdict"]) == {"cannot tell"}
-    assert len(compared) == len(PAIRS) * len(METRICS)
-
-
 def make_scores(rise, n=48):
     """Scores of two conditions on questions of 12 sources, the first `rise` more often right than the second."""
     rows = []
@@ -152,7 +126,7 @@ def test_a_planted_gain_is_told_in_pairs_by_source_and_none_where_there_is_none(
     row = gain.loc[("accuracy", "Causal Simulation")]
     assert (row["n"], row["n_clusters"], row["difference"], row["verdict"]) == (48, 12, 0.25, "a is better")
     assert gain.loc[("brier", "Causal Simulation"), "verdict"] == "a is better", "less is better"
-    assert set(compare_conditions(make_scores(0.0))["verdict"]) == {"cannot tell"}
+    assert set(compare_conditions(make_scores(0.0))["verdict"]) == {"inconclusive"}
     loss = compare_conditions(make_scores(-0.25)).set_index(["metric", "a"])
     assert loss.loc[("accuracy", "Causal Simulation"), "verdict"] == "b is better"
     means = summarize_conditions(make_scores(0.25)).set_index(["condition", "metric"])
@@ -160,65 +134,24 @@ def test_a_planted_gain_is_told_in_pairs_by_source_and_none_where_there_is_none(
     assert means.loc[("Near-Resolution", "accuracy"), "n"] == 0
 
 
-@pytest.mark.parametrize(("more", "is_told"), [(0.3, True), (0.0, False)])
-def test_what_right_and_wrong_forecasts_rest_on_makes_the_whole_and_a_planted_gap_is_told(more, is_told):
-    scores = make_scores(0.0).assign(srcp_cited=np.nan)
-    scores["recall"] = [0.2 + more * right + 0.01 * (at % 5) for at, right in enumerate(scores["accuracy"])]
-    found = split_conditions(scores).set_index("condition")
-    row = found.loc["Vanilla"]
-    assert (row["metric"], row["n"], row["n_clusters"], row["share"]) == ("recall", 48, 12, 0.5)
-    assert abs(row["gap"] - more) < 0.02 and abs(row["off"]) < 1e-12 and row["seen"] < 0.05
-    assert (row["low"] > 0) == is_told and row["low"] < row["gap"] < row["high"]
-    few = split_conditions(scores[scores["cluster"].isin(["s0", "s1"])]).set_index("condition").loc["Vanilla"]
-    assert few[["low", "high", "seen"]].isna().all() and few["n_clusters"] == 2
-
-
-def test_recall_stands_by_matcher_and_condition(monkeypatch):
-    events = read_table("events", "L")
-    event, keys = events.iloc[0], ["run_id", "agent_id", "horizon", "event_id", "reply"]
-    told = write(events=[RISE | {"date": "2022-12-20"}], edges=[])
-    replies = pd.DataFrame([("r", "qwen_graph", "Mid", event["event_id"], told)], columns=keys)
-    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: [replies] * 3)
-    reference = make_reference((RISE["title"], "2023-01-20")) | {"question_id": event["event_id"]}
-    found = recall_conditions(events, "local/qwen", [reference]).set_index(["metric", "matcher"])
-    assert set(found["condition"]) == {"Causal Simulation"} and len(found) == 2 * len(MATCHERS)
-    means = found["mean"]["recall"]
-    assert means["no date gate"] == 1 and means["printed rule, authors' reading"] == 0, "a month off"
-
-
-def test_recall_is_split_at_the_moment_of_asking(monkeypatch):
-    events = read_table("events", "L")
-    event, keys = events.iloc[0], ["run_id", "agent_id", "horizon", "event_id", "reply", "as_of"]
-    day, spans = pd.Timestamp(event["as_of"][:10]), pd.to_timedelta([-20, 0, 20], "D")
-    before, same, after = (str((day + span).date()) for span in spans)
-    told = write(events=[RISE | {"date": before}, FALL | {"date": before}], edges=[])
-    rows = pd.DataFrame([("r", "qwen_graph", "Mid", event["event_id"], told, event["as_of"])], columns=keys)
-    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: [rows] * 3)
-    reference = make_reference((RISE["title"], before), (FALL["title"], same), (FALL["title"], after))
-    reference |= {"question_id": event["event_id"]}
-    found = split_recall(events, "local/qwen", [reference], {"printed": MATCHERS["printed rule, authors' reading"]})
-    found = found.set_index("part")[["n_key", "n_matched", "n_with", "recall", "n_questions"]]
-    assert found.loc["before"].tolist() == [1, 1, 1, 1.0, 1] and found.loc["after"].tolist() == [2, 0, 0, 0.0, 1]
-    assert split_recall(events, "local/qwen", []).empty
-
-
-def test_recorded_arms_are_scored_with_their_graphs_and_their_pages(monkeypatch):
+def test_a_search_is_scored_by_the_addresses_of_the_series_that_its_hindsight_graph_names():
     events, answers = read_table("events", "L"), read_table("answers", "L")
-    event = events[events["source_id"] == "ecb_weeks"].iloc[0]
-    own, other = (open_series().observe(name, event["as_of"])[1] for name in ("ecb_weeks", "cpi_months"))
-    day = event["resolves_at"][:10]
-    rows = []
-    for agent in ("qwen_search_graph", "qwen_search_prompt", "last_value"):
-        key = {"run_id": agent, "event_id": event["event_id"], "sample": 0, "agent_id": agent, "horizon": "Mid"}
+    event = events[events["source_id"] == "dengue_weeks"].iloc[0]
+    own, other = (open_series().observe(name, event["as_of"])[1] for name in ("dengue_weeks", "cpi_months"))
+    day, rows = event["resolves_at"][:10], []
+    for condition, has_graph in (("Search-Enabled Graph", True), ("Search-Enabled", False)):
+        key = {"run_id": condition, "event_id": event["event_id"], "sample": 0, "agent_id": condition}
         reply = write(events=[RISE | {"date": day}, FALL], edges=[], sources=[own])
         cells = {"as_of": event["as_of"], "value": dump_json("A"), "reply": reply, "step_type": "tool", "step": 0}
+        cells |= {"condition": condition, "has_graph": has_graph, "has_sources": True}
         rows.append(key | cells | {"tool": "search", "page_ids": dump_json([own, other]), "content": ""})
-    monkeypatch.setattr(submissions, "replay_horizons", lambda *_: [pd.DataFrame(rows)] * 3)
-    scores, _, references = score_conditions(events, answers, "local/qwen")
+    scores, _, references = score_submissions(events, answers, *[pd.DataFrame(rows)] * 3)
     found = scores.set_index("condition")
-    assert set(found.index) == {"Search-Enabled Graph", "Search-Enabled"}
     row = found.loc["Search-Enabled Graph"]
     assert (row["srcp_cited"], row["srcp_accessed"], row["n_events"]) == (1.0, 0.5, 1)
     assert len(references) == 1 and np.isnan(found.loc["Search-Enabled", "recall"])
     assert np.isnan(found.loc["Search-Enabled", "srcp_cited"]), "who is not asked for sources cannot cite"
     assert found.loc["Search-Enabled", "srcp_accessed"] == 0.5
+    hindsight = Hindsight({}, "", None, {}, 1, ["cpi_months"])
+    table = precise_sources(events, {event["event_id"]: hindsight}, *[pd.DataFrame(rows)] * 3)
+    assert set(table["srcp_accessed"]) == {1.0}, "a page of a series that hindsight names counts"

@@ -6,18 +6,14 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from public.price_controls import USABLE_DAYS, draw_days, score_strangers
+from public.price_moves import compare_direction, measure_moves, measure_pressure, score_alignment
+from public.worldreasoner import read_cards
 
 from helpers.public_files import MIRROR, locate_public
-from helpers.worldreasoner.hindsight.graphs import read_cards, tabulate_nodes
+from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import match_events
-from helpers.worldreasoner.prices.controls import USABLE_DAYS, draw_days, score_strangers
-from helpers.worldreasoner.prices.markets import (
-    compare_direction,
-    find_turning_points,
-    measure_moves,
-    measure_pressure,
-    score_alignment,
-)
+from helpers.worldreasoner.prices.markets import find_turning_points
 
 
 def make_nodes(*rows):

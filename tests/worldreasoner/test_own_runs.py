@@ -7,7 +7,8 @@ from builders import make_event
 from helpers.cli.conditions import judge_run
 from helpers.cli.run import Asked
 from helpers.worldreasoner.asking import Plan, plan_run
-from helpers.worldreasoner.own_runs import describe_asked, keep_questions, price_runs, tabulate_outcomes
+from helpers.worldreasoner.conditions import describe_runs
+from helpers.worldreasoner.own_runs import keep_questions, price_runs, tabulate_outcomes
 
 YES_NO = '{"A":"Yes","B":"No"}'
 
@@ -54,19 +55,23 @@ def test_what_is_missing_is_wrong_and_not_covered():
 
 
 def describe(method, plan, *, category="base_model", pages=None):
-    runs = pd.DataFrame([{"run_id": "r", "category": category, "params": f'{{"method":"{method}"}}'}])
-    return describe_asked(runs, pd.DataFrame({"run_id": ["r"], "page_ids": [pages]}), plan).loc["r"].tolist()
+    row = {"run_id": "r", "agent_id": "mine", "model": "m", "category": category, "condition": plan.label}
+    runs = pd.DataFrame([row | {"params": f'{{"method":"{method}"}}'}])
+    table = describe_runs(runs, pd.DataFrame({"run_id": ["r"], "page_ids": [pages]}))
+    return table.loc["r", ["horizon", "condition", "has_graph", "has_sources"]].tolist()
 
 
-def test_what_a_run_has_follows_from_its_method_and_moment():
+def test_what_a_run_has_follows_from_its_method_and_condition():
     mid, near, late = (plan_run(None, horizon, "L") for horizon in (None, "Near", "Late"))
-    assert describe("zero_shot", mid) == ["Vanilla", False, False]
-    assert describe("search_graph", near) == ["Near-Resolution", True, True]
-    assert describe("search_graph", late) == [None, True, True]
-    assert describe("react", mid) == ["Search-Enabled", False, True]
-    assert describe("search_graph", plan_run("Real-Time", None, "L")) == ["Real-Time", True, False]
-    assert describe("walk", mid, category="baseline", pages='["p"]') == [None, False, False]
-    assert describe("function", mid, pages='["p"]')[2] and not describe("function", mid)[2]
+    assert describe("zero_shot", mid) == ["Mid", "Vanilla", False, False]
+    assert describe("search_graph", near) == ["Near", "Near-Resolution", True, True]
+    assert describe("search_graph", late) == ["Late", None, True, True]
+    assert describe("zero_shot", plan_run("vanilla", "Late", "L")) == ["Late", "Vanilla", False, False]
+    assert describe("react", mid) == ["Mid", "Search-Enabled", False, True]
+    assert describe("search_graph", plan_run("Real-Time", None, "L")) == ["Real-Time", "Real-Time", True, False]
+    assert describe("walk", mid, category="baseline", pages='["p"]') == ["Mid", None, False, False]
+    assert describe("function", mid, pages='["p"]')[3] and not describe("function", mid)[3]
+    assert describe("search_prompt", Plan(None, None, {"query_of": "another"}))[1] is None
 
 
 def test_a_cutoff_keeps_what_opens_on_or_after_its_first_day():

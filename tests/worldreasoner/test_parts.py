@@ -1,10 +1,9 @@
-"""What questions are made of, and rolling accuracy: parts that add up, edges of the bands, windows in order."""
+"""What questions are made of: parts that add up, and the edges of the bands."""
 
 import pandas as pd
 import pytest
 
 from helpers.worldreasoner.quality import SPANS, bound_days, count_parts, describe_events
-from helpers.worldreasoner.scores import roll_accuracy
 
 
 def make_questions():
@@ -36,15 +35,3 @@ def test_events_become_questions_of_the_papers_types():
 def test_the_mean_of_the_last_band_is_bounded_by_what_the_others_can_take():
     low, high = bound_days((1, 1, 2), 100)
     assert (low, high) == ((400 - 30 - 90) / 2, (400 - 1 - 31) / 2)
-
-
-def test_rolling_windows_follow_the_opening_and_not_the_rows():
-    days = pd.to_datetime(["2026-01-04", "2026-01-01", "2026-01-03", "2026-01-02"])
-    answers = pd.DataFrame({"model": "m", "opens_at": days, "is_right": [0, 1, 0, 1]})
-    found = roll_accuracy(answers, 2)
-    assert found["share"].tolist() == [1.0, 0.5, 0.0] and found["n"].eq(2).all()
-    assert found["opens_at"].dt.day.tolist() == [2, 3, 4]
-    assert ((found["low"] <= found["share"]) & (found["share"] <= found["high"])).all()
-    assert roll_accuracy(pd.concat([answers, answers.assign(model="few").head(1)]), 2)["model"].unique().tolist() == [
-        "m"
-    ]

@@ -2,8 +2,7 @@
 
 import pandas as pd
 import pytest
-
-from helpers.worldreasoner.published import count_results, judge_sides, split_changed
+from public.worldreasoner_states import count_results, judge_sides, split_changed
 
 KEPT = pd.Series({"Gemini 3 Pro": 108, "DeepSeek V4 Flash": 68, "DeepSeek V4 Pro": 68})
 

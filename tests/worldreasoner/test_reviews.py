@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,7 +10,6 @@ from helpers.worldreasoner.hindsight.reviews import (
     CHECKS,
     COLUMNS,
     LABELS,
-    compare_reviewers,
     decide_cards,
     keep_review,
     list_cards,
@@ -64,17 +62,6 @@ def test_the_summary_adds_up_and_stands_on_questions():
     assert {check: 72 - table.loc[f"passes: {check}", "hits"] for check in CHECKS} == of_check
     assert table[["low", "high"]].stack().dropna().between(0, 1).all(), "held to what a share can be"
     assert table.loc["approved", "n_clusters"] == 12 and table.loc["approved", "low"] < table.loc["approved", "share"]
-
-
-def test_agreement_is_of_the_cards_that_both_saw():
-    rows = [("a", f"e{at}", "Noise" if at < 5 else APPROVED) for at in range(10)]
-    rows += [("b", f"e{at}", "Duplicate" if at < 5 else APPROVED) for at in range(9)]
-    found = compare_reviewers(make_reviews(*rows), np.random.default_rng(0)).iloc[0]
-    assert (found["n"], found["same"], found["kappa"]) == (9, 1.0, 1.0)
-    assert np.isnan(found["low"]), "a single question"
-    lax = make_reviews(*rows[:10], *[("c", f"e{at}", APPROVED) for at in range(10)])
-    found = compare_reviewers(lax.assign(question_id=lax["node_id"]), np.random.default_rng(0)).iloc[0]
-    assert found["kappa"] == 0 and np.isnan(found["low"]), "who approves all has a kappa of 0 whatever is drawn"
 
 
 def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):

@@ -3,15 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from public.market_skill import compare_mixes, mix_forecasts, plan_mixes
 
-from helpers.worldreasoner.prices.skill import (
-    compare_mixes,
-    measure_skill,
-    mix_forecasts,
-    plan_mixes,
-    price_forecasts,
-    tell_markets,
-)
+from helpers.worldreasoner.prices.skill import measure_skill, price_forecasts, tell_markets
 
 
 def make_prices(*rows):

@@ -48,45 +48,42 @@ def write_public(name, table):
     return path
 
 
-def index_tables(rows):
-    """Return the index: name, rows, sources, sha256, retrieved_date, licence; several of one table stand with "; ".
+def index_tables():
+    """Return the index: a row a table that is there, with its rows, sources, sha256, retrieved_date and licence.
 
-    `rows` are (name, number of rows, names of sources).
+    Several sources of one table stand with "; " between them.
     """
-    files, parts = load_registry(), []
-    for name, n_rows, sources in sorted(rows):
-        entries = [files[source] for source in sources]
-        row = {"name": name, "rows": n_rows, "sources": "; ".join(sources)}
-        row["sha256"] = "; ".join(entry["sha256"] for entry in entries)
-        for field in ("retrieved_date", "licence"):
-            row[field] = "; ".join(dict.fromkeys(entry[field] for entry in entries))
-        parts.append(row)
-    return pd.DataFrame(parts)
+    files, parts = load_registry(), {}
+    for builder in list_builders():
+        for name, sources in importlib.import_module(f"public.{builder}").SOURCES.items():
+            path, entries = locate_output(f"data/public/{name}.csv"), [files[source] for source in sources]
+            if path.exists():
+                row = {"name": name, "rows": len(pd.read_csv(path)), "sources": "; ".join(sources)}
+                row["sha256"] = "; ".join(entry["sha256"] for entry in entries)
+                for field in ("retrieved_date", "licence"):
+                    row[field] = "; ".join(dict.fromkeys(entry[field] for entry in entries))
+                parts[name] = row
+    return pd.DataFrame([parts[name] for name in sorted(parts)])
 
 
 def main(builders):
-    """Build the tables of some builders, or of all; what a file that cannot be had keeps from being built is said.
+    """Build the tables of some builders, or of all ("index": the index alone); a file that cannot be had is named.
 
     Returns the number of builders that failed for want of a file.
     """
-    if unknown := set(builders) - set(list_builders()):
+    if unknown := set(builders) - {"index", *list_builders()}:
         raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(list_builders())}")
-    path, n_failed = locate_output(INDEX), 0
-    old = pd.read_csv(path, dtype=str) if path.exists() else pd.DataFrame(columns=["name", "rows", "sources"])
-    rows = {name: (name, int(n), sources.split("; ")) for name, n, sources in old[["name", "rows", "sources"]].values}
-    for builder in builders or list_builders():
+    n_failed = 0
+    for builder in [name for name in builders if name != "index"] if builders else list_builders():
         try:
             tables = build_tables(builder)
         except (FileNotFoundError, ValueError) as problem:
             print(f"{builder}: {problem}", file=sys.stderr)
             n_failed += 1
             continue
-        for name, (table, sources) in tables.items():
-            written = write_public(name, table)
-            rows[name] = (name, len(table), sources)
-            print(f"{written.name}: {len(table)} rows")
-    rows = [row for row in rows.values() if (path.parent / f"{row[0]}.csv").exists()]
-    index_tables(rows).to_csv(path, index=False, lineterminator="\n")
+        for name, (table, _) in tables.items():
+            print(f"{write_public(name, table).name}: {len(table)} rows")
+    index_tables().to_csv(locate_output(INDEX), index=False, lineterminator="\n")
     return n_failed
 
 

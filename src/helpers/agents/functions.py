@@ -1,18 +1,9 @@
 """An agent as a Python function of a reader's own: `forecast(event, world)` returns an answer, or a distribution.
 
-`event` is the event's row as a dict; `world`, a `View`, is the web as of the event's `as_of`: nothing later can be had
-through it, and each look is a step of the trace. What may be returned:
-
-- a text, read as a model's reply is (`replies.parse`), so a letter, "A, C", or "... \\boxed{12.5}" will do;
-- a number (number, percent), or a list of letters (multi) or names (ranking, list);
-- a pandas Series of the value expected for each entity on the event's date, answered by the rule that resolves the
-  event, whatever its kind; for the month of a highest value (window L) by date, from `from_date` to `date`;
-- a dict, a distribution: the probability of each letter (single, multi), of each name to be among the k (ranking), or
-  values by quantile, 0.5 among them (number, percent);
-- None: no answer, a missing prediction.
-
-What a function raises is stored as the question's failure. It runs as Python does, in this process or a worker's: a
-function that opens the kit's own files instead of `world` sees what stands in them.
+`event` is the event's row as a dict; `world`, a `View`, is the web as of its `as_of`, and each look is a step of the
+trace. Returned may be a text, read as a reply is; a number; a list of letters or names; a pandas Series of values
+expected on the event's date, answered by the rule that resolves it; a dict, the probability of each letter or name, or
+values by quantile; None for no answer (docs/own-agent.md). What it raises is stored as the question's failure.
 """
 
 import importlib

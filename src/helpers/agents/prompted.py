@@ -75,9 +75,7 @@ class Transcript:
         if self.client.is_local:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
             options = draw_by_seed(self.client.options, self.sample) | {"extra_body": body} | options
-        options = self.client.options | options
-        if limit := self.client.limits.get("max_tokens"):
-            options["max_tokens"] = min(limit, options.get("max_tokens", limit))
+        options = limit_reply(self.client.options | options, self.client.limits)
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
         if event and event.get("window") in PUBLIC_WINDOWS:
             given["reduce"] = partial(keep_values, event)
@@ -117,6 +115,16 @@ def draw_by_seed(options, sample):
     """
     warmth = options.get("temperature", 0)
     return {"temperature": warmth} | ({"seed": options.get("seed", SEED) + sample} if warmth else {})
+
+
+def limit_reply(options, limits):
+    """Return a request's options with `max_tokens` no larger than an agent's own (`limits`, its entry or LIMITS of it).
+
+    >>> limit_reply({"max_tokens": 600}, {"max_tokens": 500}), limit_reply({}, {})
+    ({'max_tokens': 500}, {})
+    """
+    most = limits.get("max_tokens")
+    return options | {"max_tokens": min(most, options.get("max_tokens", most))} if most else options
 
 
 def describe_calls(reply):
@@ -163,7 +171,7 @@ def read_reply(event, reply):
         return read | {"value": None, "status": status, "reason": reason or "no answer"}
     if asks_probabilities(event):
         return read | {"value": value} | read_stated(reply["content"], kind, options, value, event.get("unit"))
-    return read | {"value": value} | weigh_reply(reply, kind, options, value, event.get("unit"))
+    return read | {"value": value} | weigh_reply(reply, kind, options, value)
 
 
 def keep_values(event, row):

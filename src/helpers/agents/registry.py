@@ -1,29 +1,34 @@
 """The agent registry, data/agents.toml: an agent by its name, ready to be put to events (FutureX 3.2.3)."""
 
 import os
+import re
 import tomllib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import pandas as pd
 
-from helpers.agents.deep_research import ask_deep_research
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
 from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
 from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_research
-from helpers.agents.searching import ask_step_by_step, ask_with_pages, ask_with_tools
+from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.faults import check_name, check_object, suggest
+from helpers.models.costs import describe_cut
 from helpers.models.files import FOLDER, MODELS, name_model
-from helpers.models.judges import build_consult, open_study
-from helpers.models.llm import OURS, check_model, check_options, list_options
-from helpers.models.local import LOCAL, PACKAGE, SEED, get_local_name, has_server
+from helpers.models.judges import build_consult
+from helpers.models.llm import OURS, check_model, check_options, list_options, open_door
+from helpers.models.local import LOCAL, PACKAGE, SEED, describe_model, get_local_name, has_server, open_model
 from helpers.models.polling import list_job_options
+from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT, dump_json
 from helpers.tables import Agent
+
+REGISTRY, OWN = ROOT / "data/agents.toml", ROOT / "data/agents.local.toml"
+"""The registry, and a reader's own agents beside it, in the same form, which git ignores and no notebook reads."""
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
@@ -57,13 +62,23 @@ FUNCTION = "function"
 """Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
 
 
-def load_entries(path=ROOT / "data/agents.toml", wanted=()):
-    """Read the registry: {agent_id: entry}, checked; a broken one that is not `wanted` is left out, else ValueError."""
-    kept = {}
-    for agent_id, entry in read_settings(path).items():
+def load_entries(path=REGISTRY, wanted=(), own=False):
+    """Read the registry: {agent_id: entry}, checked; a broken one that is not `wanted` is left out, else ValueError.
+
+    Agents of the reader's own file (`OWN`) are among them where they are `wanted`, with `own` all of them. Raises
+    ValueError for one of these whose name the registry has already.
+    """
+    kept, shared = {}, read_settings(path)
+    given = [(path, name, entry) for name, entry in shared.items()]
+    if path == REGISTRY and (own or set(wanted) - set(shared)) and OWN.exists():
+        mine = {name: entry for name, entry in read_settings(OWN).items() if own or name in wanted}
+        if twice := sorted(set(mine) & set(shared)):
+            raise ValueError(f"{OWN.name}, {twice[0]}: {path.name} has an agent of this name; choose another")
+        given += [(OWN, name, entry) for name, entry in mine.items()]
+    for file, agent_id, entry in given:
         try:
-            check_name(f"{path.name}, agent", agent_id)
-            kept[agent_id] = check_agent(f"{path.name}, {agent_id}", fill_entry(entry))
+            check_name(f"{file.name}, agent", agent_id)
+            kept[agent_id] = check_agent(f"{file.name}, {agent_id}", fill_entry(entry))
         except ValueError:
             if agent_id in wanted or not isinstance(entry, dict):
                 raise
@@ -75,6 +90,8 @@ def read_settings(path):
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
+        if twice := re.search(r"declare \('(.*)',\) twice \((.*)\)", str(error)):
+            raise ValueError(f"{path.name}: the table [{twice[1]}] stands twice ({twice[2]}); keep one") from None
         raise ValueError(f"{path.name}: no TOML in UTF-8 ({error})") from None
 
 
@@ -135,7 +152,7 @@ def is_prompted(entry):
     return entry["method"] in PROMPTED
 
 
-def load_agents(path=ROOT / "data/agents.toml", wanted=()):
+def load_agents(path=REGISTRY, wanted=()):
     """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns.
 
     Of those that are functions of your own only the `wanted`. Raises ValueError with what is wrong with one's module.
@@ -196,7 +213,8 @@ def find_agent(agent_id):
         return fill_entry({"model": agent_id})
     entries = load_entries(wanted=[agent_id])
     if agent_id not in entries:
-        raise ValueError(f"data/agents.toml has no agent {agent_id!r}{suggest(agent_id, entries)}")
+        known = load_entries(own=True)
+        raise ValueError(f"{OWN.name} and data/agents.toml have no agent {agent_id!r}{suggest(agent_id, known)}")
     if not is_prompted(entries[agent_id]):
         raise ValueError(f"{agent_id} asks no language model; write the name of an agent that does")
     return entries[agent_id]
@@ -221,15 +239,24 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
 
     Address, key, price and options are those of the agent's entry; a bare "provider/name" has the provider's own. Live,
     what is not recorded is asked for, for so many `minutes` at most, and packed at the end with `about`. Raises
-    ValueError as `find_agent` does, and before anything is asked where the model cannot be.
+    ValueError as `find_agent` does, and before anything is asked where the model cannot be; RuntimeError where a local
+    one cannot be served.
     """
     entry = find_agent(agent_id)
     if live and (problem := find_obstacle(agent_id)):
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
-    given = {"prices": read_prices(entry), "live": live, "minutes": minutes, "about": about}
-    given |= {name: entry.get(name) for name in ("api_base", "api_key_env")}
-    with open_study(run_id, entry["model"], **given) as (door, *_):
-        yield build_client(entry, door)
+    with ExitStack() as stack:
+        connection = open_model(entry, stack) if live else None
+        settings = {"prices": read_prices(entry), "command": f"make study NOTEBOOK={run_id}"}
+        door = open_door(run_id, live=live, minutes=minutes, connection=connection, **settings)
+        if live and not get_local_name(entry) and (cut := describe_cut(door)):
+            print(f"{run_id}: {cut}")
+        try:
+            yield build_client(entry, door)
+        finally:
+            door.recordings.close()
+            if live and has_news(run_id):
+                pack_recordings(run_id, describe_model(entry["model"]) | {"about": about}, door.secrets)
 
 
 @contextmanager

@@ -1,14 +1,12 @@
 """Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
 
-A question that hangs past its deadline or fails is stored with its reason and never blocks the rest. Each answer is
-stored as it comes, so a run that was killed continues where it was. A reply is final; an accident (a connection, a
-server, an exception) is asked again by the next run, and so is what a ceiling kept from being asked (`stops`).
+Each answer is stored as it comes, so a run that was killed continues where it was. A reply is final; an accident (a
+connection, a server, an exception) and what a ceiling kept from being asked are asked by the next run.
 
-An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table. `event` is
-the event's row as a dict; `world`, which `opener` gives, is the only way to what was published. The outcome is a dict:
-`prediction` (columns of the predictions table, as plain values), and optionally `reply` (the text; by default the
-prediction as JSON), `status` (of tables.REPLY_STATUSES), `reason`, `trace` (a list of columns of the traces table), the
-reply's token counts, `cost_usd` and `finish_reason`.
+An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table; `world`,
+which `opener` gives, is the only way to what was published. The outcome is a dict: `prediction` (columns of the
+predictions table), and optionally `reply` (by default the prediction as JSON), `status` (of tables.REPLY_STATUSES),
+`reason`, `trace` (a list of columns of the traces table), token counts, `cost_usd` and `finish_reason`.
 """
 
 import importlib.metadata
@@ -22,8 +20,7 @@ from tqdm import tqdm
 
 from helpers.agents.functions import make_agent
 from helpers.agents.identity import hash_agent
-from helpers.agents.stops import Stopped, Watch, heed_signals
-from helpers.agents.workers import ask_agent, enter_world, run_in_threads, to_cell
+from helpers.agents.workers import Stopped, Watch, ask_agent, enter_world, heed_signals, run_in_threads, to_cell
 from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
 from helpers.models.secrets import list_secrets
@@ -171,11 +168,11 @@ def run_agents(
     What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
     none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C
     (SIGINT, SIGTERM) no further question is asked, those under way are stored as they end, and Stopped is raised; with
-    `tries_first` also when the first question, which then goes alone, has no reply (`remind(seconds left)` is called
-    while it waits). A second Ctrl-C raises KeyboardInterrupt at once. Where `events` is a sample, `drawn_from` is the
-    table it was drawn from: the run is named after the whole, complete with the whole, and continued by a larger
-    sample. `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's) are hidden in what is
-    stored.
+    `tries_first` also when the first question, which then goes alone, has no reply. `remind(seconds left)` is called
+    while a reply takes its time. A second Ctrl-C raises KeyboardInterrupt at once. Where `events` is a sample,
+    `drawn_from` is the table it was drawn from: the run is named after the whole, complete with the whole, and
+    continued by a larger sample. `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's)
+    are hidden in what is stored.
     """
     agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
     whole = events if drawn_from is None else drawn_from

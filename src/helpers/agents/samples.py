@@ -1,4 +1,4 @@
-"""Several answers to one question: how far they spread, and the majority or median of them as an agent of its own."""
+"""Several answers to one question: the majority or median of them as an agent of its own."""
 
 import statistics
 from collections import Counter
@@ -15,6 +15,7 @@ def combine_values(values, kind):
     """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
 
     An interval's ends have a median each; a middle two whose mean is beyond a float give the lower one.
+
     >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
     (3, 'A')
     >>> combine_values([["a", "b"], ["b", "a"]], "ranking"), combine_values([[1, 5], [2, 9]], "interval")
@@ -30,24 +31,6 @@ def combine_values(values, kind):
         return statistics.median_low(values)
 
 
-def measure_spread(values, kind):
-    """Return how far several answers lie apart: the standard deviation of numbers, else the share off the majority.
-
-    None for fewer than two answers, for intervals, and beyond what a float holds.
-
-    >>> measure_spread([1, 3], "number"), measure_spread(["A", "B", "A", "A"], "single")
-    (1.4142135623730951, 0.25)
-    """
-    if len(values) < 2 or kind == "interval":
-        return None
-    if kind not in NUMBERS:
-        return 1 - Counter(map(dump_json, values)).most_common(1)[0][1] / len(values)
-    try:
-        return statistics.stdev(values)
-    except OverflowError:
-        return None
-
-
 def read_values(path, run_id, event_id, n_samples):
     """Return the values that a run's first `n_samples` samples of a question predict, missing ones left out."""
     sql = "SELECT value FROM predictions WHERE run_id = ? AND event_id = ? AND sample < ? ORDER BY sample"
@@ -59,11 +42,10 @@ def read_values(path, run_id, event_id, n_samples):
 def vote(path, run_id, n_samples, event, world):
     """Return the outcome of a question whose samples stand in a store: their majority or median, see `run_agents`.
 
-    The probabilities of a single choice are the shares of its votes. The trace holds the values and their spread.
+    The probabilities of a single choice are the shares of its votes. The trace holds the values.
     """
     values = read_values(path, run_id, event["event_id"], n_samples)
-    content = {"values": values, "spread": measure_spread(values, event["kind"])}
-    trace = [{"actor": "samples", "step_type": "answer", "content": dump_json(content)}]
+    trace = [{"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}]
     if not values:
         reason = f"none of {n_samples} samples holds an answer"
         return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
@@ -90,29 +72,3 @@ def select_whole(path, run_id, events, n_samples):
     with closing(open_store(path)) as store:
         done = Counter(event_id for event_id, n in list_done(store, run_id, ACCIDENTS) if n < n_samples)
     return events[events["event_id"].map(done) == n_samples]
-
-
-def summarize_spread(path, run_id, events, n_samples):
-    """Return a sentence on how far a run's samples of some events lie apart."""
-    choices, numbers = [], []
-    for event in events.to_dict("records"):
-        values = read_values(path, run_id, event["event_id"], n_samples)
-        if (spread := measure_spread(values, event["kind"])) is None:
-            continue
-        if event["kind"] in NUMBERS:
-            numbers.append((spread, abs(statistics.median(values))))
-        else:
-            choices.append(spread)
-    words = []
-    if choices:
-        words.append(
-            f"of {len(choices)} choices {statistics.mean(choices):.0%} of the samples differ from the majority"
-        )
-    if numbers:
-        equal = sum(spread == 0 for spread, _ in numbers)
-        ratio = statistics.median(spread / middle if middle else float(spread > 0) for spread, middle in numbers)
-        words.append(
-            f"of {len(numbers)} numbers {equal} have equal samples, and half of them a standard deviation below "
-            f"{ratio:.2%} of their median"
-        )
-    return f"{n_samples} samples a question: " + ("; ".join(words) or "too few answers to tell their spread")

@@ -7,14 +7,17 @@ environment; what it leaves running dies with it. Where no sandbox can be had, S
 The kernel holds every process of a call to its limits, bubblewrap's own among them; what the group uses is looked at
 every TICK_S from outside. Refused is memory that no process owns up to: /dev/zero, anonymous memory that processes
 share, sockets (so Python's asyncio), locks on parts of files (so SQLite's), queues of file events. What else the kernel
-takes for a call (pipes, tables of mappings) is bounded by the number of processes and files alone. An agent
-can see today's date, the programs in /usr, and by name which folders of the machine were shown to it.
+takes for a call (pipes, tables of mappings) is bounded where a control group can be made for it (`make_group`: root, or
+a systemd session), elsewhere by the number of processes and files alone. An agent can see today's date, the programs in
+/usr, and by name which folders of the machine were shown to it.
 """
 
 import hashlib
 import os
 import platform
+import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,6 +25,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+import uuid
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -137,14 +141,16 @@ class Sandbox(NamedTuple):
         seconds = min(timeout or self.limits.seconds, self.limits.seconds)
         for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
             os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
-        with write_filter() as rules, tempfile.TemporaryFile() as given:
-            given.write(data)
-            given.seek(0)
-            bound = ["/usr/bin/prlimit", f"--nproc={self.limits.n_processes}", "--"]
-            words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *bound, *cmd]
-            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-        out, err, limit = attend(process, self, time.monotonic() + seconds)
-        limit = limit or ("output" if len(out) + len(err) > n else None)
+        with open_group((self.limits.memory_mb + self.limits.disk_mb) << 20) as group:
+            with write_filter() as rules, tempfile.TemporaryFile() as given:
+                given.write(data)
+                given.seek(0)
+                bound = ["/usr/bin/prlimit", f"--nproc={self.limits.n_processes}", "--"]
+                join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group] if group else []
+                words = [*join, *self.enter, "--seccomp", str(rules.fileno()), "--", *bound, *cmd]
+                process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+            out, err, limit = attend(process, self, time.monotonic() + seconds)
+            limit = limit or ("output" if len(out) + len(err) > n else "memory" if was_full(group) else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
         return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
 
@@ -175,10 +181,22 @@ def open_sandbox(manifest=(), folder=".", limits=None):
     cannot be read, lies outside or has another digest; and if no sandbox can be had here, saying what to do.
     """
     bwrap, backend = find_backend()
-    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
+    remove_leftovers(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=f"sandbox-{os.getpid()}-") as stage:
         copy_evidence(manifest, Path(folder), Path(stage, "evidence"))
         with hold(bwrap, backend, stage, limits or Limits()) as sandbox:
             yield sandbox
+
+
+def remove_leftovers(folder):
+    """Remove what sandboxes of this user left in a folder whose process was killed before it could."""
+    for place in folder.glob("sandbox-*-*"):
+        owner = place.name.split("-")[1]
+        with suppress(OSError):
+            if owner.isdigit() and not Path("/proc", owner).exists() and place.stat().st_uid == os.geteuid():
+                for part in [place, *place.rglob("*/")]:
+                    part.chmod(0o700)
+                shutil.rmtree(place)
 
 
 def copy_evidence(manifest, folder, target):
@@ -189,7 +207,10 @@ def copy_evidence(manifest, folder, target):
         if path.is_absolute() or ".." in path.parts or not path.parts:
             raise SandboxError(f"evidence file {path}: name it by its place below the evidence's folder")
         try:
-            data = (folder / path).read_bytes()
+            real = (folder / path).resolve()
+            if real.exists() and not (real.is_file() and real.is_relative_to(folder.resolve())):
+                raise SandboxError(f"evidence file {path} is no file in the evidence's folder: put it there itself")
+            data = real.read_bytes()
         except OSError as error:
             raise SandboxError(f"evidence file {path} cannot be read ({error.strerror}): put it back") from None
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
@@ -311,6 +332,52 @@ def write_filter():
     with open(writer, "wb") as pipe:
         pipe.write(b"".join(struct.pack("=HBBI", *rule) for rule in [*rules, allow]))
     return open(reader, "rb")
+
+
+@contextmanager
+def open_group(n_bytes):
+    """Yield the folder of a control group for one call's processes (`make_group`), None where none can be had."""
+    group = make_group(n_bytes)
+    try:
+        yield group
+    finally:
+        for _ in range(50 if group else 0):  # until the kernel has let go of its last process
+            with suppress(OSError):
+                group.rmdir()
+                break
+            time.sleep(TICK_S)
+
+
+def make_group(n_bytes):
+    """Return a new control group that may take so much memory, what the kernel keeps for its processes included.
+
+    None where this process may make none, or no memory is counted there. Of cgroups both versions are known.
+    """
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, kind, place = line.split(":", 2)
+        own = Path("/sys/fs/cgroup", kind, place[1:])
+        limit = {"": "memory.max", "memory": "memory.limit_in_bytes"}.get(kind)
+        for base in (own, own.parent) if limit else ():
+            group = base / f"sandbox-{uuid.uuid4().hex[:12]}"
+            with suppress(OSError):
+                if os.access(base / "cgroup.procs", os.W_OK):
+                    group.mkdir()
+                    try:
+                        with open(group / limit, "r+") as file:
+                            file.write(str(n_bytes))
+                        return group
+                    except OSError:
+                        group.rmdir()
+    return None
+
+
+def was_full(group):
+    """Say whether the kernel ended a process of a control group for want of memory."""
+    for name in ("memory.events", "memory.oom_control") if group else ():
+        with suppress(OSError):
+            if found := re.search(r"^oom_kill (\d+)", (group / name).read_text(), re.MULTILINE):
+                return int(found[1]) > 0
+    return False
 
 
 def attend(process, sandbox, end_at):

@@ -1,12 +1,15 @@
 """Agents that think and search: what a search finds put before the question, look-ups step by step, native tool calls.
 
-The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day.
+The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day, but for closed deep research:
+a provider's own agent searches the web as it is today, so only for events that are still open is its forecast one.
 """
 
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.tools import SCHEMAS, call_tool, read_arguments, search_web
+from helpers.models.failures import LlmError
 from helpers.models.grammars import STEP_GRAMMAR, make_schema
+from helpers.models.polling import ask_in_background
 from helpers.prompts import read_prompt
 from helpers.store import parse_object
 
@@ -23,6 +26,9 @@ STEP_SCHEMA = make_schema(
     input={"type": "string"},
 )
 """One turn of a step-by-step agent."""
+
+PROVIDERS_TOOLS = [{"type": "web_search_preview"}]
+"""What a deep-research model is given, unless an agent's options name other tools."""
 
 
 def ask_with_pages(transcript, event, world):
@@ -97,3 +103,22 @@ def ask_with_tools(transcript, event, world):
         for call in reply["tool_calls"]:
             seen = call_tool(transcript, world, event, call["function"]["name"], read_arguments(call))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": seen})
+
+
+def ask_deep_research(transcript, event, world):
+    """Ask a deep-research model for the answer; its searches, as far as it tells them, are steps of the transcript.
+
+    The world is not used: what is read is the provider's affair. Raises LlmError as `ask_in_background` does, and for a
+    model on this machine.
+    """
+    client = transcript.client
+    if client.is_local:
+        raise LlmError("unsupported", f"{client.model} is served here and runs no jobs in the background")
+    prompt = fill_prompt(event)
+    transcript.add("prompt", content=prompt)
+    options = {"tools": PROVIDERS_TOOLS} | client.options
+    given = {"sample": transcript.sample, "deadline_at": transcript.deadline_at}
+    reply = ask_in_background(client.door, client.model, prompt, **given, **options)
+    for query in reply["queries"]:
+        transcript.add("tool", actor="provider", tool="search", arguments={"query": query})
+    return transcript.keep(reply, "provider")

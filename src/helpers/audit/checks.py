@@ -84,6 +84,14 @@ def _compute_rate(total, first, last, days):
     return total / _count_days(first, last) * days
 
 
+def _weigh(groups):
+    """Mean in percent of shares (first group) weighted by numbers (second), in one order; None when one is blank."""
+    shares, sizes = groups
+    if len(shares) != len(sizes):
+        return None
+    return 100 * sum(share * size for share, size in zip(shares, sizes, strict=True)) / sum(sizes)
+
+
 def _take_all(compute):
     """Turn a function of values into one of groups, which takes the values of all of them."""
     return lambda groups: compute(*_flatten(groups))
@@ -96,6 +104,7 @@ VALUES = {
     "mean_change": lambda groups: _change(fmean(groups[0]), fmean(groups[1])),
     "count_above": _count_above,
     "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
+    "weighted": _weigh,
     "largest": _name_largest,
     "product": lambda groups: math.prod(_flatten(groups)),
     "count": lambda groups: len(_flatten(groups)),
@@ -129,6 +138,12 @@ def _compare_same(published, groups, tolerance):
     """All places print what `published` prints."""
     other = [value for value in _flatten(groups) if not match_values(published, value, tolerance)]
     return (other or _flatten(groups))[0], not other
+
+
+def _compare_nearest(published, groups, tolerance):
+    """One of the operands, each a reading of the same rule, is the published value; shown is the nearest."""
+    nearest = min(_flatten(groups), key=lambda value: abs(value - published))
+    return nearest, match_values(published, nearest, tolerance)
 
 
 def _compare_names(relate):
@@ -268,6 +283,7 @@ def _compare_binned(published, groups, tolerance):
 
 JUDGEMENTS = {
     "same": _compare_same,
+    "nearest": _compare_nearest,
     "same_set": _compare_names(operator.eq),
     "subset": _compare_names(operator.le),
     "disjoint": _compare_names(set.isdisjoint),

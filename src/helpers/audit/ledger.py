@@ -1,4 +1,4 @@
-"""The ledger: what the papers claim, recomputed from what they print, and what this kit measures beside it.
+"""The ledger: what the papers claim, recomputed from what they print.
 
 A claim is a line of data/papers/ledger_<paper>.csv: id, section, kind (the check), claim, published, operands,
 tolerance, note. `published` and `operands` (separated by `;`) are references:
@@ -24,7 +24,7 @@ from helpers import papers
 from helpers.audit.checks import JUDGEMENTS, VALUES, run_check
 from helpers.faults import read_sheet
 
-COLUMNS = "id paper section kind claim published recomputed tolerance verdict basis ours interval note".split()
+COLUMNS = "id paper section kind claim published recomputed tolerance verdict basis note".split()
 CLAIM_COLUMNS = "id section kind claim published operands tolerance note".split()
 VERDICTS = ("consistent", "inconsistent", "two readings", "not recomputable")
 BASES = ("recomputed", "printed twice", "read in words", "own assumption")
@@ -33,6 +33,9 @@ the paper does not print and the kit assumes."""
 REFERENCE = re.compile(r"(?P<table>\w+)\[(?P<where>[^\]]*)\]\.(?P<column>\w+|\*)")
 DERIVED = re.compile(r"(?P<kind>[a-z_]+)\((?P<references>.*)\)")
 DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+
+
+# --- references -------------------------------------------------------------------------------------------------------
 
 
 def read_value(text):
@@ -77,13 +80,14 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
         return [number]
     if derived := DERIVED.fullmatch(reference):
         inner = [resolve_reference(name, paper, folder) for name in derived["references"].split(", ")]
-        return [VALUES[derived["kind"]](inner)]
+        made = VALUES[derived["kind"]](inner)
+        return [] if made is None else [made]
     if reference.startswith("@"):
         name, _, part = reference[1:].partition(".")
         value = papers.get_constant(paper, name, folder)
         value = value[int(part) if part.isdigit() else part] if part else value
         return list(value) if isinstance(value, tuple) else [value]
-    values = [read_value(text) for text in _read_cells(*_split_reference(reference), paper, folder).values()]
+    values = [read_value(text) for text in _read_cells(reference, paper, folder).values()]
     if reference.endswith("].*"):
         return [value for value in values if isinstance(value, float)]
     return [value for value in values if value != ""]
@@ -108,40 +112,37 @@ def find_cells(reference, paper, folder=papers.FOLDER):
 
     >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
     [('table5_planning_scores', 0, 'source_reliability')]
-    >>> find_cells("@crawl_hours", "futurex"), find_cells("models_abstract", "futurex")
-    ([], [('statements', 0, 'value')])
     """
     if reference.startswith("@") or isinstance(read_value(reference), float):
         return []
     if derived := DERIVED.fullmatch(reference):
         return [cell for name in derived["references"].split(", ") for cell in find_cells(name, paper, folder)]
-    return list(_read_cells(*_split_reference(reference), paper, folder))
+    return list(_read_cells(reference, paper, folder))
 
 
-def _split_reference(reference):
-    """Table, condition and column of a reference to printed cells."""
+def _read_cells(reference, paper, folder):
+    """{(table, row, column): text} of the cells that a reference names."""
     found = REFERENCE.fullmatch(f"statements[{reference}].value" if reference.isidentifier() else reference)
     if not found:
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
-    return found["table"], found["where"], found["column"]
-
-
-def _read_cells(table, where, column, paper, folder):
+    table, where, column = found.groups()
     path = folder / f"{paper}_{table}.csv"
     return _select_cells(table, where, column, paper, folder, path.stat().st_mtime_ns if path.exists() else None)
 
 
 @lru_cache(maxsize=4096)
 def _select_cells(table, where, column, paper, folder, changed_ns):
-    """{(table, row, column): text} of the cells named; read again only when their file has changed."""
     rows = select_rows(_load_text(paper, table, folder, changed_ns), where)
     rows = rows.drop(columns="section") if column == "*" else rows[[column]]
-    return {(table, row, name): rows.at[row, name] for row in rows.index for name in rows.columns}
+    return {(table, row, name): text for row, cells in rows.to_dict("index").items() for name, text in cells.items()}
 
 
 @lru_cache
 def _load_text(paper, table, folder, changed_ns):
     return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
 
 
 def resolve_claim(claim, paper, folder=papers.FOLDER):
@@ -192,17 +193,13 @@ def find_basis(claim, value, groups, assumed=(), at_a_glance=()):
 
 
 def load_claims(paper, folder=papers.FOLDER):
-    """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an unknown kind.
-
-    >>> load_claims("futurex").columns.tolist()
-    ['id', 'section', 'kind', 'claim', 'published', 'operands', 'tolerance', 'note']
-    """
+    """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an unknown kind."""
     kinds = {"kind": [*VALUES, *JUDGEMENTS, "none"]}
     return read_sheet(folder / f"ledger_{paper}.csv", CLAIM_COLUMNS, key=["id"], words=kinds)
 
 
 def build_ledger(paper_keys=None, folder=papers.FOLDER):
-    """Return the ledger, a row a claim (columns `COLUMNS`); values are text, `ours` and `interval` are blank.
+    """Return the ledger, a row a claim (columns `COLUMNS`); values are text.
 
     >>> ledger = build_ledger(["futurex"]).set_index("id")
     >>> ledger.loc["fx_open_ended_week", ["published", "recomputed", "verdict"]].tolist()
@@ -220,7 +217,7 @@ def build_ledger(paper_keys=None, folder=papers.FOLDER):
                 raise
             basis = "" if verdict == "not recomputable" else find_basis(claim, value, groups, assumed, glance)
             shown = {"published": show_value(value), "recomputed": show_value(recomputed), "verdict": verdict}
-            rows.append({**claim, "paper": paper, **shown, "basis": basis, "ours": "", "interval": ""})
+            rows.append(claim | {"paper": paper, "basis": basis} | shown)
     ledger = pd.DataFrame(rows, columns=COLUMNS)
     if ledger["id"].duplicated().any():
         raise ValueError(f"id {ledger.loc[ledger['id'].duplicated(), 'id'].iloc[0]} stands in two papers' claims")
@@ -236,21 +233,3 @@ def show_value(value):
     if value is None or value != value:
         return ""
     return str(value) if isinstance(value, str) else f"{round(value, 4):.10g}"
-
-
-def fill_ours(ledger, ours):
-    """Return the ledger with measured values: `ours` has id, value, low, high, note; blanks are allowed but for id.
-
-    The note is added to the ledger's. Raises ValueError for a repeated id or one the ledger does not hold.
-    """
-    stray = sorted(set(ours["id"]) - set(ledger["id"]))
-    if stray or ours["id"].duplicated().any():
-        raise ValueError(f"measured value for {stray[0]}, which is no claim" if stray else "two values for one claim")
-    filled = ledger.set_index("id")
-    for row in ours.itertuples():
-        filled.loc[row.id, "ours"] = show_value(row.value)
-        if not (pd.isna(row.low) or pd.isna(row.high)):
-            filled.loc[row.id, "interval"] = f"{show_value(row.low)} to {show_value(row.high)}"
-        notes = (filled.loc[row.id, "note"], row.note)
-        filled.loc[row.id, "note"] = "; ".join(note for note in notes if isinstance(note, str) and note)
-    return filled.reset_index()[list(ledger.columns)]

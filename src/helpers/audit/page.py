@@ -1,4 +1,4 @@
-"""The audit on one page: verdicts by paper and kind, what does not hold and why it matters, every claim to be sorted.
+"""The audit on one page: what does not hold and why it matters, what verdicts rest on, every claim to be sorted.
 
 The page is one file of plain HTML without anything from elsewhere; its script sorts and filters and does no more.
 """
@@ -6,20 +6,22 @@ The page is one file of plain HTML without anything from elsewhere; its script s
 from pathlib import Path
 
 import jinja2
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from helpers import papers
 from helpers.audit.ledger import BASES, VERDICTS
 from helpers.faults import read_sheet
+from helpers.plots import COLOURS, lighten, pick_ink
 
 MATTERS = {
-    "last digit": "Cut off, or rounded twice. Nothing follows from it.",
-    "wording": "A label, a date or a pointer names another thing. A reader loses time.",
-    "count": "Two totals of one thing differ, or a percentage fits no whole number of cases. Which is meant is open.",
-    "definition": "Two readings of one rule. Who builds it anew gets other scores, depending on the reading taken.",
     "finding": "A finding, as worded, does not follow from the numbers that are printed.",
+    "definition": "Two readings of one rule. Who builds it anew gets other scores, depending on the reading taken.",
+    "count": "Two totals of one thing differ, or a percentage fits no whole number of cases. Which is meant is open.",
+    "wording": "A label, a date or a pointer names another thing. A reader loses time.",
+    "last digit": "Cut off, or rounded twice. Nothing follows from it.",
 }
-"""Why an inconsistency matters, the least first."""
+"""Why an inconsistency matters, the most first."""
 COLUMNS = ["paper", "section", "kind", "claim", "published", "recomputed", "verdict", "basis", "note"]
 MEANINGS = {
     "recomputed": "other numbers of the paper, and arithmetic",
@@ -28,6 +30,19 @@ MEANINGS = {
     "own assumption": "a value that the paper does not print and the kit assumes (sizes of groups, a maker's dates)",
 }
 """What a verdict rests on -> what that is."""
+NAMES = {
+    "futurex": "FutureX",
+    "liveagentbench": "LiveAgentBench",
+    "proof_of_time": "Proof of Time",
+    "worldreasoner": "WorldReasoner",
+}
+SHADES = {
+    "inconsistent": COLOURS[3],
+    "two readings": COLOURS[1],
+    **{basis: lighten(COLOURS[2], 0.25 * at) for at, basis in enumerate(BASES)},
+    "not recomputable": "0.8",
+}
+"""Colours of verdicts; claims that hold by what they rest on."""
 TEMPLATE = Path(__file__).with_suffix(".html")
 
 
@@ -45,10 +60,10 @@ def load_matters(ledger, folder=papers.FOLDER):
     return matters
 
 
-def count_verdicts(ledger, by):
-    """Return how many claims have each verdict, a row a value of `by` ("paper", or ["paper", "kind"])."""
-    table = ledger.groupby([*([by] if isinstance(by, str) else by), "verdict"]).size().unstack(fill_value=0)
-    return table.reindex(columns=VERDICTS, fill_value=0)
+def list_wrong(ledger, matters):
+    """Return the claims that do not hold, those that matter most first, with the column `matters`."""
+    wrong = ledger[ledger["verdict"] == "inconsistent"].assign(matters=lambda table: table["id"].map(matters))
+    return wrong.sort_values("matters", key=lambda names: names.map(list(MATTERS).index), kind="stable")
 
 
 def count_bases(ledger):
@@ -57,10 +72,23 @@ def count_bases(ledger):
     return table.assign(**{"it rests on": pd.Series(MEANINGS)}).rename_axis(index="basis", columns=None)
 
 
-def count_matters(ledger, matters):
-    """Return how many inconsistent claims matter in each way, a row a paper."""
-    wrong = ledger[ledger["verdict"] == "inconsistent"]
-    return pd.crosstab(wrong["paper"], wrong["id"].map(matters)).reindex(columns=list(MATTERS), fill_value=0)
+def draw_counts(verdicts, reasons):
+    """Return a figure of claims by paper: verdicts (columns of SHADES), and what does not hold by why it matters."""
+    fig, axes = plt.subplots(1, 2, figsize=(10.5, 3.9), sharey=True, width_ratios=[1.5, 1])
+    steps = {name: lighten(COLOURS[3], 0.2 * at) for at, name in enumerate(MATTERS)}
+    panels = ((verdicts, SHADES, "All claims"), (reasons, steps, "Those that do not hold, by why it matters"))
+    for ax, (table, colours, title) in zip(axes, panels, strict=True):
+        table = table.reindex(verdicts.index[::-1])[[name for name in colours if name in table]]
+        table.plot.barh(stacked=True, ax=ax, color=[colours[name] for name in table], width=0.7, legend=False)
+        least = 0.045 * table.sum(axis=1).max()
+        for name, bars in zip(table, ax.containers, strict=True):
+            labels = [str(n) if n > least else "" for n in table[name]]
+            ax.bar_label(bars, labels, label_type="center", fontsize=9, color=pick_ink(colours[name]))
+        held = [f"holds: {name}" if name in BASES else name for name in table]
+        ax.legend(held, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=8)
+        ax.set(xlabel="claims", ylabel="", title=title)
+        ax.grid(visible=False, axis="y")
+    return fig
 
 
 def write_page(ledger, matters, benchmarks, quotes):
@@ -69,30 +97,24 @@ def write_page(ledger, matters, benchmarks, quotes):
     `benchmarks` is the table that `benchmarks.spread_benchmarks` returns, `quotes` that of `quotes.quote_ledger`.
     """
     quoted = ledger.merge(quotes, on="id", how="left", validate="1:1")
-    counts = count_matters(ledger, matters).T.rename_axis("matters").reset_index()
-    reasons = pd.DataFrame({"matters": MATTERS.keys(), "why": MATTERS.values()}).merge(counts, on="matters")
-    wrong = quoted[quoted["verdict"] == "inconsistent"].assign(matters=quoted["id"].map(matters))
+    both = ["paper", "claim", "printed", "against", "recomputed", "note"]
+    wrong = list_wrong(quoted, matters)
+    counts = pd.crosstab(wrong["matters"], wrong["paper"]).reindex(MATTERS, fill_value=0).reset_index()
+    verdicts = pd.crosstab(ledger["paper"], ledger["verdict"]).reindex(columns=VERDICTS, fill_value=0)
     is_same = (ledger["recomputed"] == ledger["published"]) & (ledger["published"] != "")
-    rank = {name: -place for place, name in enumerate(MATTERS)}
-    wrong = wrong.sort_values("matters", key=lambda m: m.map(rank), kind="stable")
-    lost = ledger[ledger["verdict"] == "not recomputable"]
     page = jinja2.Environment(autoescape=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
     return page.render(
-        title="The four papers against themselves, and against ours",
+        title="The numbers of four papers: which hold",
         ledger=ledger,
         n=ledger["verdict"].value_counts(),
         titles={name: papers.load_paper(name)["title"] for name in sorted(ledger["paper"].unique())},
         bases=ledger.loc[ledger["verdict"] == "consistent", "basis"].value_counts(),
-        by_paper=count_verdicts(ledger, "paper").reset_index(),
+        by_paper=verdicts.reset_index(),
         by_basis=count_bases(ledger).reset_index(),
-        reasons=reasons,
-        wrong=wrong[["matters", "paper", "claim", "printed", "against", "recomputed", "note"]],
-        two=quoted.loc[
-            quoted["verdict"] == "two readings", ["paper", "claim", "printed", "against", "recomputed", "note"]
-        ],
-        ours=ledger.loc[ledger["ours"] != "", ["paper", "section", "claim", "published", "ours", "interval", "note"]],
-        lost=lost[["paper", "section", "claim", "published", "note"]],
+        reasons=pd.DataFrame({"matters": MATTERS.keys(), "why": MATTERS.values()}).merge(counts, on="matters"),
+        wrong=wrong[["matters", *both]],
+        two=quoted.loc[quoted["verdict"] == "two readings", both],
+        lost=ledger.loc[ledger["verdict"] == "not recomputable", ["paper", "section", "claim", "published", "note"]],
         benchmarks=benchmarks.reset_index(),
-        by_kind=count_verdicts(ledger, "kind").reset_index(),
         claims=ledger[COLUMNS].assign(recomputed=ledger["recomputed"].mask(is_same, "the same")),
     )

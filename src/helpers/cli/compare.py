@@ -4,12 +4,15 @@ A missing prediction counts 0 on the leaderboard, so that all stand on the same 
 that both predicted. Intervals and tests are clustered by source.
 """
 
+import os
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from helpers.cli.gallery import list_figures, write_gallery, write_markdown
 from helpers.cli.main import show
 from helpers.cli.report import BRIER, describe_intervals, tabulate_scores, write_count, write_interval, write_signed
 from helpers.cli.select_runs import (
@@ -29,7 +32,7 @@ from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import ALPHA, compare_pairs, judge_pair, list_pairs
 from helpers.store import locate_output, write_under
 
-FOLDER = "data/runs/compare"
+FOLDER = "results/compare"
 MANY = 12
 """Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
 LONGEST = 44
@@ -47,7 +50,7 @@ def find_shared(predictions, runs):
     shared = set.intersection(*asked.values())
     if not shared:
         told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
-        raise ValueError(f"no event was asked of all: {told}; run them on the same window and LIMIT, or compare fewer")
+        raise ValueError(f"no event was asked of all: {told}; run them on the same set and LIMIT, or compare fewer")
     rest = {name: [events for other, events in asked.items() if other != name] for name in asked if len(asked) > 2}
     without = {name: len(set.intersection(*others)) for name, others in rest.items()}
     name = max(without, key=without.get, default=None)
@@ -119,22 +122,26 @@ def rank_agents(scores, events, runs, shown=None):
     return board
 
 
-def write_board(board, about):
-    """Return the leaderboard as markdown, with what it rests on."""
-    head = ["", "agent", "score", "above random", "where answered", "coverage", "overall", "Brier"]
-    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
+def tabulate_board(board):
+    """Return the leaderboard as texts."""
+    rows = []
     for row in board.to_dict("records"):
         above = [row.get(f"above_random{end}", np.nan) for end in ("", "_low", "_high")]
-        bare = [write_interval(row[name], np.nan, np.nan) for name in ("score_answered", "overall", "brier")]
         score = write_interval(row["score"], row["low"], row["high"]) if row["coverage"] else "no answers"
-        cells = [row["rank"] or "-", row["agent"].replace("|", "\\|"), score]
-        cells += [write_interval(*above), bare[0], f"{row['coverage']:.0%}", *bare[1:]]
-        lines.append(" | ".join(map(str, cells)))
-    return "\n".join([*(f"| {line} |" for line in lines), "", about, ""])
+        rows.append([row["rank"] or "-", row["agent"], score, write_interval(*above)])
+        rows[-1] += [write_interval(row["score_answered"], np.nan, np.nan), f"{row['coverage']:.0%}"]
+        rows[-1] += [write_interval(row[name], np.nan, np.nan) for name in ("overall", "brier")]
+    columns = ["", "agent", "score", "above random", "where answered", "coverage", "overall", "Brier"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def write_pairs(pairs):
-    """Return the differences as text, a line a pair."""
+def write_board(board, about):
+    """Return the leaderboard as markdown, with what it rests on."""
+    return f"{write_markdown(tabulate_board(board))}\n\n{about}\n"
+
+
+def tabulate_pairs(pairs):
+    """Return the differences as texts, a row a pair."""
 
     def write(low, high):
         return f"{write_signed(low)} to {write_signed(high)}" if np.isfinite(low) else "inconclusive"
@@ -148,7 +155,7 @@ def write_pairs(pairs):
     shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
     shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
     shown.loc[pairs["n"] == 0, ["a - b", "95% by source", "by event"]] = "-"
-    return shown.assign(verdict=pairs["verdict"]).to_string(index=False)
+    return shown.assign(verdict=pairs["verdict"])
 
 
 def draw_comparison(board, pairs, about):
@@ -178,13 +185,29 @@ def draw_comparison(board, pairs, about):
     save_figure(fig, "compare", shown, title="Runs on the same events", **about)
 
 
+def name_folder(names, runs):
+    """Return the folder of a comparison, by what was compared: the names given, else the set."""
+    told = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names) or find_set(runs[0].window).name
+    return locate_output(f"{FOLDER}/{told[:60]}/index.html").parent
+
+
+def write_files(out, events, answers, predictions):
+    """Write the compared events, answers and predictions as the three files that `make figures RUN=` reads."""
+    columns = "event_id kind options level domain source_id cluster_id as_of volatility_class is_synthetic".split()
+    parts = {"events": events.reindex(columns=columns)}
+    parts["answers"] = answers[answers["event_id"].isin(events["event_id"])][["event_id", "value", "spread"]]
+    columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
+    parts["predictions"] = predictions[columns].assign(run_id=predictions["agent_id"])
+    for name, table in parts.items():
+        table.to_csv(Path(out) / f"{name}.csv", index=False, lineterminator="\n")
+
+
 def main(names=(), window="A", out=None):
-    """Compare runs, write the tables and the figure under a folder and print them; returns what was found.
+    """Compare runs, write what was found under a folder of its own with an index page, print it and return it.
 
     The baselines that were asked these events too serve the measure above random. Raises ValueError for a name that is
     none, with the nearest.
     """
-    out = out or locate_output(f"{FOLDER}/pairs.csv").parent
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
     if len(runs) < 2:
@@ -198,7 +221,8 @@ def main(names=(), window="A", out=None):
     predictions = pd.concat([predictions, *(rows for _, rows in others)], ignore_index=True)
     predictions, events = (rows[rows["event_id"].isin(shared)] for rows in (predictions, read_window("events", window)))
     told, differing = describe_conditions(runs, predictions)
-    scores = score_predictions(predictions, read_window("answers", window), events)
+    answers = read_window("answers", window)
+    scores = score_predictions(predictions, answers, events)
     pairs = compare_runs(scores, events, runs)
     board = rank_agents(
         scores, events, runs + [run for run, _ in others], [run.label for run in runs] if names else None
@@ -206,24 +230,30 @@ def main(names=(), window="A", out=None):
     n = select_headline(scores, events)["event_id"].nunique()
     notes = [*filter(None, [differing, *notes, limits])]
     notes += [f"{agent} answered none of them: no answers, no rank" for agent in board[board["coverage"] == 0]["agent"]]
-    if (Path(out) / "pairs.csv").exists():
-        notes.append(f"{out} held a comparison, which this one replaces; --out names another folder")
     asked = ", ".join(filter(None, [f"{len(events)} events of {find_set(window).name} asked of all", told]))
     about = f"{asked}, {n} with a score; {describe_intervals(events)}"
+    out = Path(out) if out else name_folder(names, runs)
+    out.mkdir(parents=True, exist_ok=True)
     with write_under(out):
+        write_files(out, events, answers, predictions)
         for name, table in (("pairs", pairs), ("leaderboard", board.astype({"rank": "Int64"}))):
-            escape_cells(table.round(6)).to_csv(locate_output(f"{name}.csv"), index=False, lineterminator="\n")
-        locate_output("leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
+            escape_cells(table.round(6)).to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
+        (out / "leaderboard.md").write_text(write_board(board, f"{about}; {BRIER}"), encoding="utf-8")
         days = predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
         facts = {"source": "runs, answers", "n": n, "window": window, "dates": (days.min(), days.max())}
         draw_comparison(board, pairs, facts | {"status": "as given"})
-    files = [
-        str(Path(out) / name) for name in ("pairs.csv", "leaderboard.csv", "leaderboard.md", "figures/compare.png")
-    ]
+    files = {"leaderboard.csv": "means with intervals", "pairs.csv": "differences", "leaderboard.md": "as text"}
+    files |= {f"{name}.csv": "make figures RUN= reads it" for name in ("events", "answers", "predictions")}
+    tables = {"Leaderboard": tabulate_board(board), "Pairs": tabulate_pairs(pairs)}
+    title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
+    title, drawn = f"{title} on {find_set(window).name}", list_figures(out / "figures")
+    write_gallery(out, title, drawn, tables, [about, *notes], files=files)
+    names, files = list(files), [str(out / name) for name in ("index.html", *files, "figures/compare.png")]
     found = {"window": window, "n_events": len(events), "n_scored": n, "notes": [about, *notes], "files": files}
     found |= {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
     family = f"Holm over {write_count(int(pairs['p'].notna().sum()), 'pair', 'pairs')}; significant below {ALPHA}"
     mde = "MDE: the smallest difference found with 80% power at this sd and n"
-    text = ["", write_pairs(pairs), "", f"{about}; {family}", mde, *notes, "", write_board(board, BRIER)]
-    show("\n".join([*text, "written: " + ", ".join(files)]))
+    text = ["", tabulate_pairs(pairs).to_string(index=False), "", f"{about}; {family}", mde, *notes, ""]
+    text += [write_board(board, BRIER), f"open in a browser: {(out / 'index.html').resolve().as_uri()}"]
+    show("\n".join([*text, f"beside it: {', '.join(names)}; make figures RUN={os.path.relpath(out)} draws more"]))
     return found

@@ -56,7 +56,7 @@ def judge_run(asked, run_ids, cutoffs):
             return write_prices(price_runs(events, answers, predictions, build_priced()[2], plan.moment), note)
         runs, own = read_runs(path, "runs", run_ids.values()), majority_cutoffs(run_ids, cutoffs)
         tables = [read_sampled(path, name, run_ids, events) for name in ("replies", "traces")]
-        rows, facts = judge_runs(events, answers, runs, predictions, *tables, plan, own)
+        rows, facts = judge_runs(events, answers, runs, predictions, *tables, own)
     except (FileNotFoundError, ValueError) as error:
         return Beside(pd.DataFrame(), {}, f"no WorldReasoner scores: {error}", note)
     lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows)]

@@ -15,6 +15,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pandas as pd
 from tqdm import tqdm
 
 from helpers.cli.gallery import list_figures, write_gallery, write_markdown
@@ -112,18 +113,22 @@ def rank(scored, names, folder):
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
     table = tabulate_scores(scored.scores, scored.events)
     shown = summarize_agents(table, tabulate_leads(scored.scores, scored.events, baselines))
-    board = shown.rename(columns={"best baseline": "best baseline on the same events"}).reset_index()
+    board = shown.reset_index()
     escape_cells(table.drop(columns="note")).round(6).to_csv(folder / "leaderboard.csv", index=False)
     clusters, by = find_clusters(scored.events)
+    whole = table[(table["metric"] == "score") & (table["group"] == "overall")].set_index("agent_id")
     asked = scored.predictions.groupby("agent_id")["event_id"].agg(["nunique", lambda ids: ids.map(clusters).nunique()])
     notes = [describe_intervals(scored.events)]
     for name in asked.index[asked.index.isin(names)]:
         n, n_clusters = asked.loc[name]
         few = f"; fewer than {MIN_CLUSTERS} cannot tell: no interval, drawn hollow" * bool(n_clusters < MIN_CLUSTERS)
-        notes.append(f"{name}: {n} events of {n_clusters} {by}s{few}")
-    notes.append("agents asked different events: compare them by lead, on events that both answered, not by mean")
+        why = f"; {whole['note'][name]}" * bool(name in whole.index and pd.isna(whole["mean"][name]))
+        left = "; so it is left out of the figures of overall scores and levels" * bool(why)
+        notes.append(f"{name}: {n} events of {n_clusters} {by}s{few}{why}{left}")
+    told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
+    notes.append(f"{told} compare by it and not by mean; leaderboard.md has the levels, too")
     (folder / "leaderboard.md").write_text(write_markdown(board) + "\n\n" + "\n\n".join(notes) + "\n", encoding="utf-8")
-    return board, notes
+    return board[[name for name in board if not name.startswith("level")]], notes
 
 
 def main(agents, question_set=None, out=None):

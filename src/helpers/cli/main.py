@@ -45,7 +45,7 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-SET_NAMES = ", ".join(f"{one.name} ({one.window})" for one in SETS)
+SET_NAMES = ", ".join(one.name for one in SETS)
 
 
 class PartWay(SystemExit):
@@ -198,7 +198,7 @@ def command(example):
 
 
 option = click.option
-question_set = option("--set", "--window", "window", type=SetName(), help=f"{SET_NAMES}; default {SETS[0].name}.")
+question_set = option("--set", "window", type=SetName(), help=f"{SET_NAMES}; default {SETS[0].name}.")
 
 
 @command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
@@ -220,6 +220,7 @@ question_set = option("--set", "--window", "window", type=SetName(), help=f"{SET
 @option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too.")
 @option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
 @option("--deadline", "deadline_s", type=Number(60), help="Seconds a question (default 1800, as in FutureX).")
+@option("--explain", is_flag=True, help="Say what the columns of the printed tables mean.")
 @option("--sample-seed", "seed", type=Number(7, 0), help="Another seed is another sample.")
 def run():
     """Put agents to events, beside the baselines, and show their scores."""
@@ -228,14 +229,14 @@ def run():
 @command("my_agent arima")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @question_set
-@option("--out", metavar="FOLDER", help="The folder to write to (default data/runs/compare).")
+@option("--out", metavar="FOLDER", help="The folder to write to (default results/compare/NAMES).")
 def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
 
 
 @command("--agents 'my_model other_model'")
 @option("--agents", required=True, metavar="NAMES", help="Names of agents that were run, with spaces between.")
-@option("--set", "--window", "question_set", type=SetName(), help="Only this set (default: all that they were asked).")
+@option("--set", "question_set", type=SetName(), help="Only this set (default: all that they were asked).")
 @option("--out", metavar="FOLDER", help="The folder to write to (default results/NAMES).")
 def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""
@@ -243,9 +244,7 @@ def figures():
 
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
-@option(
-    "--set", "--window", "windows", type=SetName(), multiple=True, help="Only questions of this set; several times."
-)
+@option("--set", "windows", type=SetName(), multiple=True, help="Only questions of this set; several times.")
 @option("--level", type=Number(4), help="Only events of this level.")
 @option("--status", help="Only questions of this outcome: right, 'partly right', wrong, unparsable ...")
 @option("--text", help="Only questions with this text in the question, a step, the reply or the reason.")

@@ -14,18 +14,17 @@ from tempfile import TemporaryFile
 import pandas as pd
 
 from helpers.agents.arms import list_recorded
+from helpers.agents.prompted import limit_reply
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.recorded import count_replies, describe_recorded, estimate_run
 from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
-from helpers.calendar import ZONE
 from helpers.cli.main import show, tell
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import STORE, list_done, locate_output, open_store
-from helpers.web.news import N_LISTED, describe_articles, read_feeds
-from helpers.web.replay import SHOWN_DAYS
+from helpers.web.news import describe_articles, read_feeds
 
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
@@ -72,7 +71,7 @@ def connect_prompted(agent_id, entry, left, window, stack, *, deadline_s, ceilin
     if is_live and ceiling_usd is not None and not is_free and prices is None and get_prices(entry["model"]) is None:
         raise ValueError(
             f"{agent_id}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
-            "{ input = ..., output = ... } into its table in data/agents.toml, or leave the ceiling out"
+            "{ input = ..., output = ... } into its table in data/agents.local.toml, or leave the ceiling out"
         )
     if is_live and is_free:
         tell(f"{agent_id}: starting its model on this machine ...")
@@ -94,12 +93,12 @@ def check_bound(agent_id, entry, left, door):
     """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what it takes to go on."""
     if door.ceiling_usd is None:
         return
-    options = entry.get("options", {}) | ({"max_tokens": entry["max_tokens"]} if "max_tokens" in entry else {})
-    prices = name_prices(door, entry["model"])
+    options = limit_reply(entry.get("options", {}), entry)
     prompt = max((fill_prompt(event) for event in left.to_dict("records")), key=len)
     request = {"model": entry["model"], "messages": [{"role": "user", "content": prompt}], "options": options}
     if (bound := bound_cost(door, request)) <= door.ceiling_usd - door.spent_usd:
         return
+    prices = name_prices(door, entry["model"])
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
     n_input = round((bound - n_output * prices[1]) / prices[0]) if prices[0] else len(prompt)
     least = bound_cost(door, request | {"options": options | {"max_tokens": SHORT}})
@@ -162,10 +161,9 @@ def announce(agent_id, entry, left, asked, door, *, is_limited, n_samples):
         show(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")
 
 
-def announce_articles(paths, days=()):
+def announce_articles(paths):
     """Print how many articles a run may search; return what they add to its agents' condition, None without any.
 
-    Of start `days` (ISO dates) it tells how many of those that are out cannot be searched on the first and the last.
     Raises ValueError for a folder that is named twice or holds no .jsonl file, and that names what cannot be read.
     """
     for path in map(Path, paths):
@@ -181,26 +179,7 @@ def announce_articles(paths, days=()):
             raise
         told = f"{name} cannot be read ({str(why).lower()})" if name else f"an archive is broken ({problem})"
         raise ValueError(f"articles: {told}; take it away or mend it") from None
-    for path, feed in zip(paths, feeds.values(), strict=True):
+    for feed in feeds.values():
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
-        for day in dict.fromkeys([*days[:1], *days[-1:]]) if Path(path).is_dir() else ():
-            if told := describe_hidden(feed, day):
-                tell(f"{feed.name}: {told}")
     return describe_articles(paths) if paths else None
-
-
-def describe_hidden(feed, day):
-    """Return how many articles cannot be searched on a start day though they are out, and why, or that none is out.
-
-    "" when some are out and all of these can be searched.
-    """
-    clock = pd.Timestamp(f"{day}T00:00:00", tz=ZONE).timestamp()
-    out = [article.published for article in feed.articles if article.published <= clock]
-    if not out:
-        return f"on {day} none of its {len(feed.articles):,} articles is out yet; nothing of it can be searched then"
-    n_near = sum(moment >= clock - SHOWN_DAYS * 86400 for moment in out)
-    n_old, n_more = len(out) - n_near, max(0, n_near - N_LISTED)
-    parts = [f"{n_old} are older than {SHOWN_DAYS} days"] * (n_old > 0)
-    parts += [f"{n_more} stand beyond the newest {N_LISTED:,}"] * (n_more > 0)
-    return f"on {day} of {len(out):,} published articles {' and '.join(parts)}; these are not searched" if parts else ""

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,9 @@ import pandas as pd
 
 from helpers.agents.evidence import list_evidence
 from helpers.futurex.past import read_window
-from helpers.question_sets import PUBLIC_WINDOWS, WINDOWS
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.scoring.scores import HEADLINE, score_predictions
-from helpers.store import KEPT, ROOT, STORE, locate_input, read_runs, read_table
+from helpers.store import KEPT, ROOT, STORE, locate_input, open_store, read_runs, read_table
 from helpers.tables import TABLES, list_columns
 from helpers.web.pages import GatewayError, read_kept
 from helpers.web.replay import open_world
@@ -59,7 +60,12 @@ def read_parts(windows=None):
         path = locate_input(STORE)
         tables = {name: read_runs(path, name, timings=True) for name in KEPT}
         evidence = list_evidence(tables["traces"], tables["replies"], tables["predictions"])
-        yield tables | {"runs": tables["runs"].assign(origin="live"), "evidence": evidence}
+        with closing(open_store(path)) as store:
+            asked = {run for (run,) in store.execute("SELECT DISTINCT run FROM requests")}
+        named = tables["runs"]["run_id"].str.rpartition("-")[0].isin(asked) | tables["runs"]["model"].isna()
+        runs = tables["runs"].assign(origin=named.map({True: "own", False: "own, replies recorded"}))
+        newest = tables["replies"].groupby("run_id")["started_at"].max()
+        yield tables | {"runs": runs.assign(started_at=runs["run_id"].map(newest)), "evidence": evidence}
     except FileNotFoundError:
         pass
     pages = list_folders("pages")
@@ -86,11 +92,8 @@ def join(parts, name, key=None):
 def read_known(windows=None, agents=None):
     """Return what is `Known` of all runs, or of those on some windows' events and of some agents.
 
-    Raises ValueError for a window that is none. Public windows are read when they are named.
+    Without either, events that recorded baselines alone were asked are left out. Public windows are read when named.
     """
-    for window in windows or ():
-        if window not in WINDOWS | PUBLIC_WINDOWS and window not in list_folders("events"):
-            raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS | PUBLIC_WINDOWS)}")
     asked = {}
     for name in ("events", "answers"):
         public = [read_window(name, window) for window in windows or () if window in PUBLIC_WINDOWS]
@@ -102,13 +105,14 @@ def read_known(windows=None, agents=None):
     tables["evidence"] = tables["evidence"].assign(**dict(zip(KEY, [owners[n] for n in range(3)], strict=True)))
     tables["evidence"]["sample"] = tables["evidence"]["sample"].astype(int)
     recorded = {run for part in read for run in part["runs"].query("origin == 'recorded'")["run_id"]}
-    is_both = tables["runs"]["origin"].eq("live") & tables["runs"]["run_id"].isin(recorded)
-    tables["runs"].loc[is_both, "origin"] = "live and recorded"
+    tables["runs"].loc[tables["runs"]["run_id"].isin(recorded), "origin"] = "recorded"
     left = tables["predictions"][~tables["predictions"]["event_id"].isin(events["event_id"])]
     counts = left["run_id"].str.rsplit("-", n=2).str[-2].value_counts()
     lost = {name: int(counts[name]) for name in sorted(counts.index) if windows is None or name in windows}
     if windows is not None:
         events = events[events["window"].isin(windows)]
+    elif agents is None:
+        events = events[events["event_id"].isin(list_shown(tables))]
     chosen = tables["predictions"]["event_id"].isin(events["event_id"])
     if agents is not None:
         chosen &= tables["predictions"]["agent_id"].isin(agents)
@@ -119,6 +123,13 @@ def read_known(windows=None, agents=None):
             tables[name] = tables[name][tables[name]["event_id"].isin(events["event_id"])]
     scores = score_predictions(tables["predictions"][list_columns("predictions")], asked["answers"], events)
     return Known(events=events, answers=asked["answers"], scores=scores, lost=lost, **tables)
+
+
+def list_shown(tables):
+    """Return the events that an agent of the reader's own, or a recorded one that is no baseline, was asked."""
+    runs = tables["runs"]
+    shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
+    return set(tables["predictions"].loc[tables["predictions"]["run_id"].isin(shown), "event_id"])
 
 
 def list_questions(known):
@@ -135,7 +146,7 @@ def list_questions(known):
     steps = pd.to_numeric(known.traces["duration_s"]).groupby([known.traces[name] for name in KEY]).sum(min_count=1)
     rows["duration_s"] = pd.to_numeric(rows["duration_s"]).fillna(rows.join(steps.rename("steps_s"), on=KEY)["steps_s"])
     rows["outcome"] = [name_outcome(*row) for row in zip(rows["status"], rows["score"], rows["is_scored"], strict=True)]
-    return rows.drop(columns="is_scored")
+    return rows
 
 
 def name_outcome(status, score, is_scored=True):

@@ -17,6 +17,7 @@ from helpers.futurex.levels import bound_overall
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.paired import compare_pairs
 from helpers.store import locate_output, open_store, parse_json, read_runs
@@ -36,6 +37,8 @@ SCORE_COLUMNS = (
 ).split()
 """Columns of a run's results.csv, after run_id and agent_id."""
 
+PREDICTION_COLUMNS = "event_id sample as_of status reason value probability distribution answer score".split()
+"""Columns of a run's predictions.csv, after agent_id."""
 
 BRIER = "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no"
 """Which Brier error is meant (`scores.score_brier`); the mean is over questions of one choice."""
@@ -251,20 +254,21 @@ def describe_status(status, n_events, n_window):
     """Return in words how much of its window a run was asked, of its row's status (`store.close_run`).
 
     >>> describe_status("partial", 20, 240)
-    'a sample: 20 of the 240 events of the window were asked'
+    'a sample: 20 of the 240 events of the set were asked'
     """
     if status == "complete":
-        return "whole: all events of the window were asked"
+        return "whole: all events of the set were asked"
     if n_events < n_window:
-        return f"a sample: {n_events} of the {n_window} events of the window were asked"
-    return "all events of the window were asked; some ended in accidents, and the same command asks these again"
+        return f"a sample: {n_events} of the {n_window} events of the set were asked"
+    return "all events of the set were asked; some ended in accidents, and the same command asks these again"
 
 
 def describe_result(run, replies, predictions, table, asked, **about):
     """Return what results.json holds of one run (a row of the table runs), from its own rows.
 
-    `table` is the run's part of `tabulate_scores`; `about` has seed, lead (its row of `tabulate_leads` or None), facts
-    (what WorldReasoner's scores rest on) and note: why there are no scores, or what they are not. Blank cells are null.
+    `table` is the run's part of `tabulate_scores`; `about` has seed, calibration (its rows of `bin_chances`),
+    unanswered_usd, lead (its row of `tabulate_leads` or None), facts (what WorldReasoner's scores rest on) and note:
+    why there are no scores, or what they are not. Blank cells are null.
     """
     clusters, by = find_clusters(asked.events)
     n_events, whole = len(asked.events), table[(table["metric"] == "score") & (table["group"] == "all")]
@@ -284,10 +288,13 @@ def describe_result(run, replies, predictions, table, asked, **about):
         "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
         "note": about["note"] or next(iter(table["note"]), ""),
         "scores": table[SCORE_COLUMNS].to_dict("records"),
+        "calibration": about["calibration"],
         "lead_over_best_baseline": None if about["lead"] is None else about["lead"].to_dict(),
         "worldreasoner": about["facts"],
         "missing": count_missing(predictions, replies),
-        "cost_usd": pd.to_numeric(replies["cost_usd"]).sum(min_count=1),
+        "cost_usd": pd.to_numeric(replies["cost_usd"]).sum(min_count=not about["unanswered_usd"])
+        + about["unanswered_usd"],
+        "cost_unanswered_usd": about["unanswered_usd"],
         **{f"n_{kind}_tokens": int(replies[f"n_{kind}_tokens"].sum()) for kind in ("input", "output", "cached")},
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(replies["model_s"].sum(min_count=1), 3),
@@ -300,35 +307,47 @@ def _open_number(value):
     return None if value is pd.NA else value.item()
 
 
-def save_results(found):
-    """Write data/runs/<run_id>/results.json and results.csv of what `describe_result` returns; returns the folder."""
+def save_results(found, predictions):
+    """Write results.json, results.csv and predictions.csv of a run into data/runs/<run_id>.
+
+    `found` is what `describe_result` returns; `predictions` are its rows with `answer` and headline `score`.
+    """
     path = locate_output(f"data/runs/{found['run_id']}/results.json")
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     rows = pd.DataFrame(found["scores"], columns=SCORE_COLUMNS)
     rows.insert(0, "run_id", found["run_id"])
     rows.insert(1, "agent_id", found["agent_id"])
     escape_cells(rows).to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
-    return path.parent
+    predictions = predictions.reindex(columns=["agent_id", *PREDICTION_COLUMNS])
+    escape_cells(predictions).to_csv(path.with_name("predictions.csv"), index=False, lineterminator="\n")
 
 
-def show_results(asked, run_ids, baselines, seed, beside):
+def show_results(asked, run_ids, baselines, seed, beside, unanswered=None, explain=False):
     """Keep what some runs came to, each run under data/runs/<run_id>, and return it as text.
 
     `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `seed` drew the events; `beside` is
-    what WorldReasoner says of them (`conditions.Beside`). The text has the scores where there are answers, the costs,
-    and what is missing and why.
+    what WorldReasoner says of them (`conditions.Beside`); `unanswered` maps agents to what requests without an answer
+    can have cost (US dollars). The text has the scores where there are answers, the costs, and what is missing and why;
+    with `explain` what the columns mean, too.
     """
     path, events = asked.path, asked.events
     replies = read_sampled(path, "replies", run_ids, events, timings=True)
     predictions = read_sampled(path, "predictions", run_ids, events)
     replies = replies.drop(columns="model_s").join(time_models(path, run_ids), on=KEY)
     costs, problem = measure_costs(replies, predictions, events), None
+    rows, bins = predictions, pd.DataFrame(columns=["agent_id"])
     try:
-        scores = score_predictions(predictions, read_window("answers", asked.window), events)
+        answers = read_window("answers", asked.window)
+        scores = score_predictions(predictions, answers, events)
+        rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
+        rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
         table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
+        chances = list_chances(events, answers, rows[rows["answer"].notna()])
+        bins = bin_chances(chances, find_clusters(events)[0]) if len(chances) else bins
         shown = summarize_agents(table, leads).join(costs)
         told = f"levels: mean (answered/asked); leads: over the best baseline, on events both answered; {BRIER}"
-        note = "; ".join([told, *(f"overall: {note}" for note in table["note"].unique() if note)])
+        notes = [told] if explain else ["--explain (make run ARGS=--explain) says what the columns mean"]
+        note = "; ".join([*notes, *(f"overall: {note}" for note in table["note"].unique() if note)])
     except (FileNotFoundError, ValueError) as error:
         problem, shown, note = str(error), costs.rename_axis("agent"), f"no scores: {error}"
         table, leads = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"]), pd.DataFrame()
@@ -336,18 +355,37 @@ def show_results(asked, run_ids, baselines, seed, beside):
     problem = "; ".join(filter(None, [beside.note, problem]))
     for run in read_runs(path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]
-        own = [rows[rows["run_id"] == run["run_id"]] for rows in (replies, predictions)]
+        own = [part[part["run_id"] == run["run_id"]] for part in (replies, predictions, rows)]
         about = {"lead": leads.loc[agent] if agent in leads.index else None, "facts": beside.facts.get(agent)}
-        about |= {"seed": seed, "note": problem}
-        save_results(describe_result(run, *own, table[table["agent_id"] == agent], asked, **about))
+        about |= {"seed": seed, "note": problem, "unanswered_usd": (unanswered or {}).get(agent, 0)}
+        about["calibration"] = bins[bins["agent_id"] == agent].drop(columns="agent_id").to_dict("records")
+        save_results(describe_result(run, *own[:2], table[table["agent_id"] == agent], asked, **about), own[2])
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
     words = [
         f"{len(events)} events of {find_set(asked.window).name}; {note}{list_missing(predictions, replies)}",
+        *describe_confidence(rows[~rows["agent_id"].isin(baselines)]),
         describe_intervals(events),
-        "kept: data/runs/<run_id>/results.json and .csv (also by kind, domain and event; tokens, versions)",
+        "kept in data/runs/<run_id>: results.json, results.csv (also by kind, domain and event) and predictions.csv",
     ]
     parts = [beside.note, write_tables(shown), beside.text, "\n".join(words)]
     return "\n" + "\n\n".join(filter(None, parts))
+
+
+def describe_confidence(rows):
+    """Yield a sentence an agent on the probability that it gave its answers, beside how often these were right.
+
+    `rows` are predictions with their score; of a single choice with probabilities by option.
+    """
+    for agent, part in rows.dropna(subset=["distribution", "value"]).groupby("agent_id"):
+        told = [
+            parse_json(cell).get(parse_json(value)) if isinstance(parse_json(value), str) else None
+            for cell, value in part[["distribution", "value"]].to_numpy()
+        ]
+        part = part.assign(said=told).dropna(subset=["said", "score"]) if "score" in part else part[:0]
+        if len(part):
+            said, right = part["said"].mean(), part["score"].mean()
+            told = f"gave its answers {said:.2f} and was right {right:.2f} of the time"
+            yield f"{agent}: {told} (n = {len(part)}; calibration by bin: results.json)"
 
 
 def describe_intervals(events):

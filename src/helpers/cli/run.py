@@ -12,8 +12,8 @@ import pandas as pd
 from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events, sees_today
-from helpers.agents.samples import make_majority, select_whole, summarize_spread
-from helpers.agents.stops import STOPS, Stopped
+from helpers.agents.samples import make_majority, select_whole
+from helpers.agents.workers import STOPS, Stopped
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce, announce_articles, connect_prompted, count_unanswered, locate_store
@@ -23,7 +23,7 @@ from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
-from helpers.question_sets import WINDOWS, find_set, list_days
+from helpers.question_sets import WINDOWS, find_set
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
 from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
@@ -35,9 +35,7 @@ MAX_ACCIDENTS = 10
 
 TODAY = "searches the web as it is today, no forecast"
 UNBOUND = "the clock binds only what it gets through `world`; files it opens, and any other network, may be later"
-NO_KEY = (
-    'no key was sent; api_key_env = "NAME" in its table of data/agents.toml names the environment variable that has one'
-)
+NO_KEY = 'no key was sent; api_key_env = "NAME" in its table of data/agents.local.toml names the variable that has one'
 
 
 class Asked(NamedTuple):
@@ -56,12 +54,14 @@ def choose_agents(registry, names):
     >>> choose_agents({"last_value": {"category": "baseline"}}, ["oracle"])
     Traceback (most recent call last):
         ...
-    ValueError: no agent is called 'oracle'; there are last_value; to add it, write [oracle] into data/agents.toml
+    ValueError: no agent is called 'oracle'; there are last_value; to add it, write [oracle] into data/agents.local.toml
     """
     for name in names:
         if name not in registry:
             listed = list_nearest(name, registry, "data/agents.toml")
-            raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.toml")
+            raise ValueError(
+                f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.local.toml"
+            )
     return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
 
 
@@ -71,7 +71,7 @@ def gather_agents(names, window, plan):
     An agent that asks a model is None, for it is not connected yet. After the resolution there are no baselines: what
     they read holds the answer. Raises ValueError for a name that there is not, and one that cannot be asked so.
     """
-    entries, agents = choose_baselines(window, load_entries(wanted=names), load_agents(wanted=names), names)
+    entries, agents = choose_baselines(window, load_entries(wanted=names, own=True), load_agents(wanted=names), names)
     chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
     own, entries = entries, entries | {name: take_condition(name, entries[name], plan) for name in names}
     for name in [name for name in names if entries[name]["method"] != own[name]["method"]]:
@@ -110,10 +110,10 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
 
 
 def tell_waiting(agent_id, entry, seconds):
-    """Print that a model has not yet given its first reply, and for how long it is waited for at most."""
+    """Print that a model's reply takes its time, and for how long it is waited for at most."""
     address = entry.get("api_base") or entry["model"]
     shorter = 'a shorter --deadline, as in make run ARGS="--deadline 60", waits less'
-    tell(f"{agent_id}: waiting for the first reply from {address} (at most {seconds:.0f} s more; {shorter})")
+    tell(f"{agent_id}: waiting for a reply from {address} (at most {seconds:.0f} s more; {shorter})")
 
 
 def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **options):
@@ -141,7 +141,7 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **opti
 
 
 def ask_majorities(agents, run_ids, asked, n_samples, **options):
-    """Return {"name-majority": run_id} of agents that were asked several times, and tell how far their samples spread.
+    """Return {"name-majority": run_id} of agents that were asked several times.
 
     Nothing is asked of a model. They are made anew each time, since a sample may have been asked again.
     """
@@ -153,7 +153,6 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
             agent = make_majority(asked.path, run_ids[name], agents[name], n_samples) | about
             how = {"workers": 1, "again": ("ok", *ACCIDENTS)}
             made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how, **options)
-            show(f"{name}: {summarize_spread(asked.path, run_ids[name], whole, n_samples)}")
     return made
 
 
@@ -175,9 +174,13 @@ def split_agents(agents, condition):
 
 
 def describe_retry(path, run_ids):
-    """Return how many questions of some runs are asked again only when that is said, as a sentence; "" for none."""
-    n = count_stored(path, run_ids, DOUBTFUL)
-    return f"RETRY=1 asks again, and may pay again, the {n} that timed out or whose reply could not be read" * bool(n)
+    """Return how many questions of some runs are asked again, and by what command, as a sentence; "" for none."""
+    told = {
+        "the same command asks again the {} that met an accident": ACCIDENTS,
+        "RETRY=1 asks again, and may pay again, the {} that timed out or whose reply could not be read": DOUBTFUL,
+    }
+    found = {words: count_stored(path, run_ids, statuses) for words, statuses in told.items()}
+    return "; ".join(words.format(n) for words, n in found.items() if n)
 
 
 def collect_results(run_ids, stops):
@@ -208,6 +211,7 @@ def main(
     press=(),
     horizon=None,
     condition=None,
+    explain=False,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
@@ -217,7 +221,7 @@ def main(
     """
     before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
     try:
-        days, plan = list_days(window), plan_run(condition, horizon, window)
+        plan = plan_run(condition, horizon, window)
         if plan.condition and not names:
             raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
         path, is_named = locate_store(), bool(names)
@@ -226,7 +230,7 @@ def main(
         asked = draw_events(window, limit, seed, plan, path)
         cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
         press = [*list_articles(window), *press]
-        told = "; ".join(filter(None, [plan.label, announce_articles(press, days)]))
+        told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
         condition = {"condition": told} if told else {}
         compared, others, prompted = split_agents(agents, condition)
         if not is_named:
@@ -236,12 +240,12 @@ def main(
         again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
         limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": retry}
         with ExitStack() as stack:
-            ready = {}
+            ready, doors = {}, {}
             for name in prompted:
                 agent = connect_agent(entries[name], None) | condition
                 left = count_unanswered(asked, name, agent, deadline_s=deadline_s, **again)
                 agent, door = connect_prompted(name, entries[name], left, window, stack, **limits)
-                ready[name] = agent | condition
+                ready[name], doors[name] = agent | condition, door
                 announce(
                     name, entries[name], left, asked, door, is_limited=limit is not None or yes, n_samples=n_samples
                 )
@@ -258,14 +262,15 @@ def main(
         beside = judge_run(asked, run_ids, cutoffs)
         today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
         beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
-        show(show_results(asked, run_ids, compared, seed, beside))
+        unanswered = {name: door.at_most_usd for name, door in doors.items()}
+        show(show_results(asked, run_ids, compared, seed, beside, unanswered, explain))
         kept = f"run_id {', '.join(run_ids[name] for name in names)}"
         show(f"replies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
         if stops:
             tell("\n".join(f"daybefore run: {stop}" for stop in stops))
         if hint := describe_retry(asked.path, [run_ids[name] for name in ready if name in run_ids]):
             show(f"next: {hint}")
-        if len(asked.events) < len(asked.whole) and not stops:
+        elif len(asked.events) < len(asked.whole) and not stops:
             show("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
         return collect_results(run_ids, stops)
     finally:

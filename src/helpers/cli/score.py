@@ -8,9 +8,9 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from helpers.cli.gallery import list_figures, write_gallery
 from helpers.cli.main import show
 from helpers.cli.report import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
 from helpers.faults import Problems, describe_problem, escape_cells
@@ -19,7 +19,6 @@ from helpers.formats.drawings import (
     MOST_DRAWN,
     draw_chances,
     draw_effects,
-    draw_growth,
     draw_panels,
     shorten_names,
 )
@@ -27,7 +26,6 @@ from helpers.formats.folder import read_folder
 from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters, tabulate_groups
-from helpers.stats.missing import N_TRIALS, PERCENTS, simulate_std
 from helpers.stats.paired import compare_pairs, score
 from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
@@ -50,7 +48,7 @@ class Scored(NamedTuple):
     widths: str  # what thick and thin lines are, and whether all means are over the same events
 
 
-def draw_folder(folder, status=None, n_trials=N_TRIALS):
+def draw_folder(folder, status=None):
     """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
 
     `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures and folder/tables, nothing
@@ -90,11 +88,16 @@ def draw_folder(folder, status=None, n_trials=N_TRIALS):
         if n_blank:
             blank = write_count(n_blank, "event has", "events have")
             notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
-        rng = np.random.default_rng(0)
-        notes += [draw_scores(told), draw_domains(told), draw_probabilities(told, answers, predictions, table)]
-        notes += [draw_missing(told, rng, n_trials), draw_factors(told)]
+        by = "kind" if (told.rows["level"] == 0).any() else "level"
+        notes.append(draw_means(told, "scores", [by], f"Mean scores, all and by {by}"))
+        notes += [draw_domains(told), draw_probabilities(told, answers, predictions, table), draw_factors(told)]
         write_index()
-    return [write_summary(table), "", *filter(None, notes)]
+    notes, drawn = [*filter(None, notes)], list_figures(Path(folder) / "figures")
+    files = {"tables/agents.csv": "every mean with its interval", "tables/scores.csv": "every score"}
+    tables = {"Agents": tabulate_summary(table)}
+    told = [note.replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "") for note in notes]
+    write_gallery(Path(folder), Path(folder).resolve().name, drawn, tables, told, files=files)
+    return [write_summary(table), "", *notes, f"open in a browser: {(Path(folder) / 'index.html').resolve().as_uri()}"]
 
 
 def fill_unanswered(events, predictions):
@@ -139,8 +142,8 @@ def describe_uneven(rows):
     )
 
 
-def write_summary(table):
-    """Return the best agents' results as text, a line each."""
+def tabulate_summary(table):
+    """Return the agents' results as texts, the best first."""
     ranked = rank_agents(table)
     others = {
         name: table[table["metric"].eq(metric) & table["group"].eq(group)].set_index("agent_id")["mean"]
@@ -152,8 +155,14 @@ def write_summary(table):
     shown["coverage"] = [f"{share:.0%} ({n:.0f} of {n_asked:.0f})" for share, n, n_asked in cells]
     for name, means in others.items():
         shown[name] = [write_interval(means.get(agent, math.nan), math.nan, math.nan) for agent in ranked["agent_id"]]
+    return shown
+
+
+def write_summary(table):
+    """Return the best agents' results as text, a line each."""
+    shown = tabulate_summary(table)
     rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
-    rest += f"\n{BRIER}" * bool(len(others["Brier"]))
+    rest += f"\n{BRIER}" * bool((table["metric"] == "brier").any())
     return shown.head(MOST_LISTED).to_string(index=False) + rest
 
 
@@ -200,24 +209,20 @@ def tabulate_panels(told, groups):
     return table.assign(n_events=[sizes[pair] for pair in zip(table["group"], table["name"], strict=True)])
 
 
-def draw_scores(told):
-    """Draw each agent's mean score, over all events and by level (by kind, without levels)."""
-    by = "kind" if (told.rows["level"] == 0).any() else "level"
-    table = tabulate_panels(told, [by])
+def draw_means(told, name, groups, title):
+    """Draw each agent's means by group (with level or kind over all events too) and save them; return their path."""
+    table = tabulate_panels(told, groups)
+    table = table if name == "scores" else table[table["group"] == groups[0]]
+    fig = draw_panels(table, told.names, title=f"{title} ({told.widths})")
     n = told.rows["event_id"].nunique()
-    fig = draw_panels(table, told.names, title=f"Mean scores, all and by {by} ({told.widths})")
-    return "scores: " + save(fig, "scores", table, title=f"Scores by agent and {by}", n=n, about=told.about)
+    return f"{name}: " + save(fig, name, table, title=title, n=n, about=told.about)
 
 
 def draw_domains(told):
     """Draw each agent's mean by domain."""
-    n_blank = int(told.events["domain"].isna().sum())
-    if n_blank:
+    if n_blank := int(told.events["domain"].isna().sum()):
         return f"no domain figure: {write_count(n_blank, 'event has', 'events have')} no domain in events.csv"
-    table = tabulate_panels(told, ["domain"]).query("group == 'domain'")
-    fig = draw_panels(table, told.names, title=f"Mean scores by domain ({told.widths})")
-    n = told.rows["event_id"].nunique()
-    return "domains: " + save(fig, "domains", table, title="Mean score by domain", n=n, about=told.about)
+    return draw_means(told, "domains", ["domain"], "Mean scores by domain")
 
 
 def draw_probabilities(told, answers, predictions, table):
@@ -234,21 +239,6 @@ def draw_probabilities(told, answers, predictions, table):
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
     path = save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
     return f"probabilities: {path}"
-
-
-def draw_missing(told, rng, n_trials):
-    """Draw the standard deviation of each agent's mean against the share of missing predictions (Figures 7 and 16).
-
-    Draws of as many events as the folder has scored, with replacement.
-    """
-    matrix = build_matrix(told.rows, told.names)
-    coverage = matrix.notna().mean()
-    matrix = matrix.dropna(axis=1, how="all")
-    table = simulate_std(matrix, rng, PERCENTS, n_drawn=len(matrix), n_trials=n_trials, replace=True)
-    fig = draw_growth(table, list(matrix.columns), n_drawn=len(matrix))
-    title = "SD of the mean score by share missing"
-    path = save(fig, "missing", table, title=title, n=len(matrix), about=told.about)
-    return f"missing: {path}; coverage {coverage.min():.0%} to {coverage.max():.0%} of the scored events"
 
 
 def draw_factors(told):
@@ -269,8 +259,8 @@ def draw_factors(told):
     table = tabulate_sources(rows, factors, coding="sum").query("factor != 'intercept'").reset_index(drop=True)
     names = table["category"].astype(str)
     table["label"] = names.where(table["factor"] != "level", "level " + names)
-    table = table[["factor", "category", "label", "effect", *table.filter(like="source_")]]
-    table = table.rename(columns=lambda column: column.replace("source_n", "n_clusters").replace("source_", ""))
+    table = table[["factor", "category", "label", "effect", *table.filter(like="clustered_"), "n_sources"]]
+    table = table.rename(columns=lambda name: name.removeprefix("clustered_").replace("n_sources", "n_clusters"))
     by = f"{(by := find_clusters(told.events)[1])}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
     fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
     path = save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)

@@ -50,9 +50,10 @@ def select_runs(every, names, window):
         asked_for = sorted({run.agent_id for run in every if run.window == window and isinstance(run.place, Path)})
         if len(asked_for) < 2:
             alone = f"only {asked_for[0]} has a local run" if asked_for else "there are no local runs"
-            raise ValueError(
-                f"{alone} on {find_set(window).name} yet; `make run SET={find_set(window).name} LIMIT=20` makes some"
-            )
+            local = {run.window for run in every if isinstance(run.place, Path)} - {window}
+            other = ", ".join(f"SET={find_set(name).name}" for name in sorted(local))
+            said = f"{alone} on {find_set(window).name} yet; `make run SET={find_set(window).name} LIMIT=20` makes some"
+            raise ValueError(f"{said}{'; there are local runs on other sets: ' * bool(other)}{other}")
     else:
         asked_for = list(dict.fromkeys(names))
     found = {name: name_moments(find_run(every, name, window)) for name in asked_for}
@@ -103,6 +104,7 @@ def add_baselines(every, runs, condition):
 def label_runs(runs):
     """Return runs under labels: their agent's name; with the condition where these differ; else the run_id.
 
+    >>> from helpers.scoring.runs import Run
     >>> near, mid = (Run("", f"x-L-{n}", "x", "", "", f"asked at {n}", "L", "L") for n in ("Near", "Mid"))
     >>> [run.label for run in label_runs([near, mid])], [run.label for run in label_runs([mid])]
     (['x, asked at Near', 'x, asked at Mid'], ['x'])

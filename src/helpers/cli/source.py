@@ -18,7 +18,7 @@ from helpers.faults import (
     raise_all,
 )
 from helpers.papers import get_constant
-from helpers.question_sets import WINDOWS, list_days
+from helpers.question_sets import WINDOWS, find_set, list_days
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.tables import Date, Moment, Number, time_of
@@ -63,24 +63,25 @@ def check_span(source, file, occurred_at, window):
     span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
     if published.min() >= first:
         yield describe_problem(
-            file, None, "occurred_at", f"{span}: none before window {window} begins on {first.date()}"
+            file, None, "occurred_at", f"{span}: none before {find_set(window).name} begins on {first.date()}"
         )
     elif published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
-        said = f"{span}: none in the {SHOWN_DAYS} days before window {window} begins on {first.date()}"
+        said = f"{span}: none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
         yield describe_problem(file, None, "occurred_at", said)
 
 
 def choose_source(source_id, window, *, local=False):
     """Return all sources, the one of this name held to its rows. Raises ValueError naming what is wrong, and where."""
     if window not in WINDOWS:
-        raise ValueError(f"there is no window {window!r}; there are {', '.join(WINDOWS)}")
+        raise ValueError(f"{find_set(window).name} has no sources of its own; try another SET")
     sources = load_sources(local=local)
     check_name("source", source_id)
     if source_id not in sources:
         listed = list_nearest(source_id, sources, FOLDER)
         raise ValueError(f"no source is called {source_id!r}{listed}; to add it, write {FOLDER}/{source_id}.toml")
     if not covers_window(sources[source_id], window):
-        raise ValueError(f"{source_id}.toml: windows are {', '.join(sources[source_id].windows)}, not {window}")
+        known = ", ".join(find_set(name).name for name in sources[source_id].windows)
+        raise ValueError(f"{source_id}.toml has rows for {known}, not for {find_set(window).name}")
     check_rows(sources[source_id], window)
     return sources
 

@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import ChainableUndefined, Environment, PackageLoader
 
 from helpers.agents.registry import load_entries
+from helpers.cli.gallery import open_templates
 from helpers.cli.main import show, tell
 from helpers.cli.questions import (
     KEY,
@@ -24,9 +24,12 @@ from helpers.cli.questions import (
     tell_events,
     write_value,
 )
+from helpers.cli.report import write_interval
 from helpers.futurex.past import build_priced
 from helpers.models.secrets import hide_secrets, list_secrets
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.question_sets import PUBLIC_WINDOWS, find_set
+from helpers.scoring.scores import build_matrix
+from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import dump_json, hash_text, locate_output
 from helpers.worldreasoner.question_pages import tell_hindsight
 
@@ -62,7 +65,7 @@ def main(agents=None, windows=None, level=None, status=None, text=None, event=No
         if questions.empty and len(known.predictions):
             raise ValueError("no question meets these filters; the page is left as it was")
         folder = Path(folder) if folder else locate_output(f"{FOLDER}/index.html").parent
-        write_pages(folder, known, questions, secrets)
+        write_pages(folder, known, questions, secrets, is_whole=windows is not None)
         show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:")
         show((folder / "index.html").resolve().as_uri())
     for name, n in known.lost.items():
@@ -73,7 +76,7 @@ def main(agents=None, windows=None, level=None, status=None, text=None, event=No
 
 def list_keys():
     """Return the values of all keys: those of the environment, and those that an agent's `api_key_env` names."""
-    named = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries().values()]
+    named = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()]
     return tuple(sorted({*list_secrets(os.environ), *filter(None, named)}))
 
 
@@ -113,9 +116,12 @@ def find_text(known, questions, text):
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
-def write_pages(folder, known, questions, secrets=()):
-    """Write the pages into a folder: the lists, one of each event, one of each source; those of an earlier time go."""
-    made = Environment(autoescape=True, undefined=ChainableUndefined, loader=PackageLoader(__package__, "pages"))
+def write_pages(folder, known, questions, secrets=(), is_whole=True):
+    """Write the pages into a folder: the lists, one of each event, one of each source; those of an earlier time go.
+
+    Hindsight graphs and prices, which take seconds, are there where the pages are to be whole.
+    """
+    made = open_templates()
     made.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
     for name in ("questions", "pages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -125,11 +131,16 @@ def write_pages(folder, known, questions, secrets=()):
     raw = known.events.set_index("event_id", drop=False).to_dict("index")
     cells = known.answers.set_index("event_id")["value"]
     template, rows, page_ids = made.get_template("question.html"), [], set()
+    baselines = set(known.runs.loc[known.runs["category"] == "baseline", "agent_id"])
     for told in tell_events(known, questions):
+        for question in told["questions"]:  # a baseline's pages are the sources' whole series
+            question["pages"] = [] if question["agent_id"] in baselines else question["pages"]
         told = hide_secrets(told, secrets)
         name, page_ids = name_file("questions", told["event"]["event_id"]), page_ids | set(list_pages(told))
         event_id = told["event"]["event_id"]
-        hindsight = tell_hindsight(raw[event_id], cells.get(event_id), told["questions"], prices)
+        hindsight = {"nodes": [], "prices": []}
+        if is_whole:
+            hindsight = tell_hindsight(raw[event_id], cells.get(event_id), told["questions"], prices)
         facts = {"told": told, "hindsight": hindsight, "name_file": name_file}
         (folder / name).write_text(template.render(**facts), encoding="utf-8")
         rows += [{"file": name, "event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
@@ -146,14 +157,29 @@ def write_pages(folder, known, questions, secrets=()):
 
 
 def count_outcomes(known, questions):
-    """Return a row a run, baselines last: its facts, n, and in `counts` how often each of `OUTCOMES` or missing."""
+    """Return a row a run, the newest first and baselines last: its facts, its score with its 95% interval by cluster as
+    text, and in `counts` how often each of `OUTCOMES` or missing.
+    """
+    scored = questions[questions["is_scored"].eq(True)].assign(agent_id=questions["run_id"])
+    matrix = build_matrix(scored, sorted(scored["agent_id"].unique())) if len(scored) else pd.DataFrame()
+    means = summarize_clustered(matrix, find_clusters(known.events)[0]) if len(scored) else matrix
+    if len(means):
+        means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+    means = {row.Index: write_interval(row.mean, row.low, row.high, row.n) for row in means.itertuples()}
+    windows = known.predictions.drop_duplicates("run_id").set_index("run_id")["event_id"]
+    windows = windows.map(known.events.set_index("event_id")["window"])
     named = questions["outcome"].where(questions["outcome"].isin(OUTCOMES), "missing")
     counts = pd.crosstab(questions["run_id"], named).reindex(columns=[*OUTCOMES, "missing"], fill_value=0)
     sums = questions.groupby("run_id")[["duration_s", "cost_usd"]].agg("mean")
     runs = known.runs[known.runs["run_id"].isin(counts.index)]
+    runs = runs.assign(started_at=runs.get("started_at"))
+    runs = runs.sort_values("started_at", ascending=False, na_position="last", kind="stable")
     runs = runs.sort_values("category", key=lambda category: category == "baseline", kind="stable")
     return [
-        row | {"counts": counts.loc[row["run_id"]].to_dict(), "seconds": sums["duration_s"].get(row["run_id"])}
+        row
+        | {"counts": counts.loc[row["run_id"]].to_dict(), "seconds": sums["duration_s"].get(row["run_id"])}
+        | {"score": means.get(row["run_id"], "-"), "is_own": row["origin"] != "recorded"}
+        | {"set": find_set(windows[row["run_id"]]).name}
         for row in map(open_row, runs.to_dict("records"))
     ]
 

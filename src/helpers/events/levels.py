@@ -46,21 +46,6 @@ def measure_ranking_volatility(history, k, rank=None, order="desc"):
     return float(1 - np.mean([len(a & b) / size for a, b in zip(tops, tops[1:], strict=False)]))
 
 
-def measure_persistence(values, n=None):
-    """Return the correlation of values with the one before each: near 1 where what was last is what comes.
-
-    Of the last `n` values, all by default. None where they do not move, and with fewer than five (two more than a
-    volatility needs).
-
-    >>> measure_persistence([1, 2, 3, 4, 5]), round(measure_persistence([1, -1, 1, -1, 1, -1]), 3)
-    (1.0, -1.0)
-    """
-    values = np.asarray(values, dtype=float)[-n if n else None :]
-    if len(values) < MIN_VALUES + 2 or np.ptp(values[1:]) == 0 or np.ptp(values[:-1]) == 0:
-        return None
-    return float(np.corrcoef(values[:-1], values[1:])[0, 1])
-
-
 def classify_volatility(events):
     """Return "low" or "high" for each open-ended event, blank for option events, and the cut for rankings.
 

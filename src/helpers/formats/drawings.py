@@ -126,24 +126,6 @@ def draw_reliability(bins, ax, *, title):
     return write_plain(ax)
 
 
-def draw_growth(table, names, *, n_drawn):
-    """Return a figure of the standard deviation of the agents' means by the share missing (FutureX Figures 7 and 16).
-
-    All agents' lines are pale and their median dark. `table` as of `missing.simulate_std`.
-    """
-    fig, axes = plt.subplots(1, 2, figsize=(9, 4.2))
-    for ax, column in zip(axes, ("std", "growth"), strict=True):
-        for _, part in table.groupby("agent_id"):
-            ax.plot(part["percent"], part[column], color="0.8", lw=0.8)
-        median = table.groupby("percent")[column].median()
-        ax.plot(median.index, median, color="0.2", lw=2, label=f"median of {len(names)} agents")
-        ax.set_xlabel("percent missing")
-    axes[0].set(ylabel="SD of the mean score", title=f"Draws of {n_drawn} events")
-    axes[1].set(ylabel="relative increase", title="Relative to none missing")
-    axes[1].legend(fontsize=8)
-    return fig
-
-
 def draw_effects(table, *, title):
     """Return a figure of a regression's effects, a panel a factor, the largest effect first in each.
 

@@ -4,8 +4,6 @@ import pandas as pd
 
 from helpers import papers
 from helpers.events.collect import covers_window
-from helpers.stats.means import measure_share
-from helpers.store import parse_json
 
 STEPS = (
     ("cannot be asked", ("frozen", "unanswerable", "unreachable")),
@@ -14,7 +12,6 @@ STEPS = (
 )
 """The curation's steps in order, each with the filters that drop candidates there (FutureX 3.2.2, Figure 3)."""
 OPEN_KINDS = ("ranking", "number")
-ALL_KINDS = ("single", "multi", *OPEN_KINDS)
 
 
 def list_sites(sources, window):
@@ -85,38 +82,3 @@ def choose_examples(events, by):
         taken.add(row["template_id"])
         chosen.append(row[[by, "prompt"]])
     return pd.DataFrame(chosen).reset_index(drop=True)
-
-
-def measure_horizon(events):
-    """Return each event's horizon in days: from its start day to the date its value is for (negative for a nowcast).
-
-    >>> rows = {"as_of": ["2016-10-10T00:00:00+08:00"], "variables": ['{"date":"2016-10-16"}']}
-    >>> measure_horizon(pd.DataFrame(rows)).tolist()
-    [6]
-    """
-    dates = pd.to_datetime([parse_json(cell)["date"] for cell in events["variables"]])
-    return pd.Series((dates - pd.to_datetime(events["as_of"].str[:10].to_numpy())).days, index=events.index)
-
-
-def measure_events(events, answers):
-    """Return our values for the claims about FutureX's events and answers: id, value, low, high (Wilson), note."""
-    n_days = events["as_of"].astype(str).str[:10].nunique()
-    found = events["event_id"].isin(answers.loc[answers["value"].notna(), "event_id"])
-    share = measure_share(found)
-    percents = [100 * share[name] for name in ("share", "low", "high")]
-    open_ended = int(events["kind"].isin(OPEN_KINDS).sum())
-    asked, start_days = f"{n_days} start days", f"mean over {n_days} start days"
-    rows = [
-        ("fx_events_total", len(events), None, None, asked),
-        ("fx_events_a_day", len(events) / n_days, None, None, start_days),
-        ("fx_acquisition", *percents, f"{int(found.sum())} of {len(events)} events"),
-        ("fx_sites_table1", events["source_id"].nunique(), None, None, "sources with an event"),
-        ("fx_site_types", events["site_type"].nunique(), None, None, "types with an event"),
-        ("fx_domains_figure4", events["domain"].nunique(), None, None, "domains with an event"),
-        ("fx_open_ended_week", open_ended * 7 / n_days, None, None, f"{open_ended} ranking and number events, {asked}"),
-    ]
-    for name, column in (("fx_kinds_figure5", "kind"), ("fx_levels_figure6", "level")):
-        shares = events[column].value_counts(normalize=True).sort_index()
-        words = ", ".join(f"{key} {100 * value:.1f}%" for key, value in shares.items())
-        rows.append((name, words, None, None, f"n = {len(events)}"))
-    return pd.DataFrame(rows, columns=["id", "value", "low", "high", "note"])

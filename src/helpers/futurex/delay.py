@@ -4,8 +4,6 @@ A delay of D days is a question set of its own on the same start days: each temp
 ahead, and a day's questions can be judged when D days are over.
 """
 
-import itertools
-
 import numpy as np
 import pandas as pd
 
@@ -14,8 +12,6 @@ from helpers.events.collect import collect_events
 from helpers.events.pose import HORIZON_DAYS
 from helpers.scoring.answers import acquire_answers
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.stats.agreement import compare_orders
-from helpers.stats.bootstrap import take_interval
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family, sign_flip_test
 
@@ -49,52 +45,6 @@ def split_days(scores, events):
     return dict(list(matrix.groupby(matrix.index.map(events.set_index("event_id")["as_of"].str[:10]))))
 
 
-def measure_agents(scores, events):
-    """Return by agent: mean over all events with intervals by source and by event, its daily scatter, and the noise.
-
-    `sd_days` is the standard deviation (ddof=1) of the daily means; `se_day` what chance alone gives: the standard
-    error of one day's mean (root mean square over days), from its events' scatter.
-    """
-    matrices = list(split_days(scores, events).values())
-    pooled, means = pd.concat(matrices), np.stack([matrix.mean().to_numpy() for matrix in matrices])
-    found, plain = (summarize_clustered(pooled, by) for by in (find_clusters(events)[0], None))
-    table = found[["mean", "low", "high", "n"]].rename_axis("agent_id").reset_index()
-    table[["low_by_event", "high_by_event", "se"]] = plain[["low", "high", "se"]].to_numpy()
-    table["sd_days"] = np.nanstd(means, axis=0, ddof=1) if len(means) > 1 else np.nan
-    squares = [(m.var(ddof=1) / m.notna().sum()).to_numpy() for m in matrices]
-    return table.assign(se_day=np.sqrt(np.nanmean(squares, axis=0)))
-
-
-def measure_stability(scores, events, rng, n_splits=1000):
-    """Return how stable the agents' order is, as two mean Kendall taus; blank with fewer than two days or agents.
-
-    tau_days: between every two start days, without an interval, as each day is in many pairs. tau_halves: between
-    random halves of all events (each day split in two); `tau_halves_low` and `_high` hold 95% of the splits.
-    """
-    matrices = list(split_days(scores, events).values())
-    means = np.stack([matrix.mean().to_numpy() for matrix in matrices])
-    pairs = np.array(list(itertools.combinations(range(len(means)), 2)), dtype=int).reshape(-1, 2)
-    seen = compare_orders(means[pairs[:, 0]], means[pairs[:, 1]])
-    halves = compare_orders(*split_means([matrix.to_numpy(dtype=float) for matrix in matrices], rng, n_splits))
-    table = {"tau_days": np.nanmean(seen) if len(pairs) and means.shape[1] > 1 else np.nan}
-    table["tau_halves"] = np.nanmean(halves)
-    table["tau_halves_low"], table["tau_halves_high"] = take_interval(halves)
-    return {name: float(value) for name, value in table.items()}
-
-
-def split_means(days, rng, n_splits):
-    """Return the agents' means over two random halves of each day's events, 2 x splits x agents, of days' arrays."""
-    whole, means = np.concatenate(days), np.empty((2, n_splits, days[0].shape[1]))
-    known, filled = ~np.isnan(whole), np.nan_to_num(whole)
-    places = np.split(np.arange(len(whole)), np.cumsum([len(day) for day in days])[:-1])
-    for split in range(n_splits):
-        drawn = [rng.permutation(day) for day in places]
-        for start in (0, 1):
-            half = np.concatenate([day[start::2] for day in drawn])
-            means[start, split] = filled[half].sum(axis=0) / known[half].sum(axis=0)
-    return means
-
-
 def match_questions(scores_by_delay, events_by_delay):
     """Return the scores on questions that every delay's set asks and every agent answered: the same template and day.
 
@@ -111,23 +61,16 @@ def match_questions(scores_by_delay, events_by_delay):
     return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
 
 
-def compare_matched(matched, clusters=None, base=HORIZON_DAYS):
-    """Return by delay and agent the mean on matched questions, and its difference to the delay `base`, paired.
+def measure_leads(runs):
+    """Return by delay what last_value scores above random on the questions that all sets ask, clustered by source.
 
-    Columns: delay, agent_id ("mean": over agents), mean, difference, low, high, n, n_clusters (by `clusters`),
-    low_by_event, high_by_event.
+    `runs` maps a delay to (events, answers, scores). Columns: delay, mean, low, high, n, n_clusters.
     """
-    mean = matched.groupby(["event_id", "delay"], as_index=False)["score"].mean().assign(agent_id="mean")
-    rows = []
-    for agent, part in pd.concat([matched, mean]).groupby("agent_id"):
-        table = part.pivot(index="event_id", columns="delay", values="score")
-        gaps, plain = (summarize_clustered(table.sub(table[base], axis=0), by) for by in (clusters, None))
-        gaps = gaps.rename(columns={"mean": "difference"}).assign(agent_id=agent, mean=table.mean())
-        rows.append(
-            gaps.assign(low_by_event=plain["low"], high_by_event=plain["high"]).rename_axis("delay").reset_index()
-        )
-    columns = "delay agent_id mean difference low high n n_clusters low_by_event high_by_event"
-    return pd.concat(rows)[columns.split()].sort_values(["agent_id", "delay"], ignore_index=True)
+    matched = match_questions({d: run[2] for d, run in runs.items()}, {d: run[0] for d, run in runs.items()})
+    wide = matched.pivot_table(index=["event_id", "delay"], columns="agent_id", values="score")
+    above = (wide["last_value"] - wide["random"]).unstack("delay")
+    found = summarize_clustered(above, find_clusters(runs[max(runs)][0])[0])
+    return found[["mean", "low", "high", "n", "n_clusters"]].rename_axis("delay").reset_index()
 
 
 def describe_days(runs):

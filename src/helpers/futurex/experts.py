@@ -1,11 +1,12 @@
-"""Agents against experts: a consensus of figures, pollsters for analysts, a published model of games (FutureX 5.1).
+"""Agents against experts: forecasts of figures against a consensus, with pollsters for analysts (FutureX 5.1).
 
 A table of forecasts has a row an agent, item and metric (`COLUMNS`), from a user's csv or the election of 2016: the
 consensus is the 14-day poll mean of the replay web, the metrics are both candidates' shares and the lead. The results
-stand in data/experts, which the replay web does not serve. The games' `expert` is FiveThirtyEight's model, no person.
+stand in data/experts, which the replay web does not serve.
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.formats.folder import read_number
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.bootstrap import compare_paired, flatten_summary, summarize_means
+from helpers.stats.bootstrap import flatten_summary, summarize_means
 from helpers.stats.paired import correct_holm, judge_interval
 from helpers.store import ROOT
 from helpers.web.render import format_period
@@ -32,6 +33,7 @@ def load_forecasts(path):
     (blank: missing). Consensus and actual are repeated on each agent's row and must agree; lines that start with # are
     comments. Raises Problems with file, row, column and reason for up to ten problems.
     """
+    path = Path(path)
     table = open_sheet(path, COLUMNS, comments=True)
     problems = list(check_sheet(path.name, table, COLUMNS, filled=COLUMNS[:-1], key=["item", "metric", "agent"]))
     if set(COLUMNS) <= set(table):
@@ -68,41 +70,29 @@ def check_figures(file, table):
 
 
 def cap_errors(forecast, actual, cap):
-    """Return absolute errors as shares of the actual, at most `cap`; for an actual of 0 the cap, unless exactly
-    right.
+    """Return absolute errors as shares of the actual, at most `cap`; for an actual of 0 the cap, unless exactly right;
+    blank for a missing forecast.
     """
-    return np.minimum(divide_errors(np.abs(forecast - actual), actual), cap)
+    errors, size = np.abs(forecast - actual), np.abs(actual)
+    shares = np.divide(errors, size, out=np.where(errors > 0, cap, errors), where=size > 0)
+    return np.minimum(shares, cap)
 
 
-def divide_errors(differences, base):
-    """Return differences relative to the size of a base; relative to 0 they are infinite, a difference of 0 is 0."""
-    shares = np.full(len(base), math.inf)
-    np.divide(differences, np.abs(base), out=shares, where=np.asarray(base) != 0)
-    return np.where(np.isnan(differences), math.nan, np.where(np.asarray(differences) == 0, 0.0, shares))
-
-
-def judge_forecasts(table, ties, cap, by="consensus"):
+def judge_forecasts(table, ties, cap):
     """Return the table with result (win, tie, loss, missing), share_error and share_error_consensus (capped).
 
-    `ties` maps each metric to the relative difference up to which a forecast ties: of forecast and consensus
-    (`by="consensus"`), or of their absolute errors relative to the actual (`by="errors"`). A win is an error smaller
-    than the consensus's, and no tie. Raises ValueError for a metric without a tie rule, or another `by`.
+    `ties` maps each metric to the difference of forecast and consensus, relative to the consensus, up to which they
+    tie. A win is an error smaller than the consensus's, and no tie. Raises ValueError for a metric without a tie rule.
     """
     if absent := sorted(set(table["metric"]) - set(ties)):
         raise ValueError(f"no tie rule for metric {absent[0]!r}; there are rules for {', '.join(sorted(ties))}")
     forecast, consensus, actual = (table[name].to_numpy(dtype=float) for name in ("forecast", "consensus", "actual"))
-    error, error_consensus = np.abs(forecast - actual), np.abs(consensus - actual)
-    if by == "consensus":
-        difference = divide_errors(np.abs(forecast - consensus), consensus)
-    elif by == "errors":
-        difference = divide_errors(np.abs(error - error_consensus), actual)
-    else:
-        raise ValueError(f"ties by {by!r}: they are judged by 'consensus' or by 'errors'")
-    is_tie = difference <= table["metric"].map(ties).to_numpy(dtype=float) * (1 + 1e-9)
-    choices = ["missing", "tie", "win"]
+    reach = table["metric"].map(ties).to_numpy(dtype=float) * np.abs(consensus)
+    is_tie = np.abs(forecast - consensus) <= reach * (1 + 1e-9)
+    is_win = np.abs(forecast - actual) < np.abs(consensus - actual)
     return table.assign(
-        result=np.select([np.isnan(forecast), is_tie, error < error_consensus], choices, "loss"),
-        share_error=np.where(np.isnan(forecast), math.nan, cap_errors(forecast, actual, cap)),
+        result=np.select([np.isnan(forecast), is_tie, is_win], ["missing", "tie", "win"], "loss"),
+        share_error=cap_errors(forecast, actual, cap),
         share_error_consensus=cap_errors(consensus, actual, cap),
     )
 
@@ -135,7 +125,6 @@ def summarize_agents(judged, rng, n_boot=2000):
     return table.assign(p_holm=correct_holm(table["p"]))
 
 
-ELECTION_DATE = "2016-11-08"
 METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
 N_SHOWN = 6
 """Polls of a state that the model is shown, the newest."""
@@ -155,31 +144,11 @@ def list_known(polls, publication, as_of):
     return polls[published < pd.Timestamp(as_of)].sort_values(["state", "end_date"], kind="stable", ignore_index=True)
 
 
-def read_means(crawler, source_id, as_of):
-    """Return (newest, oldest) poll means on a page of the replay web as of a moment: a frame each.
-
-    Index entity, columns clinton, trump, lead; attrs["date"] is the day they are for.
-    """
-    observations, _ = crawler.observe(source_id, as_of)
+def read_means(crawler, as_of):
+    """Return the states' newest poll means on the replay web's page as of a moment: by state clinton, trump, lead."""
+    observations, _ = crawler.observe("us_polls", as_of)
     table = observations.pivot(index=["occurred_at", "entity"], columns="variable", values="value")
-    dates = max(table.index)[0], min(table.index)[0]
-    ends = tuple(table.loc[date, list(METRICS)] for date in dates)
-    for frame, date in zip(ends, dates, strict=True):
-        frame.attrs["date"] = date
-    return ends
-
-
-def extend_trend(polls, days=28):
-    """Return the straight line through the polls of the last `days`, at the day of the election.
-
-    >>> line = pd.DataFrame({"end_date": ["2016-10-19", "2016-10-29"], "clinton": [40.0, 41.0], "trump": [45.0, 45.0]})
-    >>> extend_trend(line).round(6).tolist()
-    [42.0, 45.0]
-    """
-    ages = (pd.to_datetime(polls["end_date"]) - pd.Timestamp(ELECTION_DATE)).dt.days
-    recent = polls[ages >= ages.iloc[-1] - days + 1]
-    lines = np.polyfit(ages[recent.index], recent[["clinton", "trump"]], deg=min(1, ages[recent.index].nunique() - 1))
-    return pd.Series(lines[-1], ["clinton", "trump"])
+    return table.loc[max(table.index)[0], list(METRICS)]
 
 
 def share_undecided(polls, consensus):
@@ -191,25 +160,20 @@ def share_undecided(polls, consensus):
     return shares * (100 - polls["others"].dropna().tail(7).mean()) / shares.sum()
 
 
-def apply_rules(known, state_means, national_means):
-    """Return the forecasts of five fixed rules: item, agent, clinton, trump (per cent of all votes).
+def apply_rules(known, means):
+    """Return the forecasts of three fixed rules by state: item, agent, clinton, trump (per cent of all votes).
 
-    `state_means` and `national_means` are (newest, oldest) of `read_means`, `known` are `list_known`'s polls.
+    `known` are `list_known`'s polls, `means` is of `read_means`.
     """
-    newest, oldest = state_means
-    swing = national_means[0].loc["All pollsters"] - national_means[1].loc["All pollsters"]
     rows = []
     for state, polls in known.groupby("state"):
+        both = polls[["clinton", "trump"]]
         replies = {
-            "last poll": polls.loc[polls["end_date"] == polls["end_date"].iloc[-1], ["clinton", "trump"]].mean(),
-            "mean of 7 polls": polls[["clinton", "trump"]].tail(7).mean(),
-            "trend of 28 days": extend_trend(polls),
-            "national swing": oldest.loc[state] + swing,
-            "undecided shared out": share_undecided(polls, newest.loc[state]),
+            "last poll": both[polls["end_date"] == polls["end_date"].iloc[-1]].mean(),
+            "mean of 7 polls": both.tail(7).mean(),
+            "undecided shared out": share_undecided(polls, means.loc[state]),
         }
-        rows += [
-            {"item": state, "agent": agent} | reply[["clinton", "trump"]].to_dict() for agent, reply in replies.items()
-        ]
+        rows += [{"item": state, "agent": agent} | reply.to_dict() for agent, reply in replies.items()]
     return pd.DataFrame(rows)
 
 
@@ -247,66 +211,3 @@ def build_forecasts(consensus, results, shares):
         .merge(tables["actual"], on=["item", "metric"])
         .merge(means, on=["item", "metric"])[list(COLUMNS)]
     )
-
-
-PLAYERS = {"expert": "FiveThirtyEight's model", "elo": "own Elo", "home": "home rate", "half": "always one half"}
-START = 1500.0
-"""Rating of a team that has not played yet."""
-
-
-def tidy_games(games):
-    """Return a file of games with the kit's names, in order of time: date, season, home, away, expert, outcome.
-
-    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw. Raises ValueError
-    when a probability is none or the two of a game do not add up to 1.
-    """
-    names = {"team1": "home", "team2": "away", "prob1": "expert", "prob1_outcome": "outcome"}
-    wrong = ~games["prob1"].between(0, 1) | ((games["prob1"] + games["prob2"] - 1).abs() > 1e-6)
-    if wrong.any():
-        game = games[wrong].iloc[0]
-        raise ValueError(f"{game['date']} {game['team1']} v {game['team2']}: probabilities that do not add up to 1")
-    table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(subset="outcome")
-    return table.sort_values(["date", "home", "away"], ignore_index=True)
-
-
-def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
-    """Return the games with `elo`, `home_rate` and `half`: chances of a home win from games of earlier dates only.
-
-    elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
-    the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
-    """
-    ratings, seasons, parts, won, played = {}, {}, [], n_prior / 2, n_prior
-    for _, day in games.groupby("date", sort=True):
-        rate = won / played
-        advantage = 400 * math.log10(rate / (1 - rate))
-        for game in day.itertuples():
-            for team in (game.home, game.away):
-                if seasons.get(team) not in (None, game.season):
-                    ratings[team] = START + carry * (ratings[team] - START)
-                seasons[team] = game.season
-                ratings.setdefault(team, START)
-        gaps = day["home"].map(ratings) - day["away"].map(ratings) + advantage
-        rated = day.assign(elo=1 / (1 + 10 ** (-gaps / 400)), home_rate=rate, half=0.5)
-        for game in rated.itertuples():
-            move = k * (game.outcome - game.elo)
-            ratings[game.home] += move
-            ratings[game.away] -= move
-        won, played = won + day["outcome"].sum(), played + len(day)
-        parts.append(rated)
-    return pd.concat(parts, ignore_index=True)
-
-
-def compare_games(rated, rng, n_boot=2000):
-    """Return, by agent, n, brier (smaller is better) with its interval, and minus_expert, paired, with gap_low and
-    gap_high.
-    """
-    columns = {"expert": "expert", "elo": "elo", "home": "home_rate", "half": "half"}
-    briers = pd.DataFrame({name: (rated[column] - rated["outcome"]) ** 2 for name, column in columns.items()})
-    rows = []
-    for name, found in summarize_means(briers, rng, n_boot).iterrows():
-        row = {"agent": PLAYERS[name], "n": len(briers), "brier": found["mean"]} | found[["low", "high"]].to_dict()
-        if name != "expert":
-            pair = compare_paired(briers["expert"], briers[name], rng, n_boot)
-            row |= {"minus_expert": pair["difference"], "gap_low": pair["low"], "gap_high": pair["high"]}
-        rows.append(row)
-    return pd.DataFrame(rows)

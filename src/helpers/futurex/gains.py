@@ -1,4 +1,4 @@
-"""What a better agent gains: leads over a baseline, what search, memory and a later moment add, a minute's worth.
+"""What a better agent gains: leads over a baseline, what search, memory and a later moment add.
 
 Language models on a shared sample of events (FutureX 4.2, 4.5). Differences are paired by event; tests and intervals
 are by source.
@@ -47,8 +47,7 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
 
 
 def describe_differences(differences, clusters, strata=None):
-    """Return n, n_clusters, difference, low, high, p, low_by_event, high_by_event, p_by_event, seen of differences by
-    event.
+    """Return n, n_clusters, difference, low, high, p, seen of differences by event.
 
     Below ten clusters p is the exact sign-flip test's and there is no interval; `seen` is the minimum detectable
     effect. What is in several of `strata` (`summarize_clustered`) is left out of all at once.
@@ -57,18 +56,15 @@ def describe_differences(differences, clusters, strata=None):
     >>> found["n"], found["p"], bool(np.isnan(found["low"]))
     (3, 0.25, True)
     """
-    blank = dict.fromkeys(
-        "n n_clusters difference low high p low_by_event high_by_event p_by_event seen".split(), np.nan
-    )
+    blank = dict.fromkeys("n n_clusters difference low high p seen".split(), np.nan)
     known = differences.dropna()
     if known.empty:
         return blank | {"n": 0, "n_clusters": 0}
-    found, plain = (summarize_clustered(known.to_frame("d"), by, strata).iloc[0] for by in (clusters, None))
+    found = summarize_clustered(known.to_frame("d"), clusters, strata).iloc[0]
     row = blank | {"n": len(known), "n_clusters": int(found["n_clusters"]), "difference": found["mean"]}
     row |= {name: found[name] for name in ("low", "high", "p")}
-    row |= {f"{name}_by_event": plain[name] for name in ("low", "high", "p")}
     if strata is None and found["n_clusters"] < MIN_CLUSTERS:
-        return row | {"p": sign_flip_test(known, clusters), "low_by_event": np.nan, "high_by_event": np.nan}
+        return row | {"p": sign_flip_test(known, clusters)}
     return row | {"seen": float(compute_mde(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
@@ -82,7 +78,7 @@ def compare_memory(scores, events, model, baseline, kinds):
     matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline]).dropna()
     facts, clusters = events.set_index("event_id").reindex(matrix.index), find_clusters(events)[0]
     source, lead = clusters.reindex(matrix.index), matrix[model] - matrix[baseline]
-    windows = sorted(facts["window"].unique())
+    windows = list(dict.fromkeys(facts["window"]))
     shared = set.intersection(*(set(source[facts["window"] == window]) for window in windows))
     groups = {name: facts["contamination_group"] == name for name in ("widely_known", "obscure")}
     groups |= {"all": pd.Series(True, matrix.index), "shared sources": source.isin(shared)}
@@ -99,20 +95,6 @@ def compare_memory(scores, events, model, baseline, kinds):
     gaps = table["window"].str.contains(" minus ")
     judged = judge_family(table.assign(p=table["p"].where(gaps)))
     return table.assign(p_holm=judged["p_holm"], verdict=judged["verdict"].where(gaps, ""))
-
-
-def compare_efforts(scores, events, pairs):
-    """Return what the second agent of each pair adds to the first, on the events that both were asked: a row a pair.
-
-    A missing prediction counts as 0. Columns: from, to, `describe_differences` (second minus first), p_holm, verdict.
-    """
-    marks = build_matrix(select_headline(scores, events), sorted({n for pair in pairs for n in pair}), "score_imputed")
-    clusters = find_clusters(events)[0]
-    rows = [
-        {"from": first, "to": second} | describe_differences(marks[second] - marks[first], clusters)
-        for first, second in pairs
-    ]
-    return judge_family(pd.DataFrame(rows))
 
 
 def compare_moments(first, second, events):

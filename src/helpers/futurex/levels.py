@@ -1,6 +1,6 @@
 """Scores by level and kind, the overall score, and FutureX's four findings on difficulty as statements (4.1, 4.2).
 
-Intervals and tests are by source (`means.summarize_clustered`), those by event stand beside them.
+Intervals and tests are clustered by source (`means.summarize_clustered`).
 """
 
 import itertools
@@ -9,11 +9,9 @@ import math
 import pandas as pd
 
 from helpers import papers
-from helpers.events.levels import assign_level
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family
-from helpers.store import parse_json
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
 
@@ -37,12 +35,12 @@ def weigh_levels(n_by_level, weights, min_events):
 def combine_overall(scores, events):
     """Return each agent's overall score, level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), best first.
 
-    `bound_overall` by source, under the paper's names: agent_id, overall, low, high, low_by_event, high_by_event, n,
-    n_clusters, n_asked, coverage, overall_imputed (missing predictions count 0), overall_note.
+    `bound_overall` under the paper's names: agent_id, overall, low, high, n, n_clusters, n_asked, coverage,
+    overall_imputed (missing predictions count 0), overall_note.
     """
     names = {"mean": "overall", "mean_imputed": "overall_imputed", "note": "overall_note"}
     table = bound_overall(scores, events, find_clusters(events)[0]).rename(columns=names)
-    ends = "overall low high low_by_event high_by_event n n_clusters n_asked coverage overall_imputed overall_note"
+    ends = "overall low high n n_clusters n_asked coverage overall_imputed overall_note"
     table = table[["agent_id", *ends.split()]]
     return table.sort_values(["overall", "agent_id"], ascending=[False, True], ignore_index=True)
 
@@ -98,66 +96,48 @@ STEPS = {(high, low): {high: 1.0, low: -1.0} for high, low in itertools.pairwise
 """What is added up: level -> weight of its mean."""
 
 
-ADDED = "distractor: "
-"""How an option that was only added (1.2) is named among the letters of an event's variables."""
+def judge_falls(scores, events, averaged):
+    """Return finding 1 (4.2) as statements: scores fall from levels 1-2 to 3-4, above what `CHANCE` earns there.
 
-
-def count_options(events):
-    """Return how many options an event has and how many were only added, by event_id: n_options, n_added.
-
-    >>> cells = {"options": ['{"A":"x","B":"y"}'], "variables": ['{"letters":{"x":"A","distractor: y":"B"}}']}
-    >>> count_options(pd.DataFrame({"event_id": ["e"]} | cells)).loc["e"].tolist()
-    [2, 1]
+    First the mean over the agents in `averaged`, whole and by step; then each agent that was asked the paper's least
+    number of events in every level; last `CHANCE` itself. Columns finding, statement, estimate, low,
+    high, p, p_holm, n, n_clusters, verdict. Intervals and tests are clustered by source.
     """
-    letters = [(parse_json(cell) or {}).get("letters") or {} for cell in events["variables"]]
-    added = [sum(name.startswith(ADDED) for name in names) for names in letters]
-    options = [len(parse_json(cell) or {}) for cell in events["options"]]
-    return pd.DataFrame({"n_options": options, "n_added": added}, index=events["event_id"])
+    matrix, level, clusters = lay_out(scores, events)
+    least = papers.get_constant("futurex", "min_events_per_level")
+    enough = matrix.groupby(level).count().ge(least).all()
+    return judge_statements(list_falls(matrix.loc[:, enough], averaged), level, clusters)
 
 
-def drop_added(scores, events):
-    """Return (scores, events) as if no option had been added: levels by the options left, and chance scored by these.
+def judge_models(scores, events, runs):
+    """Return findings 2 to 4 (4.2) as statements, in the columns of `judge_falls`.
 
-    Only `CHANCE` ever chooses an added option: it gets one over the number of the others. Single-choice events with
-    fewer than four options left are of level 1 (3.3).
+    2: base models reach about 0.6 on levels 1-2. 3: search helps, and more so on levels 3-4. 4: the best agent on
+    levels 1-2 is not the best on levels 3-4 (`state_best`), among the agents that predicted every event.
     """
-    counts = count_options(events)
-    left = (counts["n_options"] - counts["n_added"])[counts["n_added"] > 0]
-    kept = events.set_index("event_id", drop=False)
-    level = [assign_level(kept.loc[at, "kind"], n, "") for at, n in left.items()]
-    kept.loc[left.index, "level"] = level
-    is_guess = (scores["agent_id"] == CHANCE) & scores["event_id"].isin(left.index) & (scores["metric"] == "accuracy")
-    is_guess &= scores["score"].notna()
-    scores = scores.copy()
-    for column in ("score", "score_imputed"):
-        scores.loc[is_guess, column] = 1 / scores.loc[is_guess, "event_id"].map(left)
-    return scores, kept.reset_index(drop=True)
-
-
-def judge_findings(scores, events, runs):
-    """Return FutureX's four findings on difficulty (4.2) as statements: finding, statement, estimate, low, high,
-    low_by_event, high_by_event, p, p_holm, n, n_clusters, n_agents, verdict (holds, fails, cannot tell; by p_holm).
-
-    Finding 1: scores fall from levels 1-2 to levels 3-4, and at each step, above `CHANCE` where that agent is there. 2:
-    base models reach about 0.6 on levels 1-2. 3: search helps, and more so on levels 3-4. 4: the best agent on levels
-    1-2 is not the best on levels 3-4 (`state_best`). Intervals and tests are by source.
-    """
-    rows = select_headline(scores, events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    level, clusters = rows.drop_duplicates("event_id").set_index("event_id")["level"], find_clusters(events)[0]
+    matrix, level, clusters = lay_out(scores, events)
     category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(matrix.columns)
     has_all = matrix.groupby(level).count().gt(0).all()
-    sets = {"base": category.eq("base_model") & has_all, "search": category.isin(SEARCH_CATEGORIES) & has_all}
-    sides = {name: matrix.loc[:, chosen[chosen].index] for name, chosen in sets.items()}
-    bar, base = papers.get_constant("futurex", "levels12_base_score"), sides["base"]
+    base = matrix.loc[:, category.eq("base_model") & has_all]
+    search = matrix.loc[:, category.isin(SEARCH_CATEGORIES) & has_all]
+    bar = papers.get_constant("futurex", "levels12_base_score")
     about = f"base models score about {bar} or more on levels 1-2 (mean of {base.shape[1]} base models)"
-    parts = [*_list_falls(matrix, has_all), (2, about, base.mean(axis=1), EASY, bar), *_list_gains(**sides)]
-    table = pd.DataFrame(
-        [state_contrast(*part, level, clusters) for part in parts] + [state_best(matrix, level, clusters)]
-    )
-    table = judge_family(table, "sign")
-    ends = "low high low_by_event high_by_event p p_holm n n_clusters".split()
-    return table.assign(n_agents=matrix.shape[1])[["finding", "statement", "estimate", *ends, "n_agents", "verdict"]]
+    parts = [(2, about, base.mean(axis=1), EASY, bar), *list_gains(base, search)]
+    best = state_best(matrix.loc[:, matrix.notna().all()], level, clusters)
+    return judge_statements(parts, level, clusters, [best])
+
+
+def lay_out(scores, events):
+    """Return (matrix of headline scores, event x agent; level and cluster of each event)."""
+    rows = select_headline(scores, events)
+    level = rows.drop_duplicates("event_id").set_index("event_id")["level"]
+    return build_matrix(rows, sorted(rows["agent_id"].unique())), level, find_clusters(events)[0]
+
+
+def judge_statements(parts, level, clusters, more=()):
+    """Return statements (`state_contrast`'s first five arguments each, and `more` rows) as one family (Holm)."""
+    table = judge_family(pd.DataFrame([*(state_contrast(*part, level, clusters) for part in parts), *more]), "sign")
+    return table["finding statement estimate low high p p_holm n n_clusters verdict".split()]
 
 
 def state_contrast(finding, statement, values, weights, bound, level, clusters):
@@ -165,36 +145,30 @@ def state_contrast(finding, statement, values, weights, bound, level, clusters):
     strata = [(weight, level.index[level == at]) for at, weight in weights.items()]
     known = values.reindex(level.index[level.isin(weights)]).to_frame("value")
     row = {"finding": finding, "statement": statement, "n": int(known["value"].notna().sum()), "n_clusters": 0}
-    blank = dict.fromkeys("estimate low high low_by_event high_by_event p sign".split(), math.nan)
+    blank = dict.fromkeys("estimate low high p sign".split(), math.nan)
     if not all(known["value"].reindex(labels).notna().any() for _, labels in strata):
         return row | blank | {"n": len(known)}
-    found, plain = (summarize_clustered(known - bound, by, strata).iloc[0] for by in (clusters, None))
-    ends = {
-        f"{end}{name}": part[end] + bound
-        for name, part in (("", found), ("_by_event", plain))
-        for end in ("low", "high")
-    }
+    found = summarize_clustered(known - bound, clusters, strata).iloc[0]
     row |= {"n_clusters": int(found["n_clusters"]), "p": found["p"], "sign": found["mean"]}
-    return row | ends | {"estimate": found["mean"] + bound}
+    return row | {name: found[end] + bound for name, end in (("estimate", "mean"), ("low", "low"), ("high", "high"))}
 
 
-def _list_falls(matrix, has_all):
-    """Finding 1: (finding, statement, values by event, weights, bound), above chance where somebody guesses."""
-    is_known = CHANCE in matrix and has_all[CHANCE]
+def list_falls(matrix, averaged):
+    """Return finding 1's (finding, statement, values by event, weights, bound), above chance where somebody guesses."""
+    is_known = CHANCE in matrix
     above = matrix.sub(matrix[CHANCE], axis=0).drop(columns=CHANCE) if is_known else matrix
-    whole = above.loc[:, has_all[above.columns]]
-    mean = whole.dropna().mean(axis=1) if whole.shape[1] else pd.Series(dtype=float)
     which = "above chance" if is_known else "no guessing agent to compare with"
-    yield 1, f"mean over agents: levels 1-2 minus levels 3-4, {which}", mean, FALL, 0.0
+    mean = above.loc[:, above.columns.isin(averaged)].mean(axis=1, skipna=False)
+    falls = [(1, f"mean over agents: levels 1-2 minus levels 3-4, {which}", mean, FALL, 0.0)]
     for (first, second), weights in STEPS.items():
-        yield 1, f"mean over agents: level {first} minus level {second}, {which}", mean, weights, 0.0
-    for agent in above:
-        yield 1, f"{agent}: levels 1-2 minus levels 3-4, {which}", above[agent], FALL, 0.0
+        falls.append((1, f"mean over agents: level {first} minus level {second}, {which}", mean, weights, 0.0))
+    falls += [(1, f"{agent}: levels 1-2 minus levels 3-4, {which}", above[agent], FALL, 0.0) for agent in above]
     if is_known:
-        yield 1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0
+        falls.append((1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0))
+    return falls
 
 
-def _list_gains(base, search):
+def list_gains(base, search):
     """Finding 3: on each event that both sides predicted, the search agents' mean minus the base models'."""
     count = f"{search.shape[1]} search agents, {base.shape[1]} base models"
     gap = search.mean(axis=1) - base.mean(axis=1)
@@ -214,7 +188,7 @@ def state_best(matrix, level, clusters):
     has_all = matrix.groupby(level).count().gt(0).all()
     names = has_all.index[has_all].tolist() if set(LEVELS) <= set(level) else []
     general, counts = "the best agent on levels 1-2 is beaten on levels 3-4", {"n": len(matrix), "n_clusters": 0}
-    blank = dict.fromkeys("estimate low high low_by_event high_by_event p sign".split(), math.nan)
+    blank = dict.fromkeys("estimate low high p sign".split(), math.nan)
     if len(names) < 2:
         statement = f"{general} (needs two agents with all four levels)"
         return {"finding": 4, "statement": statement, **blank, **counts}

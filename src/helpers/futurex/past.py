@@ -13,7 +13,7 @@ from helpers.events.series_pages import open_series
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.question_sets import PUBLIC_WINDOWS, find_set
 from helpers.store import read_table
 from helpers.tables import check_table
 from helpers.web.replay import open_world
@@ -114,7 +114,7 @@ def choose_baselines(window, entries, agents, names):
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(
-            f"{name} reads a source's page, and the questions of window {window} have none; its baselines are "
+            f"{name} reads a source's page, and the questions of {find_set(window).name} have none; its baselines are "
             f"{', '.join(own)}"
         )
     kept = {name: entry for name, entry in entries.items() if name not in unfit}

@@ -7,7 +7,6 @@ question, and one that states an answer.
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -20,22 +19,19 @@ from helpers.agents.tools import search_web
 from helpers.futurex.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult
-from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.scoring.scores import select_headline
 from helpers.stats.agreement import READINGS
 from helpers.stats.paired import score
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
-RUN_ID = "09b_plan_effect"
+RUN_ID = "09_plans"
 ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")
 """The events that the paper's planning study takes."""
 MAX_PLAN = 700
 """Longest plan that a model writes, in tokens; no grammar, no other cap."""
-RUN_IDS = (RUN_ID, "09_planning")
-"""The studies that share their recordings: what one has asked, the other one does not ask again."""
 N_FOUND = 2
 """Passages that the one search shows."""
 
@@ -59,11 +55,10 @@ PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small"
 
 
 @contextmanager
-def open_bench(agent="qwen_zero_shot", *, run_id=RUN_ID, others=(), live=False, minutes=None):
+def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, live=False, minutes=None):
     """Yield a study's clients by agent, `agent` and the `others`, each once; as `registry.open_agent`.
 
-    One of the others whose model cannot be asked answers from recordings alone. Recordings of the studies of
-    `RUN_IDS` serve all of them; new ones go to `run_id`.
+    One of the others whose model cannot be asked answers from recordings alone.
     """
     settings = {"minutes": minutes, "about": "a short agent under chosen plans"}
     with ExitStack() as stack:
@@ -71,9 +66,6 @@ def open_bench(agent="qwen_zero_shot", *, run_id=RUN_ID, others=(), live=False, 
         for name in dict.fromkeys([agent, *others]):
             is_open = live and (name == agent or find_obstacle(name) is None)
             clients[name] = stack.enter_context(open_agent(name, run_id, live=is_open, **settings))
-            recordings = clients[name].door.recordings
-            for lender in RUN_IDS:  # read only: what is packed is this study's own
-                recordings.rows = Recordings(lender).rows | recordings.rows
         yield clients
 
 
@@ -145,15 +137,13 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
 
     `writers`: who writes the plan of an arm that has none given, (client, prompt) by arm; by default the agent its own.
-    plan, n_words, n_plan_tokens (a written plan's), is_cut (it met `MAX_PLAN`), query, n_query_tokens, n_calls (of
-    tools), is_shown (the search showed a page of the event's source), stated (the letter of the answer-giving plan),
-    seconds. A trial whose replies are not recorded has the status "missing".
+    plan, n_plan_tokens (a written plan's), n_query_tokens, n_calls (of tools), stated (the letter of the answer-giving
+    plan). A trial whose replies are not recorded has the status "missing".
     """
     writers, rows = writers or {"own": (client, "plan_write")}, []
     for event in events.to_dict("records"):
         for arm in arms:
-            source = sources[event["source_id"]]
-            answer = partial(ask_by_plan, write_plan_for(arm, event, source), writers.get(arm))
+            answer = partial(ask_by_plan, write_plan_for(arm, event, sources[event["source_id"]]), writers.get(arm))
             try:
                 outcome = forecast(answer, client, event, world)
             except LookupError as error:
@@ -161,28 +151,21 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
             head = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
-            rows.append(head | read_trial(outcome, source))
+            rows.append(head | read_trial(outcome))
     return pd.DataFrame(rows)
 
 
-def read_trial(outcome, source):
+def read_trial(outcome):
     """Return a trial's columns from its outcome; see `run_trials`."""
     trace, prediction = outcome["trace"], outcome["prediction"]
     steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
-    plan, search = steps.get(("plan", None), {}).get("content"), steps.get(("tool", None), {})
-    n_tokens = steps.get(("model", "planner"), {}).get("n_output_tokens")
     return {
         "status": outcome.get("status") or prediction.get("status", "ok"),
         "value": prediction["value"],
-        "plan": plan,
-        "n_words": len(plan.split()) if plan else 0,
-        "n_plan_tokens": n_tokens,
-        "is_cut": n_tokens == MAX_PLAN,
-        "query": (search.get("arguments") or {}).get("query"),
+        "plan": steps.get(("plan", None), {}).get("content"),
+        "n_plan_tokens": steps.get(("model", "planner"), {}).get("n_output_tokens"),
         "n_query_tokens": steps.get(("model", "search"), {}).get("n_output_tokens"),
         "n_calls": sum(step["step_type"] == "tool" for step in trace),
-        "is_shown": urlsplit(source.address).netloc in (search.get("content") or ""),
-        "seconds": sum(step.get("duration_s") or 0 for step in trace),
     }
 
 
@@ -204,19 +187,17 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
         if (n_judged is None or at < n_judged) and not trials[-1]["status"].eq("missing").any():
             readings = READINGS if at < n_again else READINGS[:1]
             parts.append(judge_plans(list_plans(trials[-1], event, names), consult, judge, readings))
-    trials = keep_complete(pd.concat(trials, ignore_index=True), RUN_IDS[1])
+    trials = keep_complete(pd.concat(trials, ignore_index=True))
     plans = list_plans(trials, events, names)
     return trials, plans, pd.concat(parts or [judge_plans(plans[:0], consult, judge)], ignore_index=True)
 
 
-def keep_complete(trials, run_id=RUN_ID):
-    """Return the trials of the events that have all their replies. Raises LookupError, with the command, without
-    any.
-    """
+def keep_complete(trials):
+    """Return the trials of the events that have all their replies. Raises LookupError, with the command, for none."""
     missing = trials.loc[trials["status"] == "missing", "event_id"]
     kept = trials[~trials["event_id"].isin(missing)].reset_index(drop=True)
     if kept.empty:
-        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={run_id} MINUTES=60` records some")
+        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={RUN_ID} MINUTES=60` records some")
     return kept
 
 

@@ -97,16 +97,6 @@ def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
     return pd.DataFrame(rows, columns=columns).astype({"score": float})
 
 
-COUNTED = {
-    "comprehensiveness": ("n_risks", "n_dates"),
-    "source_reliability": ("n_sources",),
-    "plan_actionability": ("n_concrete",),
-}
-"""What of `count_features` a line of a plan is quoted for."""
-
-N_QUOTED = 12
-"""Longest excerpt of a plan in Table 5, in words."""
-
 MONTH = f"(?:{'|'.join(map(str.title, MONTHS))})"
 DATE = re.compile(rf"\b(?:\d{{4}}-\d\d-\d\d|\d{{1,2}} {MONTH}(?: \d{{4}})?|{MONTH} \d{{4}})\b")
 """The forms that the rule judge counts, fewer than `calendar.find_dates` reads: other forms would be another judge."""
@@ -149,19 +139,6 @@ def count_features(question, plan):
         "n_dates": len(set(DATE.findall(plan))),
         "n_early": len(EARLY.findall(plan)),
     }
-
-
-def quote_plan(question, plan, criterion):
-    """Return at most `N_QUOTED` words of the step of a plan that has most of what the rules count for a criterion.
-
-    A step is a line with a number or a dash; a plan without any is quoted by its lines.
-    """
-    lines = [line.strip() for line in plan.splitlines() if len(line.split()) > 3] or [plan]
-    lines = [line for line in lines if re.match(r"\d+\.|[-*] ", line)] or lines
-    counts = [count_features(question, line) for line in lines]
-    most = max(range(len(lines)), key=lambda at: sum(counts[at][name] for name in COUNTED[criterion]))
-    words = lines[most].strip("-* ").replace("**", "").split()
-    return " ".join(words[:N_QUOTED]) + " ..." * (len(words) > N_QUOTED)
 
 
 def judge_by_rules(question, plan):

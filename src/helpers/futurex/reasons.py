@@ -18,8 +18,8 @@ from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.replies.numbers import WORDS
 from helpers.stats.means import summarize_clustered
+from helpers.stats.paired import compute_mde
 from helpers.store import parse_json
-from helpers.web.render import format_period
 
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
@@ -278,7 +278,7 @@ def ask_reasons(consult, cases):
 
 
 def measure_shares(table, by, clusters):
-    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, by cluster)."""
+    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, clustered)."""
     parts = []
     for keys, part in table.groupby(by):
         marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(part["event_id"])
@@ -294,7 +294,7 @@ def measure_evidence(table, control, clusters):
 
     `table`: event_id, agent_id, evidence, is_right; `control`: is_right by event_id. A row an agent and `of`: "agent",
     "control" (the share right with values less that without) and "agent minus control". Columns: agent_id, of, n_with,
-    n_without, n_clusters, gap, low, high, p, low_by_event, high_by_event.
+    n_without, n_clusters, gap, low, high, p, mde.
     """
     rows = []
     for agent_id, part in table.groupby("agent_id"):
@@ -302,28 +302,8 @@ def measure_evidence(table, control, clusters):
         right = known[["is_right", "control"]].astype(float).set_axis(["agent", "control"], axis=1)
         right["agent minus control"] = right["agent"] - right["control"]
         has = known["evidence"].eq("values")
-        strata = [(1, right.index[has]), (-1, right.index[~has])]
-        found, plain = (summarize_clustered(right, by, strata) for by in (clusters, None))
-        found = found.rename(columns={"mean": "gap"}).drop(columns=["se", "n"])
-        found = found.join(plain[["low", "high"]].add_suffix("_by_event")).rename_axis("of").reset_index()
+        found = summarize_clustered(right, clusters, [(1, right.index[has]), (-1, right.index[~has])])
+        found["mde"] = compute_mde(found["se"], found["n_clusters"].iloc[0])
+        found = found.rename(columns={"mean": "gap"}).rename_axis("of").reset_index()
         rows.append(found.assign(agent_id=agent_id, n_with=has.sum(), n_without=(~has).sum()))
-    columns = "agent_id of n_with n_without n_clusters gap low high p low_by_event high_by_event"
-    return pd.concat(rows, ignore_index=True)[columns.split()]
-
-
-def mark_shown(traces, events):
-    """Return, by event, whether what its agent was shown holds the date the event is about: event_id, is_shown.
-
-    A date counts where a value follows it; or the question's own event page says how it ended.
-    """
-    looked = traces[traces["tool"].isin(["search", "open"]) & traces["event_id"].isin(events["event_id"])]
-    seen = looked.groupby("event_id")["content"].agg("\n".join)
-    rows = []
-    for event in events[events["event_id"].isin(seen.index)].to_dict("records"):
-        text, question = seen[event["event_id"]], event["prompt"].split("\n")[0]
-        date = parse_json(event["variables"])["date"]
-        words = format_period(date)
-        has_value = any(form in text for form in (f"{date}: ", f"On {words},", f"{words}: "))
-        is_resolved = "Resolved: " in text.partition(question)[2][:400]  # the market's own page of this question
-        rows.append({"event_id": event["event_id"], "is_shown": has_value or is_resolved})
-    return pd.DataFrame(rows)
+    return pd.concat(rows, ignore_index=True)["agent_id of n_with n_without n_clusters gap low high p mde".split()]

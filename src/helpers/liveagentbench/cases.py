@@ -1,23 +1,22 @@
 """Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
 
-The paper's name is social-perception-driven data generation. Questions come as JSON lines: `question_id` and `text`
-are needed; `kind`, `abilities`, `environments` are labels (ours: by the language model that wrote the questions),
-`lacks` names what a question speaks of and did not come with, `answer` is what is known beforehand, or `answer_task`
-the task that has the same answer. A case is an annotator's work on a question: the task that it became (of
-`helpers.liveagentbench.tasks`) and its labelled steps; `planted` names the control that a synthetic case must not pass.
+Questions are JSON lines (`Question`), labelled here by the language model that wrote them. A case (`Case`) is an
+annotator's work on one: the task of `helpers.liveagentbench.tasks` that it became and its labelled steps; `planted`
+names the control that a synthetic case must not pass.
 """
 
-import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
-from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 
 from helpers import papers
+from helpers.faults import find_faults, name_field
 from helpers.formats.lines import read_lines
+from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.tasks import FORMS
-from helpers.models.grammars import make_schema
 from helpers.store import ROOT
+from helpers.tables import Setting, Text, one_of, some
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
 ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
@@ -33,28 +32,37 @@ MIN_TOOLS = papers.get_constant("liveagentbench", "min_tools")
 """Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
 LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
 """Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
-TEXT = {"type": "string", "minLength": 1}
-STEP_LABELS = {"ability": {"enum": list(ABILITIES)}, "environment": {"enum": list(ENVIRONMENTS)}}
-QUESTION = {
-    "type": "object",
-    "required": ["question_id", "text"],
-    "properties": {
-        "question_id": TEXT,
-        "text": TEXT,
-        "kind": {"enum": [*KINDS, None]},
-        "abilities": {"type": ["array", "null"], "items": STEP_LABELS["ability"]},
-        "environments": {"type": ["array", "null"], "items": STEP_LABELS["environment"]},
-    },
-}
-CASE = {
-    "type": "object",
-    "required": ["question_id", "event_id", "steps"],
-    "properties": {
-        "steps": {"type": "array", "minItems": 1, "items": make_schema(do={"type": "string"}, **STEP_LABELS)},
-        "planted": {"enum": [*CONTROLS, "", None]},
-    },
-}
-"""JSON schemas of the lines of questions.jsonl and cases.jsonl."""
+
+
+class Question(BaseModel):
+    """A user's question; `lacks` is what it speaks of that did not come along, `answer_task` a task of its answer."""
+
+    question_id: Text
+    text: Text
+    kind: one_of(*KINDS, None) = None
+    abilities: list[one_of(*ABILITIES)] | None = None
+    environments: list[one_of(*ENVIRONMENTS)] | None = None
+    lacks: list[Text] | None = None
+    answer: str | None = None
+    answer_task: str | None = None
+
+
+class LabelledStep(Setting):
+    """A step of a case in the file."""
+
+    do: str
+    ability: one_of(*ABILITIES)
+    environment: one_of(*ENVIRONMENTS)
+
+
+class Case(BaseModel):
+    """What an annotator made of a question; without `answer` the task's computed one holds."""
+
+    question_id: Text
+    event_id: Text
+    steps: some(LabelledStep)
+    planted: one_of(*CONTROLS, "", None) = None
+    answer: Any = None
 
 
 class Step(NamedTuple):
@@ -65,51 +73,42 @@ class Step(NamedTuple):
     environment: str
 
 
-def read_rows(path, schema):
-    """Return the objects of a JSON lines file, each held to a schema, of questions that occur once.
+def read_rows(path, model):
+    """Return the objects of a JSON lines file by question_id, each held to a model.
 
-    Raises ValueError with file, line and reason.
+    Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
     """
-    rows, check = {}, Draft202012Validator(schema)
-    for place, row in read_lines(path, lambda row: [f"{e.json_path} {e.message}" for e in check.iter_errors(row)]):
+    rows = {}
+    for place, row in read_lines(
+        path, lambda row: [f"{name_field(at)} {said}".strip() for at, said in find_faults(row, model)]
+    ):
         if row["question_id"] in rows:
             raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
         rows[row["question_id"]] = row
     if not rows:
         raise ValueError(f"{path.name} holds no question")
-    return list(rows.values())
+    return rows
 
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
-    """Return users' questions: question_id, text, kind, abilities, environments, lacks, answer, answer_task.
-
-    What is not given is None. Raises ValueError with file, line and reason for a line that is no question.
-    """
-    columns = ["question_id", "text", "kind", "abilities", "environments", "lacks", "answer", "answer_task"]
-    table = pd.DataFrame(read_rows(path, QUESTION)).reindex(columns=columns).astype(object)
+    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_rows`."""
+    rows = read_rows(path, Question).values()
+    table = pd.DataFrame(rows).reindex(columns=list(Question.model_fields)).astype(object)
     return table.where(table.notna(), None)
-
-
-def write_questions(questions, path):
-    """Write questions (columns question_id, prompt) as JSON lines that `load_questions` reads; returns the path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"question_id": row.question_id, "text": row.prompt} for row in questions.itertuples()]
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer.
 
-    `answers` maps event_id to the computed answer, which holds where the annotator gave none. Raises ValueError for a
-    line that is no case, and for a case of an unknown question or task.
+    `tasks` and `answers` are the task set's tables. Raises ValueError as `read_rows`, and for a case of an unknown
+    question or task.
     """
+    truths = list_truths(answers)
     texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
-    for row in read_rows(path, CASE):
-        name = row["question_id"]
+    for name, row in read_rows(path, Case).items():
         if name not in texts or row["event_id"] not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
-        answer = row.get("answer") or answers[row["event_id"]]
+        answer = row.get("answer") or truths[row["event_id"]]
         event, steps = events.loc[row["event_id"]].to_dict(), [Step(**step) for step in row["steps"]]
         cases[name] = {"event": event, "steps": steps, "planted": row.get("planted") or "", "answer": answer}
     return cases

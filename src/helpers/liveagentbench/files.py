@@ -1,7 +1,7 @@
-"""The files that tasks come with, made from the rows at run time (LiveAgentBench 3.2, 5.3).
+"""The files that tasks come with, made from the rows at run time, the same bytes each time (LiveAgentBench 3.2, 5.3).
 
-The same bytes each time. An animated picture stands for a video; recordings are named by the task set and not made.
-Pages are those of the replay web (`portal`).
+Sheets, saved pages and documents are made. Charts, clips and recordings are named by the task set and not made, as
+nothing here opens them. Pages are those of the replay web (`portal`).
 """
 
 from contextlib import contextmanager
@@ -10,11 +10,8 @@ from io import BytesIO
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib import font_manager
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
-from PIL import Image, ImageDraw, ImageFont
 
 from helpers.liveagentbench.tasks import list_parts, pick_rows, split_list
 from helpers.store import parse_json
@@ -23,15 +20,12 @@ from helpers.web.sources import head_column
 
 JUNK = b"\x00\xffUNREADABLE\xff\x00"
 """What stands in an unreadable file, whatever its name says."""
-FRAME_MS = 1500
-"""How long a frame of a clip stays."""
 
 
-def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "png", "gif")):
+def build_files(events, sources, shown, folder):
     """Write the files of tasks and twins, and return {event_id: [path or address]} in the order of the parts.
 
-    `shown` is what `tasks.read_shown` returns. Forms left out are not written; their place holds the path at which
-    they would stand.
+    `shown` is what `tasks.read_shown` returns. A form without a writer has the path at which it would stand.
     """
     folder.mkdir(parents=True, exist_ok=True)
     places = {}
@@ -45,7 +39,7 @@ def build_files(events, sources, shown, folder, forms=("csv", "html", "pdf", "pn
                 places[event["event_id"]].append(name)
                 continue
             path = folder / (f"{event['variant']}-{name}" if event["variant"] == "unreadable" else name)
-            if form in forms and not path.exists():
+            if form in WRITERS and not path.exists():
                 is_bad = event["variant"] == "unreadable"
                 path.write_bytes(JUNK * 40 if is_bad else WRITERS[form](sources[source_id], rows))
             places[event["event_id"]].append(path)
@@ -117,55 +111,5 @@ def write_pdf(source, rows):
     return out.getvalue()
 
 
-def write_png(source, rows):
-    """Return a chart of the first variable: bars of entities at one moment, else a line over the dates."""
-    name = rows.columns[2]
-    texts = [format_number(value, source.variables[name]["decimals"]) for value in rows[name]]
-    with keep_style():
-        figure = Figure(figsize=(9, 4.6), dpi=100)
-        FigureCanvasAgg(figure)
-        ax = figure.add_subplot()
-        is_line = rows["occurred_at"].nunique() > 1
-        labels = rows["occurred_at"].str.replace("T", " ") if is_line else rows["entity"]
-        places = np.arange(len(rows))
-        (ax.plot if is_line else ax.bar)(places, rows[name], **({"marker": "o"} if is_line else {}))
-        for place, value, text in zip(places, rows[name], texts, strict=True):
-            ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-            ax.annotate(text, (place, value), (0, 8), textcoords="offset points", ha="center", bbox=ground)
-        ax.set_xticks(places, labels, rotation=35, ha="right")
-        ax.margins(y=0.15)
-        ax.set(title=source.name, ylabel=head_column(source.variables[name]))
-        figure.tight_layout()
-        out = BytesIO()
-        figure.savefig(out, format="png", metadata={"Software": None})
-    return out.getvalue()
-
-
-def write_gif(source, rows):
-    """Return a clip: an animated picture with a frame a row, which shows its date, its entity and its value."""
-    name = rows.columns[2]
-    face = font_manager.findfont("DejaVu Sans")
-    big, small = (ImageFont.truetype(face, size) for size in (40, 18))
-    frames = []
-    for row in rows.to_dict("records"):
-        frame = Image.new("P", (480, 200), 0)
-        frame.putpalette([255, 255, 255, 20, 20, 20])
-        pen = ImageDraw.Draw(frame)
-        pen.fontmode = "1"
-        pen.text((20, 20), f"{row['occurred_at'].replace('T', ' ')}   {row['entity']}", 1, small)
-        pen.text((20, 70), format_number(row[name], source.variables[name]["decimals"]), 1, big)
-        pen.text((20, 150), head_column(source.variables[name]), 1, small)
-        frames.append(frame)
-    out = BytesIO()
-    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=FRAME_MS, loop=0)
-    return out.getvalue()
-
-
-WRITERS = {
-    "csv": write_csv,
-    "html": write_html,
-    "pdf": write_pdf,
-    "png": write_png,
-    "gif": write_gif,
-}
+WRITERS = {"csv": write_csv, "html": write_html, "pdf": write_pdf}
 """Form of a file -> what writes its bytes from a source and the rows shown."""

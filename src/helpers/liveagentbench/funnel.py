@@ -1,10 +1,16 @@
 """What views on questions add up to: how many each stage keeps, how the judges fared, and the tables of tasks kept."""
 
+import matplotlib.pyplot as plt
 import pandas as pd
 
 from helpers.liveagentbench.asks import write_truth
 from helpers.liveagentbench.cases import CONTROLS, JUDGES, STAGES, rate_level
+from helpers.plots import COLOURS, draw_points, lighten, name_rows
+from helpers.stats.agreement import compare_judges
 from helpers.stats.means import measure_share
+
+JUDGED = ("tool dependent", "not retrievable", "relevance", "complexity")
+"""Stages at which the model and the labels each have a view of their own."""
 
 
 def run_funnel(views, stages=STAGES):
@@ -26,11 +32,40 @@ def run_funnel(views, stages=STAGES):
     return pd.DataFrame(rows)
 
 
-def count_readers(views):
-    """Return how the blind readers ended: how, n, share, low, high (Wilson, 95%); none, no row."""
-    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])].dropna(subset="is_kept")
-    rows = [{"how": how} | measure_share(part["note"].eq(how)) for how in dict.fromkeys(sorted(part["note"]))]
-    return pd.DataFrame(rows, columns=["how", "n", "share", "low", "high"])
+def rate_model(views, seed, n_boot):
+    """Return how the model's views agree with the labels', a row a stage (`agreement.compare_judges`).
+
+    A question is flagged where the model would drop it; `n_true` are those that the labels drop.
+    """
+    wide = views.pivot(index="question_id", columns=["stage", "judge"], values="is_kept").astype(object)
+    rows = []
+    for stage in [name for name in JUDGED if name in wide]:
+        pair = wide[stage].dropna(subset=["labels"])
+        flags = pair["model"].map(lambda kept: None if pd.isna(kept) else not kept)
+        rated = compare_judges(pd.DataFrame({stage: flags}, dtype=object), ~pair["labels"].astype(bool), seed, n_boot)
+        rows.append(rated.rename(columns={"judge": "stage"}))
+    return pd.concat(rows, ignore_index=True)
+
+
+def draw_stages(stages, agreement, n, title):
+    """Return a figure of the `run_funnel` of n questions beside the agreement of `rate_model`, where the labels vary.
+
+    Stages at which the labels drop fewer than two questions have no agreement to show.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), width_ratios=[1.4, 1])
+    wide = stages.pivot(index="stage", columns="judge", values="n_out").loc[list(STAGES)[::-1], JUDGES[::-1]]
+    wide.loc["collected"] = n
+    wide.plot.barh(ax=axes[0], width=0.8, color=[lighten(COLOURS[2], 0.3), lighten(COLOURS[0], 0.3)])
+    for bars in axes[0].containers:
+        axes[0].bar_label(bars, padding=3, fontsize=9)
+    axes[0].legend(axes[0].containers[::-1], [f"kept by {name}" for name in wide.columns[::-1]], loc="lower right")
+    axes[0].set(title=title, xlabel="questions kept", ylabel="", xlim=(0, 1.1 * n))
+    bars = agreement[agreement["n_true"] > 1]
+    bars = bars.assign(label=name_rows(bars["stage"], bars["n"], "{}\n(n = {})"))
+    if len(bars):
+        draw_points(bars, axes[1], label="label", value="kappa", low="kappa_low", high="kappa_high")
+    axes[1].set(title="Agreement of model and labels", xlabel="Cohen's kappa with 95% interval", xlim=(-0.3, 1))
+    return fig
 
 
 def measure_reading(views, cases):
@@ -42,7 +77,7 @@ def measure_reading(views, cases):
 
 def list_kept(views, judge, stages=STAGES):
     """Return the question_ids that a judge keeps at every stage, sorted."""
-    part = views[(views["judge"] == judge) & views["is_kept"].eq(True)]
+    part = views[(views["judge"] == judge) & views["is_kept"].eq(True) & views["stage"].isin(stages)]
     n_kept = part.groupby("question_id")["stage"].nunique()
     return sorted(n_kept.index[n_kept == len(stages)])
 
@@ -53,14 +88,13 @@ def catch_planted(views, cases):
     Columns: stage, judge, planted (kept, dropped or not recorded), n_fine, n_false (fine cases that it drops).
     """
     rows, said = [], {True: "kept", False: "dropped", None: "not recorded"}
+    fine = {name for name, case in cases.items() if not case["planted"]}
     for stage in CONTROLS:
-        planted = {name for name, case in cases.items() if case["planted"] == stage}
-        fine = {name for name, case in cases.items() if not case["planted"]}
+        planted = sorted(name for name, case in cases.items() if case["planted"] == stage)
         for judge in JUDGES:
             part = views[(views["stage"] == stage) & (views["judge"] == judge)].set_index("question_id")["is_kept"]
             known = part[part.index.isin(fine)].dropna()
-            verdicts = [said[part[name]] for name in sorted(planted)]
-            row = {"stage": stage, "judge": judge, "planted": ", ".join(verdicts)}
+            row = {"stage": stage, "judge": judge, "planted": ", ".join(said[part[name]] for name in planted)}
             rows.append(row | {"n_fine": len(known), "n_false": int((~known.astype(bool)).sum())})
     return pd.DataFrame(rows)
 
@@ -74,10 +108,3 @@ def build_tables(names, cases, columns):
         events.append(case["event"] | facts)
         answers.append({"event_id": name, "value": write_truth(case["answer"]), "status": "ok"})
     return pd.DataFrame(events, columns=columns), pd.DataFrame(answers, columns=["event_id", "value", "status"])
-
-
-def build_screenings(views):
-    """Return the table of screenings: every view that says something, with the stage and its judge as the filter."""
-    known = views[views["is_kept"].notna()].rename(columns={"question_id": "event_id", "note": "reason"})
-    facts = {"filter": known["stage"] + ", " + known["judge"], "is_dropped": ~known["is_kept"].astype(bool)}
-    return known.assign(**facts)[["event_id", "filter", "judge", "is_dropped", "reason"]]

@@ -56,18 +56,18 @@ def solve_task(kit, event, places, fetch=None):
     addresses = [place for place in places if isinstance(place, str)]
     try:
         rows = [read_table(path.read_bytes(), path.suffix[1:]) for path in files]
-        if not addresses:
-            table, n_pages = pd.concat(rows, ignore_index=True), 0
-            reply = reply_with(kit, event["prompt"], table)
-        else:
+        if addresses:
             reply, n_pages = search_pages(kit, event, addresses[0], rows, fetch)
+        else:
+            reply, n_pages = reply_with(kit, event["prompt"], rows), 0
     except (Unread, GatewayError) as error:
         return {"status": "failed", "reply": None, "reason": str(error), "n_pages": 0}
     return {"status": "ok", "reply": reply, "reason": None, "n_pages": n_pages}
 
 
-def reply_with(kit, question, table):
-    """Return a kit's reply to a question from a table, None when its rules find no answer."""
+def reply_with(kit, question, tables):
+    """Return a kit's reply to a question from some tables, None when its rules find no answer."""
+    table = pd.concat(tables, ignore_index=True)
     if kit.recites:
         return "; ".join(dict.fromkeys(table["entity"].tolist() + table["text"].tolist()))
     answer = answer_question(question, table)
@@ -79,7 +79,8 @@ def search_pages(kit, event, start, rows, fetch):
 
     Raises GatewayError when the start, or every page tried, could not be had.
     """
-    queue, seen, trouble = rank_links(start, fetch(start, event["as_of"]).text, event["prompt"]), {start}, None
+    question, as_of = event["prompt"], event["as_of"]
+    queue, seen, trouble = rank_links(start, fetch(start, as_of).text, question), {start}, None
     n_pages, n_read = 0, 0
     while queue and n_pages < kit.n_allowed:
         address = queue.pop(0)[1]
@@ -88,18 +89,17 @@ def search_pages(kit, event, start, rows, fetch):
         seen.add(address)
         n_pages += 1
         try:
-            page = fetch(address, event["as_of"])
+            page = fetch(address, as_of)
         except GatewayError as error:
             trouble = error
             continue
-        links = rank_links(address, page.text, event["prompt"]) if "class='menu'" in page.text else []
+        links = rank_links(address, page.text, question) if "class='menu'" in page.text else []
         queue = sorted([*queue, *links], key=lambda link: link[0])
         table = read_table(page.text.encode(), "json" if "json" in page.content_type else "html")
         if links or table.empty:
             continue
         n_read += 1
-        reply = reply_with(kit, event["prompt"], pd.concat([*rows, table], ignore_index=True))
-        if reply is not None:
+        if (reply := reply_with(kit, question, [*rows, table])) is not None:
             return reply, n_pages
     if trouble is not None and not n_read:
         raise trouble
@@ -107,10 +107,8 @@ def search_pages(kit, event, start, rows, fetch):
 
 
 def rank_links(address, text, question):
-    """Return a menu's links as [(rank, address)], most like the question first; a deeper link keeps its parent's place.
-
-    The rank is minus the number of the link's words, of four letters or more, that stand in the question. Raises Unread
-    for a page that is broken or beyond the limits of `web.markup`.
+    """Return a menu's links as [(rank, address)], most like the question first; the rank is minus the number of a
+    link's words, of four letters or more, that stand in the question. Raises Unread for a page that cannot be read.
     """
     asked = set(re.findall(r"\w{4,}", question.casefold()))
     try:

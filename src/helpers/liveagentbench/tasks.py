@@ -14,7 +14,7 @@ from helpers.faults import read_sheet
 from helpers.liveagentbench.asks import ASKS, SIMPLE, compute_answer, write_truth
 from helpers.store import ROOT, dump_json
 from helpers.tables import check_table
-from helpers.web.sources import read_rows
+from helpers.web.sources import load_sources, read_rows
 
 AS_OF = "2016-10-24T00:00:00+08:00"
 """The moment at which every task is asked; nothing in its files was published later."""
@@ -132,6 +132,13 @@ def count_steps(task, parts):
 
 
 # --- the set as tables ------------------------------------------------------------------------------------------------
+
+
+def open_taskset(seed):
+    """Return (sources, shown, events, answers) of the task set: `read_shown`'s rows and `build_taskset`'s tables."""
+    sources = load_sources()
+    shown = read_shown(sources)
+    return sources, shown, *build_taskset(sources, shown, np.random.default_rng(seed))
 
 
 def build_taskset(sources, shown, rng):

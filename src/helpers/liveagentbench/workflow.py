@@ -1,32 +1,42 @@
 """The workflow from users' questions to checked tasks: screening and four controls (LiveAgentBench 3.2).
 
-What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged in two ways, by a
-language model and by labels made in reading, so that the model is held against them and against planted faults. The
-other stages are one for both: whether what a question speaks of came along, whether a task was made of it, a program
-that attempts the task (executability), and blind readers, of whom the model is one (uniqueness). Each function that
-asks a model takes `consult` (`helpers.models.judges`).
+What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged by a language model
+and by labels made in reading. The other stages are one for both: whether what a question speaks of came along, whether
+a task was made of it, a program that attempts the task (executability), and blind readers, of whom the model is one
+(uniqueness). `consult` is a model as a judge (`helpers.models.judges`), `search(text, as_of, n)` returns hits.
 """
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 
 import pandas as pd
 
+from helpers.agents.registry import open_consult
+from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import (
+    ABILITIES,
     ENVIRONMENTS,
     JUDGES,
     MAX_MISMATCH,
     MIN_STEPS,
     MIN_TOOLS,
-    STEP_LABELS,
     Step,
     compute_mismatch,
     count_tools,
     list_tags,
 )
+from helpers.liveagentbench.files import build_files
+from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.readers import Unread, extract_text
-from helpers.liveagentbench.scores import FORM
+from helpers.liveagentbench.runs import FORM
 from helpers.liveagentbench.solvers import KITS, open_event, solve_task
+from helpers.liveagentbench.tasks import AS_OF
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.scoring.matching import extract_answer, match_answer, split_tokens
+from helpers.web.replay import open_world
+from helpers.web.session import Web
 
 RUN_ID = "30_spdg"
 N_HITS = 3
@@ -35,7 +45,8 @@ MAX_PASSAGES = 600
 ANSWERED = ("ok", "unparsable")
 """States of a request that a model replied to, whether or not its reply holds an answer."""
 NEED = make_schema(needs_tool={"enum": ["yes", "no"]}, tool={"enum": list(ENVIRONMENTS)})
-STEPS = make_schema(steps={"type": "array", "items": make_schema(**STEP_LABELS), "minItems": 1, "maxItems": 4})
+STEP = make_schema(ability={"enum": list(ABILITIES)}, environment={"enum": list(ENVIRONMENTS)})
+STEPS = make_schema(steps={"type": "array", "items": STEP, "minItems": 1, "maxItems": 4})
 """What a model replies with on need and steps; an answer alone has the task set's FORM."""
 
 
@@ -44,14 +55,8 @@ def view(question_id, stage, judge, is_kept, note="", status="ok"):
 
     `status` is "missing" where the reply is not recorded, else that of a request that failed, else "ok".
     """
-    return {
-        "question_id": question_id,
-        "stage": stage,
-        "judge": judge,
-        "is_kept": is_kept,
-        "note": note,
-        "status": status,
-    }
+    about = {"question_id": question_id, "stage": stage, "judge": judge}
+    return about | {"is_kept": is_kept, "note": note, "status": status}
 
 
 # --- what a model is asked -------------------------------------------------------------------------------------------
@@ -78,13 +83,6 @@ def find_passages(search, text, as_of):
 # --- screening -------------------------------------------------------------------------------------------------------
 
 
-def view_attachment(question):
-    """Return the views on whether what a question speaks of came along, the same for both judges."""
-    lacks = question["lacks"] or []
-    note = "a file did not come along" if lacks else ""
-    return [view(question["question_id"], "attachment", judge, not lacks, note) for judge in JUDGES]
-
-
 def view_need(question, consult):
     """Return the views on whether a question needs a tool: the few-shot annotator's and the label's."""
     name, kind = question["question_id"], question["kind"]
@@ -101,9 +99,8 @@ def view_need(question, consult):
 def view_retrieval(question, truth, consult, search, as_of):
     """Return the views on whether a question is beyond memory and one search.
 
-    The model answers from memory, and if that fails with what one search found; a reply that equals the truth drops
-    the question, one that holds no answer counts as failed. The model's view is None without a known answer, and
-    where a request failed.
+    The model answers from memory, then with what one search found; a reply that equals the truth drops the question,
+    one without an answer has failed. The model's view is None without a known truth, and where a request failed.
     """
     name, kind = question["question_id"], question["kind"]
     label = kind not in ("knowledge", "lookup") if kind else None
@@ -120,22 +117,19 @@ def view_retrieval(question, truth, consult, search, as_of):
     return [view(name, "not retrievable", "model", True), *rows]
 
 
-def find_truth(question, cases, answers):
-    """Return what is known to answer a question: its answer, that of its `answer_task`, or its case's, else None."""
-    case = cases.get(question["question_id"])
-    return question["answer"] or answers.get(question["answer_task"]) or (case["answer"] if case else None)
-
-
 def screen_questions(questions, cases, answers, consult, search, as_of):
     """Return the views on all questions before anything is constructed, a row a question, stage and judge.
 
-    `answers` maps event_id to a task's answer; `search(text, as_of, n)` returns hits.
+    `answers` maps event_id to a task's answer; what is known to answer a question is its own answer, that of its
+    `answer_task`, or its case's.
     """
     rows = []
     for question in questions.to_dict("records"):
-        name, truth = question["question_id"], find_truth(question, cases, answers)
-        rows += view_attachment(question) + view_need(question, consult)
-        rows += view_retrieval(question, truth, consult, search, as_of)
+        name = question["question_id"]
+        truth = question["answer"] or answers.get(question["answer_task"]) or cases.get(name, {}).get("answer")
+        note = "a file did not come along" if question["lacks"] else ""
+        rows += [view(name, "attachment", judge, not question["lacks"], note) for judge in JUDGES]
+        rows += view_need(question, consult) + view_retrieval(question, truth, consult, search, as_of)
         note = "" if name in cases else "no closed question was made of it"
         rows += [view(name, "constructed", judge, name in cases, note) for judge in JUDGES]
     return pd.DataFrame(rows)
@@ -153,11 +147,11 @@ def view_relevance(question, case, asked, closed, status):
         pairs["model"] = list_tags(asked), list_tags(closed)
     rows = []
     for judge in JUDGES:
-        if judge not in pairs:
+        if judge in pairs:
+            mismatch = compute_mismatch(*pairs[judge])
+            rows.append(view(name, "relevance", judge, mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"))
+        else:
             rows.append(view(name, "relevance", judge, None, "unknown", status if judge == "model" else "ok"))
-            continue
-        mismatch = compute_mismatch(*pairs[judge])
-        rows.append(view(name, "relevance", judge, mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"))
     return rows
 
 
@@ -187,8 +181,7 @@ def answer_blind(consult, case, places, search, repeat=0):
 
 
 def settle(first, second, third):
-    """Return (answer, note): the one that two blind readers share, else the third's where it is one of theirs, else
-    None.
+    """Return (answer, note): what two blind readers share, else the third's where it is one of theirs, else None.
 
     >>> settle("12", "12.0", None), settle("12", "7", "7"), settle("12", "7", "9")
     (('12', 'agreed'), ('7', 'settled by a third'), (None, 'no two agree'))
@@ -228,7 +221,8 @@ def view_answers(name, case, run, consult, places, search):
 def control_cases(questions, cases, consult, search, places, ways):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
-    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a web's fetch.
+    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a web's fetch. A program stands
+    in for the paper's other annotator; it takes its own way, so the labelled steps are not tried.
     """
     rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
     for name, case in cases.items():
@@ -237,7 +231,28 @@ def control_cases(questions, cases, consult, search, places, ways):
         status, closed = ask_steps(consult, event["prompt"])
         rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
         rows += view_complexity(name, case, closed, status)
-        # a program in place of the paper's other annotator; it takes its own way, so the labelled steps are not tried
         run = solve_task(KITS[2], open_event(event), places[event["event_id"]], ways[event["variant"]])
         rows += view_answers(name, case, run, consult, places[event["event_id"]], search)
     return pd.DataFrame(rows)
+
+
+# --- both ------------------------------------------------------------------------------------------------------------
+
+
+def run_workflow(questions, cases, taskset, judge, run_id=RUN_ID, **settings):
+    """Return the views of screening and controls on all questions, by labels and by a judge's model.
+
+    `taskset` is what `tasks.open_taskset` returns. `judge` is an agent of data/agents.toml; `settings` are those of
+    `registry.open_agent` (live, minutes).
+    """
+    sources, shown, tasks, answers = taskset
+    up, down = (Web(Portal(sources, is_down=is_down)).fetch for is_down in (False, True))
+    ways = {"plain": up, "deep": up, "unreadable": up, "site_down": down}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        events = tasks[tasks["event_id"].isin([case["event"]["event_id"] for case in cases.values()])]
+        places = build_files(events, sources, shown, Path(folder))
+        search = stack.enter_context(open_world())().search
+        consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
+        screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
+        controlled = control_cases(questions, cases, consult, search, places, ways)
+    return pd.concat([screened, controlled], ignore_index=True)

@@ -1,27 +1,20 @@
 """Judges: a language model that replies with one JSON object of a known form, each reply recorded like an agent's.
 
 Judges of plans and reasons, screens of sources and questions, writers of pages all are one: a function
-`consult(prompt, schema, repeat=0)` that studies take as an argument. By default it replays what is recorded under
-data/runs/<run_id>/; with `live=True` it asks for what is not.
+`consult(prompt, schema, repeat=0)` that studies take as an argument (`agents.registry.open_consult`).
 """
 
 import json
-import os
 import re
 from collections.abc import Callable
-from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import best_match
 
-from helpers.models.costs import describe_cut
 from helpers.models.failures import LlmError
-from helpers.models.files import MODELS, name_model
 from helpers.models.grammars import demand_json
-from helpers.models.llm import ask, check_model, open_door
-from helpers.models.local import describe_model, get_local_name, open_model
-from helpers.models.recordings import has_news, pack_recordings
+from helpers.models.llm import ask
 
 MAX_TOKENS, WARMTH = 400, 0.7
 """Longest reply, in tokens, and the temperature of repeated judgements (repeat > 0); the first is drawn at 0."""
@@ -38,53 +31,6 @@ class Verdict(NamedTuple):
     value: dict | None = None
     reason: str | None = None
     seconds: float = 0.0
-
-
-@contextmanager
-def open_judge(run_id, model="local/qwen", **settings):
-    """Yield `consult(prompt, schema, repeat=0) -> Verdict`, which asks a model for JSON; see `open_study`."""
-    with open_study(run_id, model, **settings) as study:
-        yield build_consult(*study)
-
-
-@contextmanager
-def open_study(run_id, model, *, live=False, minutes=None, api_base=None, api_key_env=None, about=None, prices=None):
-    """Yield (door, the model's name for it, whether it is local) of a study's recordings.
-
-    `run_id`: folder of the recordings, by the study's notebook ("09_planning"); `model`: local/<name>, or provider/name
-    with its key in `api_key_env`; `live`: ask for what is not recorded, for so many `minutes` at most, and pack it at
-    the end. Raises ValueError for a model that cannot be asked, RuntimeError or FileNotFoundError, saying what to do,
-    when a local one cannot be served.
-    """
-    entry = {"model": model, "api_base": api_base, "api_key_env": api_key_env}
-    local = get_local_name(entry)
-    if live and (problem := find_problem(entry)):
-        raise ValueError(f"{problem}; nothing was asked")
-    with ExitStack() as stack:
-        connection = open_model(entry, stack) if live else None
-        command = f"make study NOTEBOOK={run_id}"
-        door = open_door(run_id, live=live, minutes=minutes, connection=connection, command=command, prices=prices)
-        if live and not local and (cut := describe_cut(door)):
-            print(f"{run_id}: {cut}")
-        try:
-            yield door, name_model(local) if local else model, bool(local)
-        finally:
-            door.recordings.close()
-            if live and has_news(run_id):
-                pack_recordings(run_id, describe_model(model) | {"about": about}, door.secrets)
-
-
-def find_problem(entry):
-    """Return why the model of an entry (model, api_base, api_key_env) cannot be asked, None when it can.
-
-    >>> find_problem({"model": "local/gpt"})
-    "no local model 'gpt'; there are qwen, smollm2"
-    """
-    if local := get_local_name(entry):
-        return None if local in MODELS else f"no local model {local!r}; there are {', '.join(MODELS)}"
-    base, variable = entry.get("api_base"), entry.get("api_key_env")
-    missing = check_model(entry["model"], base, bool(base or os.environ.get(variable or "")))
-    return missing and missing[1]
 
 
 def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:

@@ -1,9 +1,7 @@
 """The one client of language models: ask, record, replay, with a deadline and a cost ceiling (`costs`).
 
-`ask` gives a request's recorded reply (models.recordings); a door that is open (`live=True`) asks for what is not
-recorded, through litellm (`transport`). Its own retries are off: in trials `num_retries=3` sent 7 requests against a
-429, and a body that drips outlived `timeout`. So retries are ours, and every attempt runs in a thread that the deadline
-leaves behind.
+litellm's own retries are off (in trials `num_retries=3` sent 7 requests against a 429, and a body that drips outlived
+`timeout`): retries are ours, and every attempt runs in a thread that the deadline leaves behind.
 """
 
 import math

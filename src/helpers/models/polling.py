@@ -33,12 +33,11 @@ ENDS = {"completed": "ok", "expired": "timeout"}
 
 
 def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **options):
-    """Return the recording of a job: the columns of `llm.ask`'s, `n_polls`, and what is said of its searches.
+    """Return the recording of a job: the columns of `llm.ask`'s, `n_polls`, and the `queries` that it tells.
 
-    `n_searches` and `n_opened` count the searches and pages opened at the provider, `queries` and `cited_urls` list
-    them where it names them. `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning,
-    ...). `cost_usd` is that of the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an
-    LlmError when the job fails, is cancelled, cut short or expires, or is not done by the deadline.
+    `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning, ...). `cost_usd` is that of
+    the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an LlmError when the job fails, is
+    cancelled, cut short or expires, or is not done by the deadline.
     """
     check_options(options, (*OURS, *OURS_TOO))
     messages = [{"role": "user", "content": prompt}]
@@ -106,20 +105,18 @@ def follow_job(door, job, connect, limit, row):
 
 
 def read_job(job, model, secrets=()):
-    """Return what is kept of a job that is done, in the columns of a recording."""
+    """Return what is kept of a job that is done, in the columns of a recording, with the `queries` that it tells."""
     state = job.model_dump(warnings=False)
-    parts = [part for item in state["output"] if item.get("type") == "message" for part in item.get("content") or []]
-    thoughts = [part["text"] for item in state["output"] for part in item.get("summary") or []]
+    output, used = state["output"], state.get("usage") or {}
+    parts = [part for item in output if item.get("type") == "message" for part in item.get("content") or []]
     refusal = " ".join(part["refusal"] for part in parts if part.get("type") == "refusal")
     content = "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None
-    notes = [note for part in parts for note in part.get("annotations") or []]
-    used, why = state.get("usage") or {}, (state.get("incomplete_details") or {}).get("reason")
-    actions = [item.get("action") or {} for item in state["output"] if item.get("type") == "web_search_call"]
-    kinds = [action.get("type", "search") for action in actions]
+    why, error = (state.get("incomplete_details") or {}).get("reason"), state.get("error")
+    actions = [item.get("action") or {} for item in output if item.get("type") == "web_search_call"]
     row = {
         "content": content,
         "tool_calls": [],
-        "reasoning": "\n".join(thoughts) or None,
+        "reasoning": "\n".join(part["text"] for item in output for part in item.get("summary") or []) or None,
         "finish_reason": why or "stop",
         "logprobs": None,
         "model_version": state.get("model"),
@@ -127,29 +124,22 @@ def read_job(job, model, secrets=()):
         "n_output_tokens": used.get("output_tokens"),
         "n_cached_tokens": (used.get("input_tokens_details") or {}).get("cached_tokens"),
         "n_think_tokens": (used.get("output_tokens_details") or {}).get("reasoning_tokens"),
-        "n_searches": kinds.count("search"),
-        "n_opened": kinds.count("open_page"),
         "queries": [query for action in actions for query in action.get("queries") or [action.get("query")] if query],
-        "cited_urls": list(dict.fromkeys(note["url"] for note in notes if note.get("url"))),
     }
     status, reason = ENDS.get(state["status"], "error"), f"the job ended as {state['status']}"
-    if error := state.get("error"):
+    if error:
         reason = f"the job failed, {error.get('code') or 'no code'}: {error.get('message') or 'no message'}"
         status = "refusal" if "content_policy" in reason else "error"
     elif state["status"] == "incomplete":
-        status, reason = (
-            "refusal" if why == "content_filter" else "error",
-            f"the job was cut short: {why or 'no reason'}",
-        )
+        status, reason = ("refusal" if why == "content_filter" else "error"), f"the job was cut short: {why}"
     elif refusal:
         status, reason = "refusal", refusal
     elif status == "ok":
         status, reason = ("ok", None) if content else ("error", "the reply holds no text")
-    if not used or get_prices(model) is None:
-        row |= {"cost_usd": None, "cost_note": "no price is known for this model" if used else "no usage was told"}
-    else:
-        row["cost_usd"] = load_litellm().completion_cost(job, model=model, call_type="responses")
-        row["cost_note"] = "of the tokens; fees for searches may come on top"
+    row |= {"cost_usd": None, "cost_note": "no price is known for this model" if used else "no usage was told"}
+    if used and get_prices(model):
+        cost = load_litellm().completion_cost(job, model=model, call_type="responses")
+        row |= {"cost_usd": cost, "cost_note": "of the tokens; fees for searches may come on top"}
     return row | {"status": status, "reason": reason and redact(reason, secrets)}
 
 

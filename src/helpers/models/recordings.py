@@ -1,13 +1,9 @@
 """Recorded requests to models: what was asked and what came back, kept so that a run replays without a model.
 
-A request (model, messages, options, sample) is known by a hash of it. New ones are rows of the store: one is there
-before the request goes out, with the most that it can cost, and takes its recording when the reply has come; a row
-without one was cut short by a kill, and may have been paid. A finished run is exported, packed, to
-data/runs/<run_id>/requests.jsonl.gz, sorted by hash: the same recordings give the same bytes. Both are read alike, the
-store's rows over the packed ones, those of `DAYBEFORE_OUT` over the repository's.
-
-Seconds and moments of a recording are facts of the one time it was asked. Nothing is written before the keys that are
-configured are hidden in it.
+A request (model, messages, options, sample) is known by a hash of it. New ones are rows of the store, there before the
+request goes out; a row without a recording was cut short by a kill, and may have been paid. A finished run is packed to
+data/runs/<run_id>/requests.jsonl.gz, sorted by hash. Both are read alike, the store's rows over the packed ones, those
+of `DAYBEFORE_OUT` over the repository's. Keys are hidden before anything is written.
 """
 
 import fcntl
@@ -173,11 +169,10 @@ def read_base(base, run_id):
 def pack_recordings(run_id, facts=None, secrets=()):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out of the store.
 
-    To be called when nobody is adding. What was refused before anything went out (`went_out`) is left out. `facts` (a
-    dict) say what was run; the models (`describe_rows`) and totals (`summarize_rows`) are those of the recordings.
-    Facts that say `keeps = "values"` are of a run whose words may not be passed on: nothing is written where a
-    recording holds its messages. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one
-    that holds more than it may.
+    To be called when nobody is adding. What was refused before it went out is left out. `facts` (a dict) say what was
+    run, models and totals are those of the recordings. Facts that say `keeps = "values"` are of a run whose words may
+    not be passed on. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one that holds
+    more than it may.
     """
     recordings = Recordings(run_id, secrets)
     rows = {key: row for key, row in recordings.rows.items() if went_out(row)}
@@ -185,7 +180,7 @@ def pack_recordings(run_id, facts=None, secrets=()):
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
     if (facts or {}).get("keeps") == "values" and any("messages" in row["request"] for row in rows.values()):
         raise ValueError(f"data/runs/{run_id} holds whole replies, and values alone may be kept; move its files away")
-    text = "".join(dump_json(hide_secrets(rows[key], secrets)) + "\n" for key in sorted(rows))
+    text = "".join(dump_json(hide_secrets(thin_alternatives(rows[key]), secrets)) + "\n" for key in sorted(rows))
     summary = (facts or {}) | {"run_id": run_id} | describe_rows(rows.values(), facts or {}, run_id)
     summary |= summarize_rows(rows.values())
     summary |= {"cost_unanswered_usd": round(recordings.cut_usd, 9)} if recordings.cut_usd else {}
@@ -196,6 +191,20 @@ def pack_recordings(run_id, facts=None, secrets=()):
         with closing(open_store(path)) as store:
             store.execute("DELETE FROM requests WHERE run = ? AND recording IS NOT NULL", [run_id])
     return hide_secrets(summary, secrets)
+
+
+def thin_alternatives(row):
+    """Return a recording with alternatives at option letters and the token after them: only there are they read.
+
+    >>> tokens = [{"token": name, "logprob": -1.0, "top": [["x", -2.0]]} for name in ("The", " B", ".", "\\n")]
+    >>> [len(part["top"]) for part in thin_alternatives({"logprobs": tokens})["logprobs"]]
+    [0, 1, 1, 0]
+    """
+    parts = row.get("logprobs") or []
+    is_letter = [len(name := part["token"].strip()) == 1 and "A" <= name <= "Z" for part in parts]
+    is_read = [here or before for here, before in zip(is_letter, [False, *is_letter], strict=False)]
+    thin = [part if keeps else part | {"top": []} for part, keeps in zip(parts, is_read, strict=True)]
+    return row | {"logprobs": thin} if thin else row
 
 
 def has_news(run_id):
@@ -227,10 +236,9 @@ def replace_file(path, data):
 
 
 def describe_rows(rows, facts, run_id):
-    """Return what some recordings say of their model: `model`, `model_sha256` and `server`, of the one asked first.
+    """Return `model`, `model_sha256` and `server` of the model asked first, and where there are several `models`.
 
-    `models` counts the replies of each, by its name in the requests, where there are several. What served a model is in
-    no recording: `facts`, else the run.json that is there, say it of the same model only.
+    What served a model is in no recording: `facts`, else the run.json that is there, say it of the same model only.
     """
     counts = Counter(row["request"].get("model") for row in rows)
     first = min(rows, key=lambda row: row["recorded_at"])["request"].get("model")

@@ -1,9 +1,8 @@
 """Builders of the nine tasks and two variants of Proof of Time from any table of items (3.3, A, Table 6).
 
 An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group` (candidates come
-from one group, so that they are matched), and `value` at t1, `tier` or `field`; a `value` that was placed on another
-scale has its `raw` one beside it. A `Pool` says where a table is from,
-its cutoff, and the evidence. Letters are drawn, so that no place is favoured; whatever is tied is rejected.
+from one group), and `value` at t1, `tier` or `field`; a converted `value` has its `raw` one beside it. A `Pool` says
+where a table is from, its cutoff, and the evidence. Letters are drawn, and whatever is tied is rejected.
 """
 
 from typing import NamedTuple
@@ -56,18 +55,9 @@ def make_instance(pool, task, choices, target, *, kind=None, text="", **metadata
     prompt = QUESTIONS[kind].format(**pool.words, text=text)
     digest = hash_text(dump_json([prompt, choices, pool.cutoff]), 8)
     metadata = {"source": pool.source, "criteria": pool.words["criteria"]} | pool.metadata | metadata
-    return Instance(
-        id=f"{pool.source}-{kind}-{digest}",
-        family=TASKS[task][0],
-        task=task,
-        variant=variant,
-        prompt=prompt,
-        choices=choices,
-        target=target,
-        cutoff=pool.cutoff,
-        manifest=pool.manifest,
-        metadata=metadata,
-    )
+    name = f"{pool.source}-{kind}-{digest}"
+    given = (prompt, choices, target, pool.cutoff, pool.manifest, metadata)
+    return Instance(name, TASKS[task][0], task, variant, *given)
 
 
 def drop_tellers(items):
@@ -76,16 +66,13 @@ def drop_tellers(items):
 
 
 def list_asked(row):
-    """Return [item, value] of an item, and again for the value before it was placed on another scale.
+    """Return [item, value] of an item, and again for its `raw` value.
 
-    >>> list_asked({"item": "Oil", "value": 40.0, "raw": 51.2}), list_asked({"item": "Oil", "value": 51.2})
-    ([['Oil', 40.0], ['Oil', 51.2]], [['Oil', 51.2]])
+    >>> list_asked({"item": "Oil", "value": 40.0, "raw": 51.2})
+    [['Oil', 40.0], ['Oil', 51.2]]
     """
     values = [row["value"], row["raw"]] if "raw" in row else [row["value"]]
     return [[row["item"], value] for value in dict.fromkeys(map(float, values))]
-
-
-# --- impact: the most of four, the order, the range ------------------------------------------------------------------
 
 
 def draw_sets(items, rng, n, size, is_apart):
@@ -132,25 +119,19 @@ def has_order(values):
     return len(set(values)) == len(values)
 
 
-def list_candidates(chosen):
-    """Return (choices, values, metadata) of a set of items: letter -> text, letter -> value, who they are."""
-    choices, values, items = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
-    asked = [pair for _, row in chosen.iterrows() for pair in list_asked(row)]
-    return choices, values, {"items": items, "asked": asked}
-
-
 def build_sets(pool, items, rng, n, kind):
     """Return (instances that compare `n` sets of items, sets rejected as tied); `kind` says what is asked.
 
-    most_of_four: which has the most, pairwise: which of two (a variant of the frontier); a tied top is rejected
-    (definitions.md 4.2). full_order: their order; any tie is rejected, as an exact order must be one.
+    most_of_four: which has the most; pairwise: which of two; full_order: their order. A tied top is rejected, and of an
+    order any tie.
     """
     size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
     task, is_order = "frontier_bucket" if kind == "pairwise" else kind, kind == "full_order"
     sets, n_tied = draw_sets(items, rng, n, size, has_order if is_order else has_top)
     out = []
     for chosen in sets:
-        choices, values, metadata = list_candidates(chosen)
+        choices, values, items = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
+        metadata = {"items": items, "asked": [pair for _, row in chosen.iterrows() for pair in list_asked(row)]}
         ranked = sorted(values, key=values.get, reverse=True)
         out.append(make_instance(pool, task, choices, ranked if is_order else ranked[0], kind=kind, **metadata))
     return out, n_tied
@@ -179,16 +160,6 @@ def find_range(value, task):
     return find_bucket(value, get_constant("proof_of_time", "citation_buckets"))
 
 
-def place_on_scale(value, history):
-    """Return a value on the scale of earlier ones: 0 the lowest, 100 the highest, cut at both ends.
-
-    >>> place_on_scale(15, [10, 20]), place_on_scale(30, [10, 20])
-    (50.0, 100.0)
-    """
-    low, high = min(history), max(history)
-    return float(np.clip(100 * (value - low) / (high - low), 0, 100)) if high > low else 50.0
-
-
 def draw_classes(labels, rng, n):
     """Return the positions of up to `n` rows, by turns from each class, drawn within it.
 
@@ -215,9 +186,6 @@ def build_buckets(pool, items, rng, n, task="bucket"):
     return out
 
 
-# --- value: tiers ----------------------------------------------------------------------------------------------------
-
-
 def build_tiers(pool, items, rng, n_each, task):
     """Return instances of a paper's tier, up to `n_each` a tier, before (tier_pre) or after (tier_post) the cutoff.
 
@@ -235,9 +203,6 @@ def build_tiers(pool, items, rng, n_each, task):
             metadata = {"items": {"": row.item}, "asked": [[row.item, tier]]}
             out.append(make_instance(pool, task, choices, letter, text=row.text, **metadata))
     return out
-
-
-# --- evolution: fields and articles ----------------------------------------------------------------------------------
 
 
 def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
@@ -271,9 +236,8 @@ def find_field(fields):
 def build_articles(pool, persons, records, rng, n):
     """Return (instances of "which of four records, or none, is this person's", n tied persons).
 
-    `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and `group`. A person's
-    record is drawn, and others of its group that are not the person's; in one of five on average none is. A person
-    whose candidates include two of the same text is rejected.
+    `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and `group`. Drawn are a
+    record of the person's, but for one time in five, and others of its group. Two candidates of one text are a tie.
     """
     size = get_constant("proof_of_time", "n_candidates")
     out, n_tied = [], 0
@@ -304,9 +268,6 @@ def build_articles(pool, persons, records, rng, n):
         metadata = {"items": {"": person["item"]} | items, "asked": asked}
         out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
     return out, n_tied
-
-
-# --- frontier: variants ----------------------------------------------------------------------------------------------
 
 
 def build_next_year(pool):

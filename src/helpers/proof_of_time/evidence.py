@@ -1,14 +1,16 @@
 """Evidence files of instances, and the check that none of them holds what was not known before the cutoff (3.1, A.6).
 
-The check is made file by file (its day), row by row (its date, and any other cell that is a date), and for the value
-asked for, which may stand neither in the prompt nor beside its item in a table: the paper's SOTA task prints it in one
-and mounts it in the other (definitions.md 4.7). Of a series, which repeats itself, dated rows may hold any value; a row
-that lies about its date is then not found.
+Checked are each file's day, each row's dates, and the value asked for, which may stand neither in the prompt nor beside
+its item in a table: the paper's SOTA task prints it in one and mounts it in the other (definitions.md 4.7). Dated rows
+of a series, which repeats itself, may hold any value.
 """
 
 import hashlib
 import re
+import tarfile
+import tempfile
 from collections import defaultdict
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -47,6 +49,17 @@ def write_evidence(folder, name, table, *, as_of, dates=None, late=None):
     path.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     return {"path": name, "sha256": digest, "as_of": as_of, "dates": dates, "late": dict(late or {})}
+
+
+@contextmanager
+def open_evidence(path):
+    """Yield the folder of evidence files: a folder as it is, an archive (.tar.xz) unpacked while it is open."""
+    if Path(path).is_dir():
+        yield Path(path)
+    else:
+        with tempfile.TemporaryDirectory() as folder, tarfile.open(path) as archive:
+            archive.extractall(folder, filter="data")
+            yield Path(folder)
 
 
 def read_evidence(folder, path):

@@ -1,8 +1,8 @@
 """Instances of Proof of Time: a question, its label, and what may be known before the cutoff, as JSON lines (A.6, A.8).
 
 A line holds id, family, task, variant, prompt, choices (letter -> text), target, cutoff, the manifest of read-only
-evidence files, and metadata: `source` (what the instance shares its luck with), `criteria` (how it is decided), `items`
-(letter -> what it stands for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show.
+evidence files, and metadata: `source` (its cluster), `criteria` (how it is decided), `items` (letter -> what it stands
+for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show.
 """
 
 import gzip
@@ -160,9 +160,9 @@ def write_instances(instances, relative):
 def read_public(path, *, task, cutoff):
     """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
 
-    A line's metadata may name task, cutoff and id. Choices are a list or letter -> text; a tier's and a bucket's may be
-    absent, and are then the paper's. The answer is a choice, its letter, or for an order a list of either. There is no
-    manifest: the layout has none. Raises ValueError with file, line and field.
+    A line's metadata may name task, cutoff and id. Choices are a list or letter -> text, by default the paper's of a
+    tier or bucket. The answer is a choice, its letter, or for an order a list of either; there is no manifest. Raises
+    ValueError with file, line and field.
     """
     found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):

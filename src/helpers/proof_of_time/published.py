@@ -1,8 +1,7 @@
-"""What the paper's printed tables carry: the counts behind them, their intervals, and tests of what it concludes.
+"""The paper's printed tables with the counts behind them, intervals, and tests of what it concludes.
 
-The paper prints shares without intervals, and nothing question by question. Two limits, or two prompts, answer the same
-questions, and how often they are right together is not printed: intervals of their difference are the widest that the
-two shares allow, which holds when no question is answered rightly at both.
+It prints shares without intervals. Two limits, or two prompts, answer the same questions, and how often both are right
+is not printed: intervals of their difference are the widest that the two shares allow.
 """
 
 import math
@@ -32,15 +31,18 @@ def name_model(text):
     return re.sub(r"(_preview|_\d{4}_\d\d_\d\d)$", "", plain)
 
 
-def load_table(name, **read):
-    """Return a printed table with two columns more: provider, and model as Table 2 spells it without "Preview"."""
+def load_table(name, validate="one_to_one"):
+    """Return a printed table with two columns more: provider, and model as Table 2 spells it without "Preview".
+
+    Raises ValueError where it has a model that Table 2 has not, or (`validate`) one twice.
+    """
     known = papers.load_published(KEY, "table2_models")
     known["key"] = known["model"].map(name_model)
     known["model"] = known["model"].str.removesuffix(" Preview")
-    table = papers.load_published(KEY, name, **read)
+    table = papers.load_published(KEY, name)
     printed = next(column for column in ("model", "model_as_printed") if column in table)
     merged = table.assign(key=table[printed].map(name_model)).drop(columns={"model", "provider"} & set(table))
-    merged = known[["provider", "model", "key"]].merge(merged, on="key", validate="one_to_one")
+    merged = known[["provider", "model", "key"]].merge(merged, on="key", validate=validate)
     if len(merged) != len(table):
         raise ValueError(f"{name} has models that Table 2 has not")
     return merged
@@ -56,62 +58,51 @@ def count_tasks(*, with_pre=False):
     return int(tasks.loc[with_pre | (tasks["temporal_status"] == "Post-cutoff"), "n_samples"].sum())
 
 
-def guess_tasks(n_fields=None):
-    """Return Table 6 with the share a blind guess gets right, the options counted as the paper gives them.
-
-    The fields of the two tasks with a taxonomy are not counted in the paper: `n_fields` says how many, None none right.
+def guess_tasks():
+    """Return Table 6 with the share a blind guess gets right; 0 for the two tasks whose options are not counted.
 
     >>> guess_tasks().set_index("task")["guess"].round(3)[["Citation Rank", "SOTA Bucket"]].tolist()
     [0.042, 0.2]
     """
-    four = papers.get_constant("proof_of_time", "n_candidates")
-    tiers = len(papers.get_constant("proof_of_time", "award_tiers"))
-    field = 1 / n_fields if n_fields else 0.0
+    four = get_constant(KEY, "n_candidates")
+    tiers = len(get_constant(KEY, "award_tiers"))
     chances = {
         "Citation MCQ": 1 / four,
         "Citation Rank": 1 / math.factorial(four),
-        "Citation Bucket": 1 / len(papers.get_constant("proof_of_time", "citation_buckets")),
+        "Citation Bucket": 1 / len(get_constant(KEY, "citation_buckets")),
         "Award (Pre-cutoff)": 1 / tiers,
         "Award (Post-cutoff)": 1 / tiers,
-        "Prof. Field": field,
+        "Prof. Field": 0.0,
         "Prof. Article": 1 / (four + 1),
-        "Field Focus": field,
-        "SOTA Bucket": 1 / (len(papers.get_constant("proof_of_time", "sota_buckets")) - 1),
+        "Field Focus": 0.0,
+        "SOTA Bucket": 1 / (len(get_constant(KEY, "sota_buckets")) - 1),
     }
     tasks = papers.load_published(KEY, "table6_task_counts")
     return tasks.assign(guess=tasks["task"].map(chances))
 
 
-def guess_all(n_fields=None):
-    """Return the share a blind guess gets right over the headline's tasks, by sample.
+def guess_all():
+    """Return the least share a blind guess gets right over the headline's tasks, by sample.
 
-    >>> round(guess_all(), 3), round(guess_all(4), 3)
-    (0.176, 0.198)
+    >>> round(guess_all(), 3)
+    0.176
     """
-    tasks = guess_tasks(n_fields)
+    tasks = guess_tasks()
     tasks = tasks[tasks["temporal_status"] == "Post-cutoff"]
     return float((tasks["guess"] * tasks["n_samples"]).sum() / tasks["n_samples"].sum())
 
 
 def list_limits():
-    """Return Table 7 in rows: provider, model, limit, n, share, low, high (95% Wilson, over the headline's tasks)."""
+    """Return Table 7 in rows: provider, model, limit, n, share, low, high (95% Wilson).
+
+    Which questions Table 7 counts is not said; n is the fewer, 925, without the awards before the cutoff.
+    """
     table, n = load_table("table7_test_time_scaling"), count_tasks()
-    limits = {f"acc_at_{limit}_pct": limit for limit in papers.get_constant("proof_of_time", "message_limits")}
+    limits = {f"acc_at_{limit}_pct": limit for limit in get_constant(KEY, "message_limits")}
     long = table.melt(["provider", "model"], list(limits), "limit", "share")
     long["limit"], long["share"] = long["limit"].map(limits), long["share"] / 100
     low, high = proportion_confint(long["share"] * n, n, method="wilson")
     return long.assign(n=n, low=low, high=high)
-
-
-def average_providers(limits):
-    """Return each provider's mean over its models by limit, as rows of `list_limits` (model "mean of models").
-
-    The interval is Wilson's over the questions of one model: of the models drawn, not of others it might have had.
-    """
-    parts = limits.groupby(["provider", "limit"], sort=False)
-    rows = parts.agg(share=("share", "mean"), n=("n", "first")).reset_index()
-    low, high = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
-    return rows.assign(model="mean of models", low=low, high=high)[[*limits.columns]]
 
 
 def bound_change(before, after, n):
@@ -135,7 +126,7 @@ def measure_changes(rows, before, after, n):
 def measure_gains():
     """Return each model's change of accuracy between two limits (Table 7, Figure 3), a family of tests a pair."""
     wide = list_limits().pivot(index=["provider", "model"], columns="limit", values="share").reset_index()
-    limits = papers.get_constant("proof_of_time", "message_limits")
+    limits = get_constant(KEY, "message_limits")
     pairs = [limits[:2], limits[1:], limits[::2]]
     parts = [measure_changes(wide, *pair, count_tasks()).assign(step=f"{pair[0]} to {pair[1]}") for pair in pairs]
     return pd.concat([part.drop(columns=list(limits)) for part in parts], ignore_index=True)
@@ -149,23 +140,17 @@ def measure_prompts():
     return measure_changes(rows, "plain", "structured", count_tasks())
 
 
-def list_sizes(table):
-    """Return how many papers stand behind each model's two award accuracies, as (before, after) the cutoff.
-
-    Before: Table 6's. After: Table 6's too, but for the models that the authors' public report leaves fewer.
-    """
-    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
-    fewer = papers.get_constant("proof_of_time", "award_post_sizes")
-    after = [fewer.get(key, sizes["Award (Post-cutoff)"]) for key in table["key"]]
-    return np.full(len(table), sizes["Award (Pre-cutoff)"]), np.array(after)
-
-
 def measure_periods():
-    """Return Table 3 with intervals: provider, model, and by period n, share, low, high; the change, Newcombe's
-    interval of it, Fisher's exact p, that by Holm over the models, and the verdict on a rise."""
+    """Return Table 3 with intervals: provider, model; by period n, hits, share, low, high; the change, its low and high
+    (Newcombe), p (Fisher), p_holm over the models, and the verdict on a rise.
+
+    n is Table 6's, after the cutoff fewer for the models that the authors' public report leaves fewer.
+    """
     table = load_table("table3_awards_pre_post")
     rows = table[["provider", "model"]].copy()
-    for period, n in zip(("pre", "post"), list_sizes(table), strict=True):
+    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+    after = table["key"].map(get_constant(KEY, "award_post_sizes")).fillna(sizes["Award (Post-cutoff)"]).astype(int)
+    for period, n in (("pre", sizes["Award (Pre-cutoff)"]), ("post", after)):
         hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round()
         low, high = proportion_confint(hits, n, method="wilson")
         rows = rows.assign(**{f"{period}_n": n, f"{period}_hits": hits.astype(int), f"{period}_share": hits / n})
@@ -178,7 +163,7 @@ def measure_periods():
 
 
 def compare_provider(rows, value, provider):
-    """Return how a provider's models differ from the others in a value, with the exact two-sided p of all splits.
+    """Return how a provider's models differ from the others in a value, with the exact p of all splits of the models.
 
     >>> rows = pd.DataFrame({"provider": ["a"] * 3 + ["b"] * 4, "gain": [9.0, 8.0, 7.0, 1.0, 2.0, 3.0, 0.0]})
     >>> difference, p = compare_provider(rows, "gain", "a")
@@ -195,8 +180,8 @@ def compare_provider(rows, value, provider):
 def judge_statements(gains, prompts, periods):
     """Return what the paper says of models and providers, each with its test over models, Holm over all, a verdict.
 
-    Columns section, statement, estimate (percentage points), p, p_holm, verdict. A statement on one set of models is
-    tested by flipping signs, one that sets a provider apart by all splits of the models.
+    Columns section, statement, estimate (percentage points), p, p_holm, verdict. One set of models is tested by
+    flipping signs, a provider against the others by all splits of the models.
     """
     step = {name: part.reset_index(drop=True) for name, part in gains.groupby("step")}
     first, last, whole = (step[name] for name in ("15 to 30", "30 to 50", "15 to 50"))
@@ -241,57 +226,31 @@ def correlate_periods(periods, rng, n_draws=9999):
 
 
 def measure_tasks():
-    """Return the tasks whose mean over models the authors' public report names: task, n, share, low, high, guess.
+    """Return accuracy by task, mean of 11 models at 50 messages, the hardest first: task, n, share, low, high, guess.
 
-    The interval is Wilson's over a task's questions: too wide rather than too narrow for a mean over models. `guess` is
-    blank where the options are not counted.
+    The share is the report's, where it names one, else the mean of Figure 7's cells. The interval is Wilson's over a
+    task's questions: too wide rather than too narrow for a mean over models. `guess` is blank where the options are not
+    counted.
     """
-    table = papers.load_published(KEY, "code_task_means").merge(guess_tasks(), on="task", validate="one_to_one")
-    low, high = proportion_confint(
-        table["mean_at_50_pct"] / 100 * table["n_samples"], table["n_samples"], method="wilson"
-    )
-    rows = table[["task"]].assign(n=table["n_samples"], share=table["mean_at_50_pct"] / 100, low=low, high=high)
-    return rows.assign(guess=table["guess"].where(table["guess"] > 0)).sort_values("share", ignore_index=True)
+    told = papers.load_published(KEY, "code_task_means").set_index("task")["mean_at_50_pct"] / 100
+    cells = list_cells().groupby("task")["share"].mean()
+    rows = guess_tasks().rename(columns={"n_samples": "n"})
+    rows["share"] = rows["task"].map(told).fillna(rows["task"].map(cells))
+    rows["low"], rows["high"] = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
+    rows["guess"] = rows["guess"].where(rows["guess"] > 0)
+    return rows[["task", "n", "share", "low", "high", "guess"]].sort_values("share", ignore_index=True)
 
 
-def list_told_gains():
-    """Return what the text says of agents' gain over the question alone (Figure 2B, 5.2): family, gain, words read as
-    numbers; of the other families it gives none."""
-    told = papers.get_constant("proof_of_time", "told_gains")
-    return pd.DataFrame({"family": list(told), "gain": list(told.values())})
+def list_cells():
+    """Return Figure 7 as the authors published it (50 messages, structured prompt): provider, model, task, share, n.
 
-
-def list_heatmap():
-    """Return the cells of Figure 7 that are printed somewhere: model, task, share, n, at the primary limit.
-
-    Table 3 gives the awards, Table 7 the whole ("all tasks"), the authors' public report the means of six tasks. n is
-    the questions of the task, which of the means is that of each model.
+    n is the task's questions, fewer for three models' awards after the cutoff.
     """
-    periods, whole = measure_periods(), list_limits()
-    whole = whole[whole["limit"] == papers.get_constant("proof_of_time", "primary_limit")]
-    parts = [whole[["model", "share", "n"]].assign(task="all tasks")]
-    for period, task in (("pre", "Award (Pre-cutoff)"), ("post", "Award (Post-cutoff)")):
-        parts.append(periods[["model"]].assign(share=periods[f"{period}_share"], n=periods[f"{period}_n"], task=task))
-    all_tasks = pd.DataFrame({"task": ["all tasks"], "share": [whole["share"].mean()], "n": [whole["n"].iloc[0]]})
-    mean = pd.concat([measure_tasks(), all_tasks])
-    return pd.concat([*parts, mean[["task", "share", "n"]].assign(model="mean of models")], ignore_index=True)
-
-
-def bound_rest():
-    """Return (low, high) of the mean accuracy, over models, of the tasks whose means are not printed, taken together.
-
-    From Table 7's mean at the primary limit; low where it leaves out the pre-cutoff awards, high where it counts them.
-    """
-    whole = list_heatmap().query("model == 'mean of models'").set_index("task")["share"]
-    tasks = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
-    rest = tasks.drop([task for task in whole.index if task in tasks])
-    ends = []
-    for with_pre in (False, True):
-        known = whole.drop(["all tasks"] + ([] if with_pre else ["Award (Pre-cutoff)"]))
-        ends.append(
-            (whole["all tasks"] * count_tasks(with_pre=with_pre) - (known * tasks[known.index]).sum()) / rest.sum()
-        )
-    return tuple(map(float, ends))
+    table = load_table("code_task_cells", validate="one_to_many")
+    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+    cells = table[["provider", "model", "task"]].assign(share=table["accuracy_at_50"], n=table["task"].map(sizes))
+    fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
+    return cells.assign(n=fewer.where(cells["task"] == "Award (Post-cutoff)").fillna(cells["n"]).astype(int))
 
 
 TAXONOMIES = {
@@ -305,8 +264,8 @@ TAXONOMIES = {
 def list_categories():
     """Return sections 6 and E in rows: table, category, count, n (labelled runs), share, low, high (Wilson).
 
-    The strata, Tables 4, 5 and 10 part their runs; Table 11's flags, of right runs, may hold together. Runs of a model
-    and a task are alike, and counts by model are not printed: these intervals are too narrow.
+    Table 11's flags, of right runs, may hold together. Runs of a model and a task are alike, and counts by model are
+    not printed: these intervals are too narrow.
     """
     strata = papers.load_published(KEY, "intext_trace_strata").query("stratum != 'total'")
     parts = [strata.rename(columns={"stratum": "category"}).assign(table="strata")]
@@ -332,28 +291,54 @@ def compare_first(categories):
     return judge_family(pd.DataFrame(rows, columns=columns), "lead")
 
 
-# --- what the models may have read ------------------------------------------------------------------------------------
+# --- tokens (7, D) ---------------------------------------------------------------------------------------------------
 
 
-def find_last_day(text):
-    """Return the last day that a stated cutoff, a day or a month, may mean.
+def list_tokens():
+    """Return Table 9 in rows: provider, model, limit, n_tokens (of a run: one log of a task), per_question.
 
-    >>> find_last_day("2024-09-30"), find_last_day("2025-02")
-    ('2024-09-30', '2025-02-28')
+    `per_question` divides by Table 6's mean questions a task, as the paper does not say which logs are averaged.
     """
-    return text if len(text) == 10 else f"{pd.Period(text, 'M').end_time:%Y-%m-%d}"
+    table = load_table("table9_tokens")
+    limits = {f"tokens_at_{limit}": limit for limit in get_constant(KEY, "message_limits")}
+    long = table.melt(["provider", "model"], list(limits), "limit", "n_tokens")
+    n_tasks = len(papers.load_published(KEY, "table6_task_counts"))
+    return long.assign(
+        limit=long["limit"].map(limits), per_question=long["n_tokens"] * n_tasks / count_tasks(with_pre=True)
+    )
 
 
-def tabulate_knowledge():
-    """Return the paper's models: model, knows_until, is_past_cutoff, and for each venue of 2025 whether it comes after.
+def measure_growth(tokens):
+    """Return how each model's tokens grow between neighbouring limits: step, growth, least (that of the limit itself),
+    is_faster."""
+    wide = tokens.pivot(index=["provider", "model"], columns="limit", values="n_tokens")
+    steps = list(zip(wide.columns[:-1], wide.columns[1:], strict=True))
+    rows = [(*who, f"{a} to {b}", row[b] / row[a], b / a) for a, b in steps for who, row in wide.iterrows()]
+    table = pd.DataFrame(rows, columns=["provider", "model", "step", "growth", "least"])
+    return table.assign(is_faster=table["growth"] > table["least"])
 
-    `is_past_cutoff`: what is known goes beyond the last day that the common cutoff's month allows.
+
+def find_frontier(cost, gain):
+    """Return which rows are on the frontier: no other has as high a gain for as low a cost, and one of them better.
+
+    >>> find_frontier(pd.Series([1, 2, 2, 3]), pd.Series([5, 5, 7, 6])).tolist()
+    [True, False, True, False]
     """
-    month_end = get_constant("proof_of_time", "cutoff_month_end")
-    venues = get_constant("proof_of_time", "venue_first_days")
-    rows = []
-    for model, text in get_constant("proof_of_time", "known_before").items():
-        until = find_last_day(text)
-        row = {"model": model, "knows_until": until, "is_past_cutoff": until > month_end}
-        rows.append(row | {venue: day > until for venue, day in venues.items()})
-    return pd.DataFrame(rows)
+    costs, gains = cost.to_numpy()[:, None], gain.to_numpy()[:, None]
+    as_good = (costs.T <= costs) & (gains.T >= gains)
+    better = (costs.T < costs) | (gains.T > gains)
+    return pd.Series(~(as_good & better).any(axis=1), cost.index)
+
+
+def find_unbeaten(table):
+    """Return which rows no other betters for sure: none costs as little with an interval wholly above theirs."""
+    costs, lows, highs = (table[name].to_numpy()[:, None] for name in ("per_question", "low", "high"))
+    return pd.Series(~((costs.T <= costs) & (lows.T > highs)).any(axis=1), table.index)
+
+
+def list_configurations():
+    """Return models by limit with accuracy (its interval), tokens a question, is_frontier, and may_be: no other
+    configuration betters them for sure."""
+    table = list_limits().merge(list_tokens(), on=["provider", "model", "limit"], validate="one_to_one")
+    frontier = find_frontier(table["per_question"], table["share"])
+    return table.assign(is_frontier=frontier, may_be=find_unbeaten(table))

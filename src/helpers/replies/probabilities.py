@@ -1,26 +1,15 @@
-"""What a reply says beside its value: probabilities by its tokens' log probabilities, quantiles by its words.
+"""What a reply says beside its value: probabilities or quantiles in words, where asked for, else by log probabilities.
 
-Nothing is asked of a model for it: what its recording does not hold stays blank. The probabilities are the model's own
-of writing this, on the path of the reply and one token off it; they are no more calibrated than the model is.
+By its tokens' log probabilities they are the model's own of writing this, on the path of the reply and one token off
+it; they are no more calibrated than the model is. What its recording does not hold stays blank.
 """
 
 import math
 import re
 
 from helpers.replies.boxes import Unreadable, prepare_reply
-from helpers.replies.numbers import SCALE, SCALE_WORD, check_unit, read_number
+from helpers.replies.numbers import read_number
 
-NUMBER = r"[-−]?[$€£]?\d(?:[\d,.']*\d)?(?!\d| \d{3}\b)"
-WORD = r" ?(?!(?:and|as|because|but|for|given|or|since|so|to|which|with)\b)[^\s\d.,;:()\[\]]+"
-"""A unit or scale after a number, or the next word of a clause that says what number it is."""
-INTERVAL = re.compile(
-    rf"(\d\d(?:\.\d+)?)\s?%\s(?:(?:confidence|credible|prediction|probability|central)\s)?interval\b([^\d\n$€£−-]{{0,20}})"
-    rf"({NUMBER}(?:{WORD}){{0,3}}?)(?:\s?(?:to\b|and\b|[,;–-])\s?)({NUMBER}(?:{WORD}){{0,3}})(?!\w)",
-    re.I,
-)
-PERCENTILE = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th) percentile\b([^\d\n$€£−-]{{0,12}})({NUMBER}(?:{WORD}){{0,3}})(?!\w)", re.I
-)
 STATED = re.compile(r"^[ *_>#-]{0,6}(?:probabilities|quantiles)[ *_]{0,4}:([^\n]{1,2000})$", re.I | re.M)
 """The line on which a reply states its probabilities, or a number's quantiles, where it was asked for them."""
 
@@ -31,26 +20,18 @@ GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
 """How a token begins that goes on with a list, and one that ends it."""
 
 
-def weigh_reply(reply, kind, options, value, unit=None):
-    """Return what a reply gives of the columns probability, distribution, interval_low and interval_high, as a dict.
+def weigh_reply(reply, kind, options, value):
+    """Return what a reply's log probabilities give of the columns probability and distribution, as a dict.
 
-    `reply` is a recording (`content`, `logprobs`), `options` and `unit` the event's, `value` what was read. A single
-    choice has the options' probabilities, adding up to 1; a multiple choice the probability that each is named
-    (`weigh_letters`); a ranking that of each name in its place, given those before (`weigh_names`); a number or
-    percentage the quantiles that the reply states (`read_quantiles`). Other kinds, and replies that hold none of it,
-    give {}.
+    `reply` is a recording (`logprobs`), `options` the event's, `value` what was read. A single choice has the options'
+    probabilities, adding up to 1; a multiple choice the probability that each is named (`weigh_letters`); a ranking
+    that of each name in its place, given those before (`weigh_names`). Other kinds give {}.
     """
     logprobs = reply.get("logprobs") or []
     if kind in ("single", "multi"):
         letters = [value] if kind == "single" else value
         return weigh_letters(options, letters, logprobs, ends=kind == "multi")
-    if kind == "ranking":
-        return weigh_names(value, logprobs)
-    if kind in ("number", "percent"):
-        quantiles = read_quantiles(reply["content"], "%" if kind == "percent" else unit)
-        ends = {"interval_low": quantiles.get("0.05"), "interval_high": quantiles.get("0.95")}
-        return {"distribution": quantiles} | ends if quantiles else {}
-    return {}
+    return weigh_names(value, logprobs) if kind == "ranking" else {}
 
 
 def read_stated(text, kind, options, value, unit=None):
@@ -196,43 +177,3 @@ def weigh_names(names, logprobs):
     distribution = {name: round(chance, 4) for name, chance in chances}
     whole = math.prod(chance for _, chance in chances)
     return {"probability": round(whole, 4), "distribution": dict(reversed(distribution.items()))} if chances else {}
-
-
-def read_quantiles(text, unit=None):
-    """Return the quantiles that a reply states of a number, {level: value}: of central intervals, of percentiles.
-
-    Values are in the event's unit, read as its answer is (`numbers.read_number`). {} where none is stated, where one
-    cannot be read whole, and where they are not in order.
-
-    >>> read_quantiles("My 90% interval is 1,200 to 1.45 thousand. Final answer: 1300")
-    {}
-    >>> read_quantiles("10th percentile: 3 thousand, 90th percentile: 7k"), read_quantiles("80% interval: 9 to 4")
-    ({'0.1': 3000.0, '0.9': 7000.0}, {})
-    """
-    found, unit = {}, unit if isinstance(unit, str) else ""
-    try:
-        text = prepare_reply(text)
-        for level, before, low, high in INTERVAL.findall(text):
-            if bool(SCALE.search(low)) != bool(SCALE.search(high)):
-                return {}  # "3 to 4 million" may be either
-            tail = round((1 - float(level) / 100) / 2, 6)
-            found |= {tail: read_value(before, low, unit), round(1 - tail, 6): read_value(before, high, unit)}
-        for level, before, value in PERCENTILE.findall(text):
-            found[int(level) / 100] = read_value(before, value, unit)
-    except Unreadable:
-        return {}
-    levels = sorted(found)
-    values = [found[level] for level in levels]
-    return {str(level): found[level] for level in levels} if values == sorted(values) else {}
-
-
-def read_value(before, text, unit):
-    """Return a number in an event's unit; raises Unreadable as `read_number` does, and where the words before scale it.
-
-    >>> read_value(" of ", "$3 million", "$"), read_value(": ", "12%", "%")
-    (3000000.0, 12.0)
-    """
-    check_unit(before, unit)
-    if SCALE_WORD.search(before):
-        raise Unreadable("ambiguous", f"a scale beside the number: {before}")
-    return read_number(text, unit)

@@ -46,12 +46,12 @@ class Scored(NamedTuple):
     scores: pd.DataFrame
 
 
-def load_scores(question_set="october-2016", agents="", every_condition=False):
+def load_scores(question_set="october-2016", agents=""):
     """Return the `Scored` of a set's baselines, its recorded models and the agents named (a list, or words).
 
-    Of each recorded agent its run under the usual condition is taken, with `every_condition` the others too, under a
-    name that says how. A named agent's newest local run stands for it, else its recorded one. Raises ValueError for a
-    name that is none, with the nearest, and for a set of which no table is kept.
+    Of each recorded agent its run under the usual condition is taken. A named agent's newest local run stands for it,
+    else its recorded one. Raises ValueError for a name that is none, with the nearest, and for a set of which no table
+    is kept.
 
     >>> events, runs, predictions, scores = load_scores("october-2016")
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
@@ -61,17 +61,13 @@ def load_scores(question_set="october-2016", agents="", every_condition=False):
     if one.is_public:
         raise ValueError(f"{one.name} is built from public files and has no recorded tables; `make compare` reads runs")
     names = agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
-    recorded = [run for run in list_recorded() if run.window == one.window]
+    recorded = list_recorded([one.window, f"{one.window}/models"])
     recorded.sort(key=lambda run: run.category != "baseline")
     always = {run.agent_id for run in recorded if run.category == "baseline"}
     local = list_local() if names else []
     own = [find_run(local + recorded, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
     taken = {run.agent_id for run in own}
-    chosen = [run for run in recorded if not run.condition and run.agent_id not in taken]
-    if every_condition:
-        asked = [run for run in recorded if run.condition]
-        chosen += [run._replace(label=f"{run.agent_id}, {run.condition}") for run in asked]
-    chosen += own
+    chosen = [run for run in recorded if not run.condition and run.agent_id not in taken] + own
     events, answers = read_table("events", one.window), read_table("answers", one.window)
     predictions = read_predictions(chosen)
     runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
@@ -79,9 +75,12 @@ def load_scores(question_set="october-2016", agents="", every_condition=False):
     return Scored(events, runs.reset_index(drop=True), predictions, score_predictions(predictions, answers, events))
 
 
-def list_runs():
-    """Return all runs: those of the local store, the newest first, then the recorded ones."""
-    return list_local() + list_recorded()
+def list_runs(question_set=None):
+    """Return all runs, or those of a set: of the local store, the newest first, then the recorded ones."""
+    if question_set is None:
+        return list_local() + list_recorded()
+    window = find_set(question_set).window
+    return [run for run in list_local() if run.window == window] + list_recorded([window, f"{window}/models"])
 
 
 def list_local():
@@ -98,11 +97,12 @@ def list_local():
     return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
 
 
-def list_recorded():
-    """Return the recorded runs of data/tables."""
-    found = []
-    for file in sorted((ROOT / "data/tables").rglob("runs.csv.gz")):
-        place = file.parent.relative_to(ROOT / "data/tables").as_posix()
+def list_recorded(places=None):
+    """Return the recorded runs of data/tables, or of some of its folders ("A/models") where they have any."""
+    found, every = [], ROOT / "data/tables"
+    for place in places or [file.parent.relative_to(every).as_posix() for file in sorted(every.rglob("runs.csv.gz"))]:
+        if not (every / place / "runs.csv.gz").exists():
+            continue
         found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
     return found
 

@@ -213,19 +213,17 @@ def score_brier(distribution, answer, options):
     return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
-def score_stated(probability, is_right, scale=2):
-    """Return the Brier error of the one probability that a choice was given: of its being right or not.
+def score_stated(probability, is_right):
+    """Return the Brier error, 0 to 2, of the one probability that a choice was given: of its being right or not.
 
-    On the `scale` from 0 to 2 it is `score_brier` of the two outcomes right and wrong; from 0 to 1 (1) it is
-    WorldReasoner's (F.1), of a yes/no question (P(Yes) - outcome) squared. Raises ValueError for what is no
-    probability.
+    It is `score_brier` of the two outcomes right and wrong. Raises ValueError for what is no probability.
 
-    >>> round(score_stated(0.8, True), 2), round(score_stated(0.8, False, scale=1), 2)
-    (0.08, 0.64)
+    >>> round(score_stated(0.8, True), 2)
+    0.08
     """
     if not 0 <= probability <= 1:
         raise ValueError("a probability lies outside 0 to 1")
-    return scale * (probability - float(is_right)) ** 2
+    return 2 * (probability - float(is_right)) ** 2
 
 
 METRICS = {

@@ -209,25 +209,6 @@ def compare_scores(first, second, rng, measures=("kappa", "spearman", "differenc
     return pd.DataFrame(rows)
 
 
-def compare_orders(first, second):
-    """Return Kendall's tau-b between two orders of agents, over the last axis; NaN where one is all ties."""
-    at, other = np.triu_indices(first.shape[-1], 1)
-    one, two = (np.sign(values[..., at] - values[..., other]) for values in (first, second))
-    size = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
-    agreement = (one * two).sum(axis=-1)
-    return divide(agreement, size)
-
-
-def list_shares(rated, column="judge"):
-    """Return precision and recall of `compare_judges`' rows as rows of their own: label, share, low, high."""
-    rows = [
-        (f"{row[column]}: {name}", row[name], row[f"{name}_low"], row[f"{name}_high"])
-        for row in rated.to_dict("records")
-        for name in ("precision", "recall")
-    ]
-    return pd.DataFrame(rows, columns=["label", "share", "low", "high"])
-
-
 def combine_views(views, rules):
     """Return views (a row a case, a column a judge; True, False or None) with a column for each combination.
 

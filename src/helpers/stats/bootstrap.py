@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from helpers.stats.means import MIN_CLUSTERS, divide
-from helpers.stats.paired import judge_interval
 
 
 def draw_counts(n, rng, n_boot=2000):
@@ -91,13 +90,3 @@ def bound_blocks(values, length, rng, n_boot=2000):
     starts = rng.integers(n, size=(n_boot, -(-n // length)))
     drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
     return take_interval(drawn.mean(axis=1))
-
-
-def compare_paired(first, second, rng, n_boot=2000):
-    """Return the mean of second minus first over the events that both have, with its 95% interval, n and a verdict."""
-    difference = (second - first).dropna()
-    if difference.empty:
-        return {"n": 0, "difference": np.nan, "low": np.nan, "high": np.nan, "verdict": "cannot tell"}
-    low, high = take_interval(resample_means(difference.to_frame(), rng, n_boot)[:, 0])
-    verdict = judge_interval(low, high) if len(difference) > 1 else "cannot tell"
-    return {"n": len(difference), "difference": difference.mean(), "low": low, "high": high, "verdict": verdict}

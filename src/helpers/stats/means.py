@@ -11,8 +11,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.scoring.scores import build_matrix, convert_brier
-from helpers.store import parse_json
+from helpers.scoring.scores import build_matrix
 
 
 def divide(top, bottom):
@@ -149,24 +148,3 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
     ends = ["low", "high", "low_by_event", "high_by_event"]
     table[ends] = table[ends].clip(least, most)
     return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
-
-
-def measure_index(scores, events):
-    """Return agents' Brier index 100 (1 - sqrt(Brier)) on yes/no events, best first, with intervals.
-
-    The Brier score of two options is half of the kit's `brier`. Columns: agent_id, index, low, high (95%, by cluster),
-    low_by_event, high_by_event, n, n_clusters. Raises ValueError when no agent has a probability.
-    """
-    options = events["options"].map(parse_json)
-    yes_no = events.loc[[bool(given) and set(given.values()) == {"Yes", "No"} for given in options], "event_id"]
-    rows = scores[(scores["metric"] == "brier") & scores["event_id"].isin(yes_no) & scores["score"].notna()]
-    if rows.empty:
-        raise ValueError("no agent gave a probability on a yes/no event")
-    brier = rows.pivot_table(index="event_id", columns="agent_id", values="score", aggfunc="mean") / 2
-    found, plain = (summarize_clustered(brier, by) for by in (find_clusters(events)[0], None))
-    table = pd.DataFrame({"index": convert_brier(found["mean"])}, found.index)
-    for name, part in (("", found), ("_by_event", plain)):
-        ends = part[["high", "low"]].clip(0, 1)  # a small Brier score is a large index
-        table[[f"low{name}", f"high{name}"]] = convert_brier(ends)
-    table = table.assign(n=found["n"], n_clusters=found["n_clusters"]).reset_index()
-    return table.sort_values("index", ascending=False, ignore_index=True)

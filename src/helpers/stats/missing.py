@@ -165,19 +165,15 @@ def weigh_refusals(hardness, share):
     return np.minimum(chance, 1.0)
 
 
-EXPONENTS = (0.5, 1.0, 2.0, 4.0)
-"""How steeply refusals may grow with hardness: what a study of them must assume, so each is tried."""
-
-
-def measure_hardness(rule, own, others, level, exponent=1.0):
-    """Return what the chance of a refusal is proportional to: an array like `own`, to the power of `exponent`.
+def measure_hardness(rule, own, others, level):
+    """Return what the chance of a refusal is proportional to: an array like `own`.
 
     `level`: the event's level. `difficulty`: 1 - the other agents' mean score. `own error`: 1 - the agent's own score.
     """
     known = {"at random": np.ones(len(own)), "level": level, "difficulty": 1 - others, "own error": 1 - own}
     if rule not in known:
         raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}")
-    return np.asarray(known[rule], dtype=float) ** exponent
+    return np.asarray(known[rule], dtype=float)
 
 
 def average_others(matrix, agent):
@@ -217,7 +213,7 @@ def treat_refusals(own, counts, is_kept, design, groups):
     return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
 
 
-def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, exponent=1.0, clusters=None):
+def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, clusters=None):
     """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
 
     In each draw events are resampled within their level (or whole `clusters`), the same for every agent; one agent
@@ -229,15 +225,15 @@ def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, e
     counts = _resample_events(known["level"].to_numpy(), rng, n_draws, clusters)
     there = matrix.notna().to_numpy()
     truth = _average_groups(np.nan_to_num(matrix.to_numpy()), counts, there, groups)
-    errors = np.full((len(rules), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
+    errors = np.full((len(RULES), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
     places = np.full_like(errors, np.nan)
     for at, agent in enumerate(matrix.columns):
         is_there, others = there[:, at], average_others(matrix, agent)
         own, design = matrix[agent].to_numpy()[is_there], build_design(known, others)[is_there]
         level = known["level"].to_numpy()[is_there]
         rivals = np.delete(truth, at, axis=2)
-        for r, rule in enumerate(rules):
-            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level, exponent), share)
+        for r, rule in enumerate(RULES):
+            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level), share)
             is_kept = rng.random((n_draws, len(own))) >= chance
             for d in range(n_draws):
                 treated = treat_refusals(own, counts[d, is_there], is_kept[d], design, groups[is_there])
@@ -245,7 +241,7 @@ def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, rules=RULES, e
                 gained = (rivals[d] > truth[d, :, [at]].T).sum(axis=1) - (rivals[d] > treated[..., None]).sum(axis=2)
                 places[r, :, :, at, d] = np.where(np.isfinite(treated), gained, np.nan)
     index = pd.MultiIndex.from_product(
-        [rules, TREATMENTS, [str(name) for name in names], matrix.columns, range(n_draws)],
+        [RULES, TREATMENTS, [str(name) for name in names], matrix.columns, range(n_draws)],
         names=["rule", "treatment", "level", "agent_id", "draw"],
     )
     return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()

@@ -5,7 +5,6 @@ one event, or of one source, are not independent of each other, so every coeffic
 with the usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
-import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,6 @@ import statsmodels.api as sm
 from scipy import stats
 from scipy.linalg import solve
 from scipy.sparse import csr_matrix, hstack
-from scipy.special import expit
-from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from helpers.papers import get_constant
 from helpers.scoring.scores import select_headline
@@ -193,22 +190,17 @@ def _test_jointly(effects, covariance, df, df_rest):
 
 
 def tabulate_sources(rows, factors=FACTORS, coding="base", bases=None, alpha=STARRED_BELOW):
-    """Return `tabulate_effects` with three kinds of error: plain_, event_ (by event) and source_ (by cluster).
+    """Return `tabulate_effects` with plain errors and those by cluster, and `n_sources` of each category.
 
-    Blank where a category has fewer than `MIN_CLUSTERS` events, or sources (`source_n`): the clustered error of a
-    category of a few is far too small. Needs the columns event_id and cluster in `rows`.
+    Blank where a category has fewer than `MIN_CLUSTERS` clusters: the error of a category of a few is far too small.
     """
-    table = tabulate_effects(fit_factors(rows, factors, coding, bases), alpha).filter(regex="^(?!clustered_)")
-    for kind, cluster in (("event", "event_id"), ("source", "cluster")):
-        found = tabulate_effects(fit_factors(rows, factors, coding, bases, cluster=cluster), alpha)
-        found = found.filter(like="clustered_").rename(columns=lambda name, kind=kind: f"{kind}_{name[10:]}")
-        counts = {(f, name): part[cluster].nunique() for f in factors for name, part in rows.groupby(f)}
-        terms = zip(table["factor"], table["category"], strict=True)
-        n = np.array([counts.get(term, rows[cluster].nunique()) for term in terms])
-        found.loc[n < MIN_CLUSTERS, [f"{kind}_{what}" for what in ("se", "p", "low", "high")]] = np.nan
-        found.loc[n < MIN_CLUSTERS, f"{kind}_stars"] = ""
-        table = table.join(found)
-    return table.assign(source_n=n)
+    table = tabulate_effects(fit_factors(rows, factors, coding, bases, cluster="cluster"), alpha)
+    counts = {(f, name): part["cluster"].nunique() for f in factors for name, part in rows.groupby(f)}
+    terms = zip(table["factor"], table["category"], strict=True)
+    n = np.array([counts.get(term, rows["cluster"].nunique()) for term in terms])
+    table.loc[n < MIN_CLUSTERS, [f"clustered_{what}" for what in ("se", "p", "low", "high")]] = np.nan
+    table.loc[n < MIN_CLUSTERS, "clustered_stars"] = ""
+    return table.assign(n_sources=n)
 
 
 def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000):
@@ -239,49 +231,6 @@ def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000
     return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
 
 
-def measure_interactions(rows, alpha=STARRED_BELOW, cluster="event_id"):
-    """Return how far each agent on each level lies off what the two add up to, and a joint test of all pairs.
-
-    Effects of all pairs are fitted beside the domain's, less the row and column means. The table has agent_id, level,
-    n, interaction, clustered se, p, low, high, stars; the test is an F-test. Agents that lack a level are the third
-    value.
-    """
-    counts = pd.crosstab(rows["agent_id"], rows["level"])
-    whole = counts.index[(counts > 0).all(axis=1)]
-    if len(whole) < 2:
-        raise ValueError("fewer than two of agent_id have every level; interactions need two")
-    pairs = list(itertools.product(whole.tolist(), counts.columns.tolist()))
-    part = rows[rows["agent_id"].isin(whole)].reset_index(drop=True)
-    position = {pair: at for at, pair in enumerate(pairs)}
-    part["_pair"] = [position[pair] for pair in zip(part["agent_id"], part["level"], strict=True)]
-    fit = fit_factors(part, ("_pair", "domain"), cluster=cluster)
-    size, free = counts.loc[whole].shape, fit.n_clusters - 1
-    centre = np.kron(*(np.eye(k) - 1 / k for k in size))
-    effects = centre @ fit.effects[1 : 1 + len(pairs)]
-    covariance = centre @ fit.clustered[1 : 1 + len(pairs), 1 : 1 + len(pairs)] @ centre.T
-    table = pd.DataFrame(pairs, columns=["agent_id", "level"]).assign(n=counts.loc[whole].to_numpy().ravel())
-    table = table.assign(interaction=effects).join(_test_effects(effects, covariance, free, alpha))
-    test = _test_jointly(effects, covariance, (size[0] - 1) * (size[1] - 1), free)
-    return table, test, sorted(set(counts.index) - set(whole))
-
-
-def regress(outcome, predictors, clusters):
-    """Regress values by event on some predictors: least squares, errors by cluster (CR1).
-
-    Rows with a blank are left out. `clusters` maps the rows' labels to clusters. A row a predictor: effect, low, high,
-    p (by cluster), p_by_event (HC1), n, n_clusters; blank low, high and p with fewer than `MIN_CLUSTERS`.
-    """
-    rows = predictors.assign(_outcome=outcome).astype(float).dropna()
-    groups = pd.factorize(clusters.reindex(rows.index))[0]
-    model, n = sm.OLS(rows["_outcome"], sm.add_constant(rows[predictors.columns])), groups.max() + 1
-    fit, plain = model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True), model.fit(cov_type="HC1")
-    table = pd.DataFrame({"effect": fit.params, "low": fit.conf_int()[0], "high": fit.conf_int()[1], "p": fit.pvalues})
-    if n < MIN_CLUSTERS:
-        table[["low", "high", "p"]] = np.nan
-    table = table.assign(p_by_event=plain.pvalues, n=len(rows), n_clusters=n).loc[list(predictors.columns)]
-    return table.rename_axis("predictor").reset_index()
-
-
 def build_dummies(rows, factors=FACTORS, bases=None):
     """Return the 0/1 columns of each factor's categories but its base, named "factor category"."""
     parts = []
@@ -290,52 +239,3 @@ def build_dummies(rows, factors=FACTORS, bases=None):
         base = (bases or {}).get(factor, names[0])
         parts += [(rows[factor] == c).astype(float).rename(f"{factor} {c}") for c in names if c != base]
     return pd.concat(parts, axis=1)
-
-
-def check_linear(rows, factors=FACTORS, bases=None, cuts=(0.0, 0.5), cluster="event_id"):
-    """Return each category's effect against its base by four models: linear, fractional logit, ordered logit, ranks.
-
-    The fractional logit is a binomial GLM of the score; `logit_effect` is its mean effect on the score. The ordered
-    logit speaks of the score's bins, cut at `cuts`, `rank` of a score's rank (a share of all rows). Columns: factor,
-    category, linear, linear_p, logit, logit_p, logit_effect, ordered, rank.
-    """
-    table = _take_effects(rows, factors, bases, "score", cluster)
-    dummies = build_dummies(rows, factors, bases)
-    logit = sm.GLM(rows["score"], sm.add_constant(dummies), family=sm.families.Binomial()).fit(
-        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows[cluster])[0]}
-    )
-    names = table["factor"] + " " + table["category"].astype(str)
-    table["logit"], table["logit_p"] = logit.params[names].to_numpy(), logit.pvalues[names].to_numpy()
-    table["logit_effect"] = _average_effects(logit, dummies, table["factor"], names)
-    ordered = _fit_ordered(rows["score"], dummies, logit.params[dummies.columns], cuts)[names]
-    table["ordered"] = ordered.round(4).to_numpy()  # an iterative fit: further digits differ between processors
-    ranks = _take_effects(rows.assign(rank=rows["score"].rank(pct=True)), factors, bases, "rank", cluster)
-    return table.assign(rank=ranks["linear"])
-
-
-def _take_effects(rows, factors, bases, outcome, cluster):
-    table = tabulate_effects(fit_factors(rows, factors, bases=bases, outcome=outcome, cluster=cluster))
-    table = table[(table["factor"] != "intercept") & table["clustered_p"].notna()]
-    table = table[["factor", "category", "effect", "clustered_p"]].reset_index(drop=True)
-    return table.rename(columns={"effect": "linear", "clustered_p": "linear_p"})
-
-
-def _fit_ordered(score, dummies, start, cuts):
-    """Coefficients of an ordered logit; started at the logit's, and without errors, which take most of the time."""
-    model = OrderedModel(np.searchsorted(cuts, score, side="left"), dummies, distr="logit")
-    start = np.concatenate([start, model.start_params[len(start) :]])
-    fit = model.fit(method="lbfgs", start_params=start, maxiter=500, disp=False, skip_hessian=True)
-    if not fit.mle_retvals["converged"]:
-        raise RuntimeError("the ordered logit did not converge; merge categories with few events")
-    return pd.Series(fit.params, index=[*dummies.columns, *fit.model.exog_names[len(dummies.columns) :]])
-
-
-def _average_effects(logit, dummies, factors, names):
-    """Mean change of the fitted score when every row moves from the base of a factor to a category of it."""
-    index = logit.params["const"] + dummies @ logit.params[dummies.columns]
-    effects = []
-    for factor, name in zip(factors, names, strict=True):
-        own = [column for column, f in zip(names, factors, strict=True) if f == factor]
-        base = index - dummies[own] @ logit.params[own]
-        effects.append(float(np.mean(expit(base + logit.params[name]) - expit(base))))
-    return effects

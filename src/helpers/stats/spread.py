@@ -1,7 +1,4 @@
-"""How far agents differ, beyond the noise of their means: between agents, and between agents by group.
-
-Means that differ by chance alone have a spread too; it is taken off, for the estimate and for its interval.
-"""
+"""How far agents differ in where they are strong, beyond what means that differ by chance alone have (FutureX 4.3)."""
 
 import math
 
@@ -10,30 +7,7 @@ import pandas as pd
 from scipy import optimize, stats
 
 from helpers.scoring.scores import build_matrix
-from helpers.stats.bootstrap import take_interval
 from helpers.stats.means import MIN_CLUSTERS
-
-MIN_EVENTS = 5
-"""A group with fewer events is not interpreted."""
-
-
-def take_spread(means, draws):
-    """Return (seen, sd, low, high): the standard deviation between agents as seen, and less the noise of their means.
-
-    `means` has a value an agent, `draws` is bootstrap draws x agents. The draws' variance around their own centre is
-    taken off the seen square once, and off a draw's square twice, since a draw adds the noise again. Values below 0 are
-    0.
-    """
-    seen = means.std(ddof=1)
-    sd, drawn = take_off_noise(means, draws)
-    return float(seen), sd, *take_interval(drawn)
-
-
-def take_off_noise(means, draws):
-    """Return the standard deviation between agents less the noise of their means, for the means and for each draw."""
-    noise = (draws - draws.mean(axis=1, keepdims=True)).var(axis=0).sum() / (len(means) - 1)
-    drawn = np.sqrt(np.maximum(draws.var(axis=1, ddof=1) - 2 * noise, 0.0))
-    return math.sqrt(max(float(means.var(ddof=1)) - noise, 0.0)), drawn
 
 
 def measure_interaction(rows, rng, by="domain", n_draws=2000):

@@ -42,12 +42,6 @@ def measure_usage(traces, predictions, agent_ids):
     return counts.div(n, axis=0).assign(n=n).reindex(columns=["n", *counts]).loc[lambda table: table["n"].notna()]
 
 
-def count_missing(predictions):
-    """Return the share of events by agent and reply status: agent_id, status, n, share (FutureX 3.4.2)."""
-    counts = predictions.groupby(["agent_id", "status"]).size().rename("n").reset_index()
-    return counts.assign(share=counts["n"] / counts.groupby("agent_id")["n"].transform("sum"))
-
-
 def list_reasons(predictions):
     """Return why predictions are missing, most frequent first: status, reason, n, n_agents; empty when none is."""
     missing = predictions[predictions["status"] != "ok"]

@@ -1,4 +1,4 @@
-"""What may stand in a source's file (data/sources/*.toml), and what is wrong with one: file, line and field."""
+"""What may stand in a source's file (data/sources/*.toml), and what is wrong with one: file and field."""
 
 import re
 from string import Formatter
@@ -78,15 +78,13 @@ SOURCE = form(
 """What a source's file holds."""
 
 
-def check_source(name, text, entry):
-    """Return what is wrong with a source's file, a sentence each: file, line, field, and what may stand there.
+def check_source(name, entry):
+    """Return what is wrong with a source's file, a sentence each: file, field, and what may stand there.
 
-    `entry` is the parsed `text`. Only a file of the right form is held to what its parts say of each other.
+    Only a file of the right form is held to what its parts say of each other.
     """
-    found = find_faults(entry, SOURCE)
-    found = found or [*check_publication(entry), *check_page(entry), *check_asking(entry)]
-    fields = [(find_line(text, place), name_field(place), words) for place, words in found]
-    return [f"{name}, line {line}{', ' * bool(field)}{field}: {words}" for line, field, words in fields]
+    found = find_faults(entry, SOURCE) or [*check_publication(entry), *check_page(entry), *check_asking(entry)]
+    return [f"{name}{', ' * bool(place)}{name_field(place)}: {words}" for place, words in found]
 
 
 def check_publication(entry):
@@ -179,20 +177,3 @@ def check_blanks(place, text, known):
     for name in blanks:
         if name not in known:
             yield place, f"{{{name}}} is unknown{suggest(name, known) or '; there are ' + ', '.join(known)}"
-
-
-def find_line(text, place):
-    """Return the line (from 1) of a toml text where a field stands, or the nearest that holds it; 1 for the whole file.
-
-    >>> find_line('form = "json"\\n[[templates]]\\nid = "x"\\n[[templates]]\\nid = "y"', ("templates", 1, "id"))
-    5
-    """
-    at = 0
-    for n, part in enumerate(place):
-        if isinstance(part, int):
-            name = re.escape(".".join(p for p in place[:n] if isinstance(p, str)))
-            heads = list(re.finditer(rf"(?m)^[ \t]*\[\[\s*{name}\s*\]\]", text))
-            at = heads[part].start() if part < len(heads) else at
-        elif found := re.compile(rf'(?m)(?:^|[\[{{.,\s])"?{re.escape(part)}"?\s*[=\].]').search(text, at):
-            at = found.end()
-    return text.count("\n", 0, at) + 1

@@ -50,7 +50,7 @@ class Source:
 def load_sources(folder=ROOT / "data/sources", *, local=False):
     """Read the registry: {source_id: Source}, sorted by id; with `local`, load-only sources that were built too.
 
-    Raises Problems, sentences each with file, line and field.
+    Raises Problems, sentences each with file and field.
     """
     sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
@@ -83,7 +83,7 @@ def parse_text(name, text):
     except tomllib.TOMLDecodeError as error:
         return None, [f"{name}: not valid toml: {error}"]
     source_id = name.removesuffix(".toml")
-    if wrong := check_source(name, text, {"id": source_id} | entry):
+    if wrong := check_source(name, {"id": source_id} | entry):
         return None, wrong
     entry = fill_defaults(source_id) | entry
     source = Source(**entry | {key: tuple(entry[key]) for key in ("templates", "windows")})

@@ -10,15 +10,11 @@ from typing import NamedTuple
 
 from helpers.agents.arms import describe_condition
 from helpers.agents.registry import CATEGORY_OF, FUNCTION, GRAPH_METHODS, PROMPTED
-from helpers.worldreasoner.conditions import NAMES, OPEN
+from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
 from helpers.worldreasoner.scores import date_cutoffs
-from helpers.worldreasoner.submissions import CONDITIONS
 
 SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near": NAMES[4], "realtime": NAMES[5]}
 """Other words for a condition; beginnings that fit one alone do too."""
-
-OWN_SEARCH = ("react", "tool_search", "research")
-"""Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
 
 
 class Plan(NamedTuple):

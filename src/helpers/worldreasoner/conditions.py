@@ -1,37 +1,52 @@
-"""The conditions: what an agent may use and as of when; agents asked Early, Mid, Late and Near, scored and compared.
+"""The conditions (what an agent may use, as of when), the runs of a question set under them, and horizons compared.
 
-WorldReasoner 5.1, 5.3. A horizon is a point of a question's life. Intervals and tests are by what questions share their
-luck with (their series).
+WorldReasoner 5.1, 5.3. A horizon is a point of a question's life. Intervals and tests are clustered by source.
 """
+
+import re
+from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.arms import choose_horizon, list_recorded, load_arms, replay_arms
+from helpers.agents.arms import choose_horizon, load_arms, replay_arms
+from helpers.agents.registry import GRAPH_METHODS
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
+from helpers.question_sets import find_set
+from helpers.scoring.runs import find_run, list_local
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import compare_pairs, correct_holm, sign_flip_test
-from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs
-from helpers.tables import HORIZONS, list_columns
-from helpers.worldreasoner.scores import (
-    METRICS,
-    mix_correct,
-    score_table,
-    summarize_outcomes,
-    take_clusters,
-)
+from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs, read_table
+from helpers.tables import HORIZONS
+from helpers.worldreasoner.scores import mix_correct, score_table, take_clusters
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
 RETRIEVAL = ("no", "no", "gateway", "gateway", "gateway", "open")
 GRAPH = (False, True, False, True, True, True)
+OPEN = "Real-Time"
+"""Condition, and horizon, of what is asked after the resolution with what was published by then: no forecast (5.1)."""
+
+CONDITIONS = {
+    ("zero_shot", "Mid"): "Vanilla",
+    ("graph", "Mid"): "Causal Simulation",
+    ("search_prompt", "Mid"): "Search-Enabled",
+    ("search_graph", "Mid"): "Search-Enabled Graph",
+    ("search_graph", "Near"): "Near-Resolution",
+    ("search_graph", OPEN): OPEN,
+}
+"""Method of an agent and moment of asking -> the paper's condition (5.1)."""
+
+OWN_SEARCH = ("react", "tool_search", "research")
+"""Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
+SEARCHES = ("search_prompt", "search_graph", *OWN_SEARCH)
+"""Methods that are always given a gateway to search through."""
 
 
 def list_conditions():
     """Return the six conditions: condition, retrieval (no, gateway, open), has_graph, has_sources, as_of, n_steps.
 
     Sources are scored where retrieval goes through the gateway; `as_of` is midpoint, near resolution or none (5.1).
-    What is open (Real-Time) sees what came after the resolution too, and is no forecast.
 
     >>> list_conditions().set_index("condition").loc["Search-Enabled Graph", ["retrieval", "as_of"]].tolist()
     ['gateway', 'midpoint']
@@ -61,7 +76,103 @@ def list_printed():
     return printed.rename_axis(["condition", "metric"]).rename("printed").reset_index()
 
 
-# --- agents over a question's life ------------------------------------------------------------------------------------
+def load_ranges():
+    """Return the printed ranges of three models' accuracy (low, high) by horizon (5.3)."""
+    printed = load_published("worldreasoner", "intext_results")
+    printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
+    ranges = printed.str.split("-", expand=True).astype(float) / 100
+    return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def load_questions(question_set="long"):
+    """Return (events, answers) of a set whose questions have the moments of a life (`HORIZONS`).
+
+    Raises ValueError for a set without moments.
+
+    >>> load_questions("october-2016")
+    Traceback (most recent call last):
+        ...
+    ValueError: october-2016 has no questions that are asked early, midway, late and near their end; take long
+    """
+    one = find_set(question_set)
+    if one.window != "L":
+        raise ValueError(
+            f"{one.name} has no questions that are asked early, midway, late and near their end; take long"
+        )
+    return read_table("events", one.window), read_table("answers", one.window)
+
+
+class Asked(NamedTuple):
+    """The runs of a question set and their tables, each row with the columns of `describe_runs`."""
+
+    runs: pd.DataFrame
+    predictions: pd.DataFrame
+    replies: pd.DataFrame
+    traces: pd.DataFrame
+
+
+def load_asked(events, agents="", window="L", opener=open_series, about_world=None):
+    """Return the `Asked` of a set's recorded runs of one trial, replayed, and of the local runs of the agents named.
+
+    `events` are all of the set, `opener` gives its web, of which `about_world` says more (`arms.replay_arms`). A named
+    agent's newest local run under a condition stands for a recorded one; `runs` has `is_own`, True of a local run.
+    Raises ValueError for a name without a local run.
+    """
+    arms = [name for name, arm in load_arms().items() if arm["window"] == window and arm.get("trials", 1) == 1]
+    path = locate_output(STORE)
+    replayed = set(replay_arms(arms, opener, path, events={window: events}, about_world=about_world).values())
+    local = list_local()  # the newest first
+    own = [run for name in agents.replace(",", " ").split() for run in reversed(find_run(local, name, window))]
+    chosen = [run for run in local if run.run_id in replayed] + own
+    run_ids = list({(run.agent_id, run.condition): run.run_id for run in chosen}.values())
+    runs, *tables = (read_runs(path, name, run_ids) for name in ("runs", "predictions", "replies", "traces"))
+    about = describe_runs(runs, tables[-1])
+    runs = runs.drop(columns=["agent_id", "condition", "model"]).join(about, on="run_id")
+    parts = [table.drop(columns="agent_id", errors="ignore").join(about, on="run_id") for table in tables]
+    return Asked(runs.assign(is_own=~runs["run_id"].isin(replayed)), *parts)
+
+
+def describe_runs(runs, traces):
+    """Return how each run was asked, by run_id: agent_id, model, horizon, condition, has_graph, has_sources.
+
+    `condition` is the paper's, None outside the six; `horizon` is Real-Time after the resolution. A function of the
+    reader's own has sources where it was shown a page; a baseline has no condition, and after the resolution nothing
+    goes through a gateway. An agent that searched with another's question has that in its name.
+    """
+    searched, rows = set(traces.loc[traces["page_ids"].notna(), "run_id"]), {}
+    for run in runs.to_dict("records"):
+        text = run["condition"] if isinstance(run["condition"], str) else ""
+        method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
+        horizon, is_another = read_horizon(text), "another's question" in text
+        named = text.split(",")[0]
+        known = CONDITIONS.get(("search_prompt" if method in OWN_SEARCH else method, horizon))
+        condition = named if named in NAMES else known
+        has_sources = is_own and horizon != OPEN and (method in SEARCHES or run["run_id"] in searched)
+        rows[run["run_id"]] = {
+            "agent_id": run["agent_id"] + ", another" * is_another,
+            "model": run["model"],
+            "horizon": horizon,
+            "condition": condition if is_own and not is_another else None,
+            "has_graph": method in GRAPH_METHODS,
+            "has_sources": has_sources,
+        }
+    columns = ["agent_id", "model", "horizon", "condition", "has_graph", "has_sources"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("run_id")
+
+
+def read_horizon(text):
+    """Return the horizon that a run's condition names, Mid where it names none.
+
+    >>> [read_horizon(text) for text in ("", "asked at Late", "Near-Resolution", "asked 1 day after the resolution")]
+    ['Mid', 'Late', 'Near', 'Real-Time']
+    """
+    if "after the resolution" in text:
+        return OPEN
+    found = re.search(r"asked at (\w+)", text)
+    return found[1] if found else "Near" if text.startswith("Near-Resolution") else "Mid"
 
 
 def ask_horizons(events, agents, horizons=HORIZONS):
@@ -82,46 +193,7 @@ def ask_horizons(events, agents, horizons=HORIZONS):
     return pd.DataFrame(rows)
 
 
-ARM_COLUMNS = ["run_id", "agent_id", "horizon"]
-OPEN = "Real-Time"
-"""The horizon of an arm that is asked after the resolution, with what was published by then: no forecast (5.1)."""
-
-
-def name_arm(arm):
-    """Return how an arm of data/arms.toml stands in tables: (agent, horizon).
-
-    >>> name_arm({"agent": "a", "horizon": "Near", "query_of": "another"}), name_arm({"agent": "a", "days_after": 1})
-    (('a, another', 'Near'), ('a', 'Real-Time'))
-    """
-    agent = arm["agent"] + ", another" * ("query_of" in arm)
-    return agent, OPEN if "days_after" in arm else arm.get("horizon", "Mid")
-
-
-def list_arms(window="L"):
-    """Return the arms of a window that ask each question once: {arm_id: arm}."""
-    return {name: arm for name, arm in load_arms().items() if arm["window"] == window and arm.get("trials", 1) == 1}
-
-
-def list_absent():
-    """Return the arms of window L of which nothing is recorded, as "agent at horizon"."""
-    return [" at ".join(name_arm(arm)) for name, arm in list_arms().items() if not list_recorded(name)]
-
-
-def replay_horizons(events, *tables, window="L", opener=open_series, about_world=None):
-    """Return what a window's recorded arms of one trial said, replayed: tables of the ledger, by default predictions.
-
-    Each has agent_id and horizon beside its own columns (`name_arm`). `events` are all of the window, `opener` gives
-    its world, of which `about_world` says more (`arms.replay_arms`). Without a recorded arm the tables are empty.
-    """
-    arms = {name: arm for name, arm in list_arms(window).items() if list_recorded(name)}
-    ledger = locate_output(STORE)
-    runs = replay_arms(list(arms), opener, ledger, events={window: events}, about_world=about_world) if arms else {}
-    names = pd.DataFrame([(run, *name_arm(arms[arm])) for arm, run in runs.items()], columns=ARM_COLUMNS)
-    found = []
-    for table in tables or ("predictions",):
-        rows = read_runs(ledger, table, list(runs.values())) if runs else pd.DataFrame(columns=list_columns(table))
-        found.append(rows.drop(columns=ARM_COLUMNS[1:], errors="ignore").merge(names, on="run_id"))
-    return found
+# --- horizons compared ------------------------------------------------------------------------------------------------
 
 
 def score_horizons(predictions, answers, events):
@@ -135,60 +207,24 @@ def score_horizons(predictions, answers, events):
     return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
 
-def summarize_horizons(scores, metrics=METRICS, by=("agent_id", "horizon")):
-    """Return means by agent, horizon and metric (`scores.summarize_outcomes`); horizons stand in their order."""
-    table = summarize_outcomes(scores, by, metrics)
-    order = pd.Categorical(table["horizon"], HORIZONS).codes if "horizon" in by else 0
-    return table.assign(order=order).sort_values(["metric", by[0], "order"], ignore_index=True).drop(columns="order")
-
-
-def summarize_kept(scores, pairs):
-    """Return accuracy by agent and horizon on the questions that a cutoff keeps: a row a cutoff, agent and horizon.
-
-    `pairs` are of `scores.filter_pairs`, with a candidate cutoff in place of a model. Columns cutoff, agent_id,
-    horizon, n_asked (before the filter), mean, low, high, n, n_clusters (`summarize_horizons`). An agent of whose
-    questions none is kept has n = 0; a cutoff that keeps nothing at all has no rows.
-    """
-    keys, parts = ["agent_id", "horizon"], []
-    asked = scores.groupby(keys)["event_id"].nunique().rename("n_asked").reset_index()
-    for cutoff, part in pairs[pairs["is_kept"]].groupby("model", sort=False):
-        found = summarize_horizons(scores[scores["event_id"].isin(part["question_id"])], ["accuracy"])
-        parts.append(asked.merge(found.drop(columns="metric"), "left", keys).assign(cutoff=cutoff))
-    columns = ["cutoff", *keys, "n_asked", "mean", "low", "high", "n", "n_clusters"]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    return table[columns].fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
-
-
-def compare_horizons(scores):
-    """Return by agent what accuracy at Near has over that at Early, on the questions asked at both (`compare_runs`).
-
-    Columns agent_id, n, n_clusters, difference, low, high, p, p_flip, p_holm (of p, over the agents), seen (the
-    smallest difference that could have been seen). An agent whose forecasts are the same at both has difference 0.
-    """
-    asked = scores.groupby("agent_id", sort=False)["horizon"].agg(set)
-    pairs = [((name, "Near"), (name, "Early")) for name, own in asked.items() if {"Early", "Near"} <= own]
-    table = compare_runs(scores, pairs)
-    table.insert(0, "agent_id", table["run_a"].str.removesuffix(" at Near"))
-    return table.assign(p_holm=correct_holm(table["p"])).drop(columns=["run_a", "run_b"])
-
-
 def compare_runs(scores, pairs, metric="accuracy"):
     """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
 
     Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (exact,
-    over clusters: `paired.sign_flip_test`), p_holm, seen. Clusters are few and of unequal sizes, so that
+    over clusters: `paired.sign_flip_test`), p_holm, mde. Clusters are few and of unequal sizes, so that
     the larger of the two p counts, corrected over all `pairs`: those of which a run was not asked are left out of the
-    table, and count. An empty table when none is left.
+    table, and count.
     """
     wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
     asked = [(first, second) for first, second in pairs if first in wide and second in wide]
-    columns = "run_a run_b n n_clusters difference low high p p_flip p_holm seen".split()
+    columns = "run_a run_b n n_clusters difference low high p p_flip p_holm mde".split()
     if not asked:
         return pd.DataFrame(columns=columns)
     wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
     named = [(f"{first[0]} at {first[1]}", [f"{second[0]} at {second[1]}"]) for first, second in asked]
     clusters = take_clusters(scores)
-    table = compare_pairs(wide, clusters, named).rename(columns={"agent_a": "run_a", "agent_b": "run_b"})
+    table = compare_pairs(wide, clusters, named)
+    table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b", "seen": "mde"})
     table["p_flip"] = [
         sign_flip_test(wide[a] - wide[b], clusters) for a, b in zip(table["run_a"], table["run_b"], strict=True)
     ]
@@ -200,7 +236,7 @@ def measure_lead(scores, reference, metric="brier"):
     """Return by agent and horizon how far its mean lies below the reference's on the same questions: its skill.
 
     For scores of which less is better. Columns agent_id, horizon, reference (its mean), difference (above 0: better
-    than it), skill (the difference over the reference's mean), low, high, p, p_holm (over all rows), seen, n,
+    than it), skill (the difference over the reference's mean), low, high, p, p_holm (over all rows), mde, n,
     n_clusters. Raises LookupError when the reference was not asked.
     """
     if reference not in set(scores["agent_id"]):
@@ -213,28 +249,9 @@ def measure_lead(scores, reference, metric="brier"):
             found = compare_pairs(wide, take_clusters(scores), [(reference, others)])
             shared = [wide.loc[wide[name].notna(), reference].mean() for name in found["agent_b"]]
             parts.append(found.assign(horizon=horizon, reference=shared))
-    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id"})
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id", "seen": "mde"})
     table["skill"] = table["difference"] / table["reference"]
     table["p_holm"] = correct_holm(table["p"])
     table["order"] = pd.Categorical(table["horizon"], HORIZONS).codes
-    columns = "agent_id horizon reference difference skill low high p p_holm seen n n_clusters"
+    columns = "agent_id horizon reference difference skill low high p p_holm mde n n_clusters"
     return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]
-
-
-def span_horizons(events):
-    """Return the days from a question's opening to its resolution, and to each horizon's moment: a row a question."""
-    first = pd.to_datetime(events["opens_at"], utc=True)
-    table = pd.DataFrame({"event_id": events["event_id"]})
-    table["days"] = (pd.to_datetime(events["resolves_at"], utc=True) - first) / pd.Timedelta(days=1)
-    for name in HORIZONS:
-        moments = [(parse_json(cell) or {}).get("moments", {}).get(name) for cell in events["metadata"]]
-        table[name] = (pd.to_datetime(pd.Series(moments, events.index), utc=True) - first) / pd.Timedelta(days=1)
-    return table
-
-
-def load_ranges():
-    """Return the printed ranges of three models' accuracy (low, high) by horizon (5.3)."""
-    printed = load_published("worldreasoner", "intext_results")
-    printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
-    ranges = printed.str.split("-", expand=True).astype(float) / 100
-    return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))

@@ -6,49 +6,28 @@ of a question asked several times the first answer counts.
 
 import pandas as pd
 
-from helpers.agents.registry import GRAPH_METHODS
 from helpers.stats.means import tabulate_groups
-from helpers.store import parse_json
-from helpers.worldreasoner.asking import OWN_SEARCH
-from helpers.worldreasoner.conditions import OPEN
+from helpers.worldreasoner.conditions import OPEN, describe_runs
 from helpers.worldreasoner.prices.skill import measure_skill, tell_markets
 from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, filter_pairs, take_clusters
 from helpers.worldreasoner.scores import METRICS as OUTCOMES
-from helpers.worldreasoner.submissions import CONDITIONS, score_submissions
+from helpers.worldreasoner.submissions import score_submissions
 
 SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
 """The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
 
-SEARCHES = ("search_prompt", "search_graph", *OWN_SEARCH)
-"""Methods that are always given a gateway to search through."""
 
-
-def describe_asked(runs, traces, plan):
-    """Return how each run was asked, by run_id: condition (the paper's, None outside the six), has_graph, has_sources.
-
-    `plan` is an `asking.Plan`. A function of the reader's own has sources where it was shown a page; a baseline has no
-    condition, and after the resolution nothing goes through a gateway.
-    """
-    searched, rows = set(traces.loc[traces["page_ids"].notna(), "run_id"]), {}
-    for run in runs.to_dict("records"):
-        method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
-        has_sources = is_own and plan.moment != OPEN and (method in SEARCHES or run["run_id"] in searched)
-        known = CONDITIONS.get(("search_prompt" if method in OWN_SEARCH else method, plan.moment))
-        condition = (plan.condition or known) if is_own else None
-        rows[run["run_id"]] = {"condition": condition, "has_graph": method in GRAPH_METHODS, "has_sources": has_sources}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run_id")
-
-
-def judge_runs(events, answers, runs, predictions, replies, traces, plan, cutoffs):
-    """Return (rows, facts) of runs on window L's questions: means by agent and metric, and what they rest on.
+def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs):
+    """Return (rows, facts) of runs on the long questions: means by agent and metric, and what they rest on.
 
     `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
     (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
     questions asked for a graph), n_valid (those that pass the published thresholds) and `keep_questions`. `cutoffs`
     maps the agents asked for to a day, a month or None.
     """
-    asked = describe_asked(runs, traces, plan)
-    first = [table[table["sample"] == 0].join(asked, on="run_id") for table in (predictions, replies, traces)]
+    asked = describe_runs(runs, traces)
+    cells = asked.drop(columns=["agent_id", "model"])
+    first = [table[table["sample"] == 0].join(cells, on="run_id") for table in (predictions, replies, traces)]
     scores, _, references = score_submissions(events, answers, *first)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
@@ -61,7 +40,8 @@ def judge_runs(events, answers, runs, predictions, replies, traces, plan, cutoff
         if agent not in agents.index:
             continue
         about = asked.loc[agents[agent]]
-        facts[agent] = {"condition": about["condition"], "moment": plan.moment, "is_forecast": plan.moment != OPEN}
+        moment = about["horizon"]
+        facts[agent] = {"condition": about["condition"], "moment": moment, "is_forecast": moment != OPEN}
         counts = (len(references), int(valid.get(agent, 0))) if about["has_graph"] else (0, 0)
         facts[agent] |= dict(zip(("n_references", "n_valid"), counts, strict=True))
         kept, facts[agent]["cutoff"] = keep_questions(events, agent, cutoff)
@@ -118,9 +98,9 @@ KEYS = (["agent_id"], ["agent_id", "type"])
 def price_runs(events, answers, predictions, prices, moment):
     """Return each agent's Brier score beside the market's of the same moment, in pairs (`markets.measure_skill`).
 
-    Of runs on window M; its `prices` are question_id, day, price. A row an agent: agent_id, brier, market, difference
-    (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without a probability are
-    left out.
+    Of runs on the set `markets`; `prices` are question_id, day, price. A row an agent: agent_id, brier, market,
+    difference (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without a
+    probability are left out.
     """
     told = tell_markets(predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers)
     told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]

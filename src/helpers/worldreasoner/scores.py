@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers.calendar import ZONE
 from helpers.papers import get_constant
@@ -22,7 +21,6 @@ CUT = get_constant("worldreasoner", "binary_cut")
 CLIP = get_constant("worldreasoner", "log_clip")
 CLIP_WIDE = get_constant("worldreasoner", "log_clip_wide")
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
-N_ROLLING = get_constant("worldreasoner", "rolling_questions")
 
 TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "date": "timeframe"}
 """Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
@@ -249,36 +247,3 @@ def count_kept(pairs):
     table = pairs.groupby("model", sort=False).agg(**about)
     table.insert(2, "n_excluded", table["n"] - table["n_kept"])
     return table.reset_index()
-
-
-def roll_accuracy(answers, n=N_ROLLING):
-    """Return each model's share right over `n` questions in a row, by when they opened (Figure 4).
-
-    `answers` has model, opens_at (a moment) and is_right. Columns model, opens_at (of the middle question), share, low,
-    high (Wilson), n. Neighbouring points share all but one question. A model with fewer than `n` answers has no row.
-
-    >>> answers = pd.DataFrame({"model": "m", "opens_at": pd.to_datetime(["2026-01-03", "2026-01-01", "2026-01-02"])})
-    >>> roll_accuracy(answers.assign(is_right=[1, 0, 1]), 3)[["opens_at", "share", "n"]].astype(str).values.tolist()
-    [['2026-01-02', '0.6666666666666666', '3']]
-    """
-    parts = []
-    for model, part in answers.sort_values("opens_at", kind="stable").groupby("model", sort=False):
-        hits = part["is_right"].astype(float).rolling(n).sum().to_numpy()[n - 1 :].round().astype(int)
-        low, high = proportion_confint(hits, n, method="wilson")
-        opens = part["opens_at"].to_numpy()[n // 2 : n // 2 + len(hits)]
-        parts.append(pd.DataFrame({"opens_at": opens, "share": hits / n, "low": low, "high": high, "n": n}))
-        parts[-1].insert(0, "model", model)
-    return pd.concat(parts, ignore_index=True)
-
-
-def measure_swings(share, n_asked, n_worlds, rng, n=N_ROLLING):
-    """Return how far rolling accuracy swings, highest minus lowest, where each of `n_asked` is right with one chance.
-
-    One value a simulated world: what sampling variation alone shows over `n` questions in a row.
-
-    >>> float(measure_swings(1.0, 40, 1, np.random.default_rng(0))[0])
-    0.0
-    """
-    hits = rng.random((n_worlds, n_asked)) < share
-    rolling = np.lib.stride_tricks.sliding_window_view(hits, n, axis=1).mean(axis=2)
-    return rolling.max(axis=1) - rolling.min(axis=1)

@@ -1,25 +1,26 @@
 """What agents submit under the conditions: graphs read with reasons for what is left out, and scores by condition.
 
-WorldReasoner 5.1: correctness (F.1), source precision (F.2) and key-event recall (F.3) of window L's recorded arms, and
-the conditions against each other on the questions that both were asked, by source.
+WorldReasoner 5.1: correctness (F.1), source precision (F.2) and key-event recall (F.3) of runs on the long questions,
+and the conditions against each other on the questions that both were asked, clustered by source.
 """
+
+import re
 
 import pandas as pd
 
 from helpers.agents.evidence import list_evidence
-from helpers.agents.registry import GRAPH_METHODS, load_entries
 from helpers.agents.submissions import read_submission
+from helpers.calendar import MONTHS
 from helpers.events.horizons import load_series
-from helpers.events.moments import number_days
 from helpers.events.series_pages import open_series
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
-from helpers.worldreasoner.conditions import list_conditions, replay_horizons
+from helpers.worldreasoner.conditions import CONDITIONS
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
-from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import MATCHERS, PRINTED, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.hindsight.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import PRINTED, match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, summarize_outcomes, take_clusters
 
 FIRST_YEAR = 1678
@@ -28,16 +29,6 @@ METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed"
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
 READINGS = (*METRICS[:3], "recall_graphs", *METRICS[3:])
 """The same with recall as the authors' code reads it: of the replies that hold a graph, not 0 where there is none."""
-
-CONDITIONS = {
-    ("zero_shot", "Mid"): "Vanilla",
-    ("graph", "Mid"): "Causal Simulation",
-    ("search_prompt", "Mid"): "Search-Enabled",
-    ("search_graph", "Mid"): "Search-Enabled Graph",
-    ("search_graph", "Near"): "Near-Resolution",
-    ("search_graph", "Real-Time"): "Real-Time",
-}
-"""Method of an agent and moment of asking -> the paper's condition (5.1)."""
 
 PAIRS = (
     ("Causal Simulation", "Vanilla"),
@@ -54,10 +45,11 @@ PAIRS = (
 
 
 def read_graph(reply, event):
-    """Return (graph, left out) of a submission: a graph (`graphs.SCHEMA`) or None, and rows of part, what, reason.
+    """Return (graph, left out) of a submission: a graph (`graphs.check_form`) or None, and rows of part, what, reason.
 
-    The outcome is a node. Events must have a day, not after the resolution, and none stands twice; edges and impacts
-    are held to what hindsight's are (`drafts`). An edge of an event that was left out is left out too.
+    The outcome is a node. Events must have a title that names a change and a day, not after the resolution, and none
+    stands twice; edges and impacts are held to what hindsight's are (`drafts`). An edge of an event that was left out
+    is left out too.
     """
     said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))  # stored as page_ids
     if said is None:
@@ -66,8 +58,8 @@ def read_graph(reply, event):
     draft = Draft(event["event_id"], event["prompt"].splitlines()[0], str(day.date()))
     for number, item in enumerate(said["events"], 1):
         key = (item["title"], item["date"])
-        reason = check_day(item["date"], day) or ("it is there already" if key in titles else "")
-        if reason:
+        reason = check_title(item["title"]) or check_day(item["date"], day)
+        if reason := reason or ("it is there already" if key in titles else ""):
             left.append(("events", item["title"], reason))
             continue
         titles.add(key)
@@ -80,6 +72,16 @@ def read_graph(reply, event):
         if reason := draft.take_edge(item | ends):
             left.append(("edges", f"{item['cause']} to {item['effect']}", reason))
     return (check_form(draft.graph) if len(draft.nodes) > 1 else None), left
+
+
+def check_title(title):
+    """Return why a title cannot be an event's, "" when it can: it must name something beside a date or a bare value.
+
+    >>> [check_title(text) for text in ("rates cut", ">> 18 June 2023", "2024-02-29T00:00:00+08:00")]
+    ['', 'its title names no change', 'its title names no change']
+    """
+    words = set(re.findall(r"[^\W\d_]{2,}", title.lower())) - {name.lower() for name in MONTHS}
+    return "" if words and title.lstrip()[:1] not in "<>" else "its title names no change"
 
 
 def check_day(date, end):
@@ -106,21 +108,6 @@ def read_submitted(replies, events):
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
-def match_graphs(graphs, references, rules=PRINTED):
-    """Return (keys, pairs, submissions) of submissions: hindsight's key events, what matches them, who submitted.
-
-    `keys` are of `matching.pick_key_events`, `pairs` of `match_events`; `submissions` has run_id, question_id and
-    has_graph, as `score_recall` takes them. `references` are hindsight graphs of some of the questions.
-    """
-    rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
-    rows["has_graph"] = [graph is not None for graph in graphs.values()]
-    hindsight = tabulate_nodes(references)
-    said = tabulate_nodes([graph for graph in graphs.values() if graph])
-    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
-    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
-    return pick_key_events(hindsight), pairs, rows
-
-
 def recall_events(graphs, references, rules=PRINTED):
     """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
 
@@ -129,67 +116,46 @@ def recall_events(graphs, references, rules=PRINTED):
     """
     if not references or not graphs:
         return pd.DataFrame(columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"])
-    table = score_recall(*match_graphs(graphs, references, rules)).rename(columns={"question_id": "event_id"})
+    rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
+    rows["has_graph"] = [graph is not None for graph in graphs.values()]
+    hindsight = tabulate_nodes(references)
+    said = tabulate_nodes([graph for graph in graphs.values() if graph])
+    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
+    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
+    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
 
 
-# --- conditions ------------------------------------------------------------------------------------------------------
-
-
-def replay_conditions(events, model):
-    """Return predictions, replies and traces of a model's recorded arms of window L under the conditions.
-
-    Each has condition, has_graph and has_sources (`score_submissions`) beside its columns; what is asked under no
-    condition is left out.
-    """
-    sources = list_conditions().set_index("condition")["has_sources"]
-    methods, tables = {name: e["method"] for name, e in load_entries().items() if e.get("model") == model}, []
-    for rows in replay_horizons(events, "predictions", "replies", "traces"):
-        names = [CONDITIONS.get((methods.get(a), h)) for a, h in zip(rows["agent_id"], rows["horizon"], strict=True)]
-        has_graph = rows["agent_id"].map(methods).isin(GRAPH_METHODS)
-        rows = rows.assign(condition=names, has_graph=has_graph).dropna(subset="condition")
-        tables.append(rows.assign(has_sources=rows["condition"].map(sources).astype(bool)))
-    return tables
-
-
-def score_conditions(events, answers, model):
-    """Return (scores, left out, hindsight) of a model's recorded arms of window L under the conditions.
-
-    `scores`: a row a condition and question, with type, READINGS (blank where a condition has none), n_events, n_edges,
-    cluster. `hindsight` are the reference graphs of the questions to which a graph was submitted.
-    """
-    tables = replay_conditions(events, model)
-    columns = ["run_id", "event_id", "condition", "cluster", "type", "n_events", "n_edges", *READINGS]
-    if tables[0].empty:
-        return pd.DataFrame(columns=columns), read_submitted(tables[1], events)[1], []
-    scores, left, references = score_submissions(events, answers, *tables)
-    return scores.reindex(columns=columns), left, references
+# --- scores ----------------------------------------------------------------------------------------------------------
 
 
 def score_submissions(events, answers, predictions, replies, traces):
-    """Return (scores, left out, hindsight) of what window L's questions were answered with, a row a run and question.
+    """Return (scores, left out, hindsight) of what the long questions were answered with, a row a run and question.
 
     The tables are the store's, each with condition, has_graph (is a graph asked for?) and has_sources (is there a
-    gateway to search through?) beside its columns, equal within a run; each question is asked once in a run. `scores`
-    has the columns of `scores.score_table`, condition, cluster, n_events, n_edges and READINGS, blank where a run has
-    none, and recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3).
+    gateway to search through?) beside its columns (`conditions.describe_runs`); each question is asked once in a run.
+    `scores` has the columns of `scores.score_table`, condition, cluster, n_events, n_edges and READINGS, blank where a
+    run has none, and recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3).
+    `hindsight` are the reference graphs of the questions to which a graph is asked for.
     """
     scores = score_table(predictions, answers, events)
     asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
     scores = scores.join(asked, on="run_id")
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
     graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
-    values, references = answers.set_index("event_id")["value"], []
-    for event in events[events["event_id"].isin({key[1] for key in graphs})].to_dict("records"):
-        if built := build_hindsight(event, word_answer(event, values[event["event_id"]])):
-            references.append(built.graph)
+    needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
+    built, values = {}, answers.set_index("event_id")["value"]
+    for event in events[events["event_id"].isin(needed)].to_dict("records"):
+        if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
+            built[event["event_id"]] = found
+    references = [built[name].graph for name in built if name in {key[1] for key in graphs}]
     counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
     parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
-    parts += [recall_events(graphs, references), precise_sources(events, predictions, replies, traces)]
+    parts += [recall_events(graphs, references), precise_sources(events, built, predictions, replies, traces)]
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
-    valid = {graph["question_id"] for graph in references if check_graph(graph)["is_valid"]}
+    valid = {name for name, one in built.items() if one.check["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
     for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where there is a gateway
         scores[name] = scores[name].astype(float).fillna(0.0).where(scores["has_sources"].astype(bool))
@@ -198,82 +164,23 @@ def score_submissions(events, answers, predictions, replies, traces):
     return scores, left, references
 
 
-def precise_sources(events, predictions, replies, traces):
+def precise_sources(events, built, predictions, replies, traces):
     """Return source precision (`scores.score_sources`) of what was searched for: run_id, event_id, srcp_*, n_*.
 
-    The reference is the page of the source that settles the question, as it stood when it was asked.
+    The reference is by address, as the pages stood when the question was asked: the page that settles it, and those of
+    the series that its hindsight graph names (`built`: Hindsight by event_id).
     """
-    source = events.set_index("event_id")["source_id"]
-    references = {event_id: set() for event_id in source.index}
+    sources, references = load_series(), {}
+    own = events.set_index("event_id")["source_id"]
     for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
-        references[event_id].add(open_series().fetch(load_series()[source[event_id]].address, as_of).page_id)
+        names = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
+        pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
+        references[event_id] = references.get(event_id, set()) | pages
     evidence = list_evidence(traces, replies)
     if evidence.empty:
         return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])
     keys = evidence["owner_id"].str.split("|", expand=True)
     return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
-
-
-def recall_conditions(events, model, hindsight):
-    """Return key-event recall by matcher and condition with a graph: means as of `scores.summarize_outcomes`.
-
-    Columns matcher, condition, metric (recall, bound), mean, low, high, n, n_clusters; by `MATCHERS`.
-    """
-    replies = replay_conditions(events, model)[1]
-    graphs = read_submitted(replies[replies["has_graph"]], events)[0]
-    about = replies[["run_id", "event_id", "condition"]].drop_duplicates()
-    about["cluster"] = about["event_id"].map(find_clusters(events)[0]) if len(about) else []
-    parts = [
-        recall_events(graphs, hindsight, rules).merge(about, on=["run_id", "event_id"]).assign(matcher=name)
-        for name, rules in MATCHERS.items()
-    ]
-    return summarize_outcomes(pd.concat(parts), ["matcher", "condition"], ["recall", "bound"])
-
-
-def split_recall(events, model, hindsight, matchers=MATCHERS):
-    """Return recall of the key events before an agent's moment of asking, and of those after it: what could be known.
-
-    A row a matcher, condition with a graph and part ("before", "after"; what lies on the day itself is after): columns
-    matcher, condition, part, n_questions (that have such a key event), n_key, n_matched (one to one), n_with
-    (questions with a match), recall (mean over the questions), n_clusters.
-    """
-    predictions, replies, _ = replay_conditions(events, model)
-    graphs = read_submitted(replies[replies["has_graph"]], events)[0]
-    asked = predictions.drop_duplicates(["run_id", "event_id"])[["run_id", "event_id", "condition", "as_of"]]
-    asked = asked.rename(columns={"event_id": "question_id"})
-    asked["moment"] = number_days(asked["as_of"].str[:10])
-    clusters, found = find_clusters(events)[0], []
-    for name, rules in matchers.items() if graphs and hindsight else ():
-        keys, pairs, rows = match_graphs(graphs, hindsight, rules)
-        rows = rows.merge(asked)
-        own = keys.merge(rows[["run_id", "question_id", "condition", "moment"]], on="question_id")
-        own = own.assign(part=(own["day"] < own["moment"]).map({True: "before", False: "after"}))
-        for (condition, part), keys_of in own.groupby(["condition", "part"], sort=False):
-            whose = rows.merge(keys_of[["run_id", "question_id"]].drop_duplicates())
-            table = score_recall(keys_of.drop_duplicates(["question_id", "node_id"]), pairs, whose)
-            table = table.assign(recall=table["recall"].fillna(0))
-            n_matched = (table["recall"] * table["n_key"]).round().astype(int)
-            about = {"matcher": name, "condition": condition, "part": part, "n_questions": len(table)}
-            about |= {"n_key": table["n_key"].sum(), "n_matched": n_matched.sum(), "n_with": (n_matched > 0).sum()}
-            n_clusters = clusters[table["question_id"]].nunique()
-            found.append(about | {"recall": table["recall"].mean(), "n_clusters": n_clusters})
-    columns = "matcher condition part n_questions n_key n_matched n_with recall n_clusters"
-    return pd.DataFrame(found, columns=columns.split())
-
-
-def split_conditions(scores):
-    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`): Tables 4, 10.
-
-    A row a condition and metric that it has: condition, and the columns of `split_correct`.
-    """
-    parts = []
-    for name, rows in scores.groupby("condition", sort=False):
-        known = [metric for metric in ("recall", "srcp_cited", "srcp_accessed") if rows[metric].notna().any()]
-        parts.append(split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(condition=name))
-    columns = "condition metric right wrong gap low high seen all off n n_clusters share".split()
-    parts = [part for part in parts if len(part)]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    return table[columns].astype({"n_clusters": int})
 
 
 def summarize_conditions(scores):
@@ -290,8 +197,8 @@ def compare_conditions(scores):
     """Return what a condition has over another on the questions asked under both, a row a pair of `PAIRS` and metric.
 
     Columns metric, a, b, n (0 without a common question), n_clusters, difference (a - b), low, high, p (of a t test by
-    cluster), p_holm (over all rows), seen (the smallest difference that could have been seen), verdict (by p_holm; of
-    Brier scores less is better).
+    cluster), p_holm (over all rows), mde (minimum detectable effect), verdict (by p_holm; of Brier scores less is
+    better).
     """
     known, rows = scores.astype(dict.fromkeys(METRICS, float)), []
     for metric in METRICS:
@@ -300,7 +207,23 @@ def compare_conditions(scores):
             wide, row = table.reindex(columns=[a, b]), {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
             has_common = wide.notna().all(axis=1).any()
             rows.append(row | (compare_pairs(wide, take_clusters(scores)).iloc[0].to_dict() if has_common else {}))
-    columns = "metric a b n n_clusters difference low high p p_holm seen verdict".split()
-    table = pd.DataFrame(rows).reindex(columns=columns)
+    table = pd.DataFrame(rows).rename(columns={"seen": "mde"})
+    table = table.reindex(columns="metric a b n n_clusters difference low high p p_holm mde".split())
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
-    return judge_family(table.assign(lead=lead), "lead", *BETTER)[columns]
+    judged = judge_family(table.assign(lead=lead), "lead", *BETTER).drop(columns="lead")
+    return judged.assign(verdict=judged["verdict"].replace("cannot tell", "inconclusive"))
+
+
+def split_conditions(scores):
+    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`): Tables 4, 10.
+
+    A row a condition and metric that it has: condition, metric, right, wrong, gap, all, n, n_clusters, share.
+    """
+    parts = []
+    for name, rows in scores.groupby("condition", sort=False):
+        known = [metric for metric in ("recall", "srcp_cited", "srcp_accessed") if rows[metric].notna().any()]
+        if known:
+            parts.append(split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(condition=name))
+    return pd.concat(parts, ignore_index=True)[
+        "condition metric right wrong gap low high all n n_clusters share".split()
+    ]

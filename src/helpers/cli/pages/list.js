@@ -1,6 +1,6 @@
 /* The lists of `make view`: sorted and searched by DataTables, and filtered by the values of some columns. */
 "use strict";
-new DataTable("#runs", {paging: false, searching: false, info: false, order: [], autoWidth: false});
+for (const runs of document.querySelectorAll("table.runs")) new DataTable(runs, {paging: false, searching: false, info: false, order: [], autoWidth: false});
 const heads = [...document.querySelectorAll("#questions th")];
 const table = new DataTable("#questions", {order: [], pageLength: 25, autoWidth: false});
 heads.forEach((head, place) => {

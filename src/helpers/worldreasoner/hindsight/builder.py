@@ -2,11 +2,10 @@
 
 Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
 tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
-`build_hindsight` makes the graph of a question of the replay (every other daily series of its domain may be a cause) or
-of window L (every other series of its domain with values of the same days may be), in rounds, as B.3 asks.
+`build_hindsight` makes the graph of a long question (every other series of its domain with values of the same days may
+be a cause), in rounds, as B.3 asks.
 """
 
-from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -18,8 +17,6 @@ from statsmodels.tsa.tsatools import lagmat
 from helpers.events import horizons
 from helpers.stats.paired import ALPHA, correct_holm
 from helpers.store import parse_json, parse_object
-from helpers.web.extract import select_series
-from helpers.web.sources import load_sources, read_rows
 from helpers.worldreasoner.hindsight.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
 
 N_LAGS = 3
@@ -28,8 +25,8 @@ N_RECORD = 60
 """Days (or weeks) that a record must stand above."""
 LARGE = 3.0
 """A change of so many standard deviations has the magnitude 1."""
-N_DAYS, N_WEEKS = 56, 104
-"""Days, and of window L weeks or months, before the end of a question whose values its graph is built from."""
+N_WEEKS = 104
+"""Weeks or months before the end of a question whose values its graph is built from."""
 LEAST = 20
 """Values without which a series has no say."""
 
@@ -108,7 +105,7 @@ def _judge_pair(steps, n_lags):
 
 
 def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_LAGS):
-    """Return a graph (`graphs.SCHEMA`) of the changes of series, their edges, and their impacts on an outcome.
+    """Return a graph (`graphs.check_form`) of the changes of series, their edges, and their impacts on an outcome.
 
     `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
     joins a change to those of another series one to `n_lags` rows later, if their pair was tested: Causes (Inhibits,
@@ -200,13 +197,14 @@ def word_answer(event, cell):
 
 
 class Hindsight(NamedTuple):
-    """A graph by rule, its outcome's series, the tests behind it, what `check_graph` says of it, and its rounds."""
+    """A graph by rule, its outcome's series, the tests behind it, what `check_graph` says, its rounds, its sources."""
 
     graph: dict
     series: str
     tests: pd.DataFrame
     check: dict
     n_rounds: int
+    source_ids: list
 
 
 def build_hindsight(event, answer):
@@ -222,16 +220,18 @@ def build_hindsight(event, answer):
     if not asked.get("variable") or not asked.get("date"):
         return None
     end = pd.Timestamp(asked["date"])
-    found = (gather_weeks if event["window"] == "L" else gather_days)(event, asked, end, answer)
+    found = gather_weeks(event, asked, end, answer)
     if found is None:
         return None
-    name, values, opens_at = found
+    name, values, opens_at, sources = found
     outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
     bars = {name: list_bars(asked)}
 
     def build(number, tests, since):
         graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": since}, bars)
-        return Hindsight(graph, name, tests, check_graph(graph), number)
+        named = {page.rpartition(" ")[0] for node in graph["nodes"] for page in node["source_ids"]}
+        own = sorted({sources[series] for series in named})
+        return Hindsight(graph, name, tests, check_graph(graph), number, own)
 
     first = made = build(1, judge_lags(values, name_pairs(values, name)), opens_at)
     if not made.check["is_valid"]:
@@ -266,21 +266,8 @@ def can_chain(tests, name):
     return bool(counts["effect"].isin(counts.loc[counts["effect"] == name, "cause"]).any())
 
 
-def gather_days(event, asked, end, answer):
-    """Return (name, values, first day) of a daily series and of others of its domain; None below LEAST values."""
-    source = asked.get("about") or event["source_id"]
-    own = read_days(source, asked["variable"], asked.get("entity"), asked.get("hour"))
-    if own is None:
-        return None
-    name = f"{source} {asked['variable']}"
-    values = pd.DataFrame({name: own, **list_neighbours(source, list_sources()[source].domain)})
-    values = values[(values.index <= end) & (values.index > end - pd.Timedelta(days=N_DAYS))]
-    values = values.loc[:, values.notna().sum() >= LEAST]
-    return (name, values, values.index[0]) if name in values else None
-
-
 def gather_weeks(event, asked, end, answer):
-    """Return (name, values, opening) of the series of a question of window L and of others of its domain.
+    """Return (name, values, opening, sources by series) of the series of a long question and of others of its domain.
 
     The others are those of the same days, by entity and label.
     """
@@ -301,7 +288,8 @@ def gather_weeks(event, asked, end, answer):
         return None
     names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in kept}
     values = pd.DataFrame({names[key]: series for key, series in kept.items()}).set_axis(pd.to_datetime(days))
-    return names[own], values.astype(float), pd.Timestamp(event["opens_at"][:10])
+    opens_at = pd.Timestamp(event["opens_at"][:10])
+    return names[own], values.astype(float), opens_at, {names[key]: key[0] for key in kept}
 
 
 def list_bars(asked):
@@ -312,38 +300,3 @@ def list_bars(asked):
     """
     bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
     return [float(bar) for bar in bars if isinstance(bar, int | float)]
-
-
-list_sources = lru_cache(maxsize=1)(load_sources)
-"""The registry of sources, read once."""
-
-
-@lru_cache(maxsize=256)
-def read_days(source_id, variable, entity=None, hour=None):
-    """Return a series of the replay: a value a day (a DatetimeIndex); without an entity that of the source's only one.
-
-    None for what is no number, and where no entity, or none of several, is named.
-    """
-    rows = read_rows(list_sources()[source_id])
-    if variable not in rows or not pd.api.types.is_numeric_dtype(rows[variable]):
-        return None
-    table = rows[["occurred_at", "entity"]].assign(variable=variable, value=rows[variable])
-    table = select_series(table, variable, hour)
-    if entity is None and table.shape[1] != 1:
-        return None
-    entity = table.columns[0] if entity is None else entity
-    return table[entity].dropna().set_axis(pd.to_datetime(table[entity].dropna().index)) if entity in table else None
-
-
-@lru_cache(maxsize=64)
-def list_neighbours(source_id, domain):
-    """Return the daily series of a domain's other sources: {name: series}; each source's first number, one entity."""
-    found = {}
-    for other, source in list_sources().items():
-        if other == source_id or source.domain != domain or not source.variables or source.rows or source.is_hourly:
-            continue
-        variable = next(iter(source.variables))
-        series = read_days(other, variable)
-        if series is not None:
-            found[f"{other} {variable}"] = series
-    return found

@@ -46,7 +46,7 @@ LACKS = {
 
 
 class Draft:
-    """A graph in the making (`graph`, of `graphs.SCHEMA`): what may stand is added, or the reason is said.
+    """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the reason is said.
 
     `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of round, part, what,
     reason), n_rounds and n_requests.
@@ -120,7 +120,7 @@ class Draft:
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):
     """Return the Draft of a question (question_id, question, answer, day) from articles (id, day, text) of hindsight.
 
-    `consult` asks the model (`models.judges.open_judge` yields one). A reply that is not recorded, or failed, ends the
+    `consult` asks the model (of `registry.open_consult`). A reply that is not recorded, or failed, ends the
     work: the draft is what there is by then, and says so. Raises ValueError for a question or an article without a day.
     """
     day = read_day(question["day"], f"question {question['question_id']}")

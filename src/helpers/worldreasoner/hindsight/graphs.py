@@ -1,4 +1,4 @@
-"""Graphs of hindsight and of forecasts: their form, when one is valid, and reading the authors' cards (B.1, B.3).
+"""Graphs of hindsight and of forecasts: their form, and when one is valid (B.1, B.3).
 
 A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields. networkx holds
 it where paths are counted.
@@ -28,8 +28,12 @@ EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
 """Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
-SCHEMA = json.loads((ROOT / "data/graph_schema.json").read_text(encoding="utf-8"))
-"""The form of a graph (B.1): a schema as language models can be held to."""
+
+
+@lru_cache(maxsize=1)
+def read_schema():
+    """Return the form of a graph (B.1): a schema as language models can be held to."""
+    return json.loads((ROOT / "data/graph_schema.json").read_text(encoding="utf-8"))
 
 
 def check_form(graph):
@@ -41,7 +45,9 @@ def check_form(graph):
         ...
     ValueError: graph of q: the outcome 'o' is none of its nodes
     """
-    problems = sorted(jsonschema.Draft202012Validator(SCHEMA).iter_errors(graph), key=lambda error: error.json_path)
+    problems = sorted(
+        jsonschema.Draft202012Validator(read_schema()).iter_errors(graph), key=lambda error: error.json_path
+    )
     if problems:
         raise ValueError(f"a graph is not of the form: {problems[0].json_path[2:] or 'graph'}: {problems[0].message}")
     ids, name = [node["node_id"] for node in graph["nodes"]], f"graph of {graph['question_id']}"
@@ -142,20 +148,6 @@ def count_misses(graphs):
     return table.reindex(columns="threshold limit least median most n_missed n".split())
 
 
-def count_relations(graphs):
-    """Return by relation how many graphs hold such an edge, how many edges there are, and how many are strong enough.
-
-    Columns relation, n_graphs, n_edges, n_kept (`correct_edges`), the most frequent first.
-    """
-    kept = [(at, e["relation"]) for at, graph in enumerate(graphs) for e in correct_edges(graph)[0]["edges"]]
-    rows = [(at, edge["relation"]) for at, graph in enumerate(graphs) for edge in graph["edges"]]
-    table = pd.DataFrame(rows, columns=["graph", "relation"])
-    found = table.groupby("relation")["graph"].agg(n_graphs="nunique", n_edges="size")
-    found["n_kept"] = pd.DataFrame(kept, columns=["graph", "relation"])["relation"].value_counts()
-    found = found.fillna({"n_kept": 0}).astype(int)
-    return found.sort_values("n_edges", ascending=False, kind="stable").reset_index()
-
-
 def date_nodes(graph):
     """Return the moment of each node as a number of days since 1970, NaN where undated.
 
@@ -208,38 +200,3 @@ def tabulate_nodes(graphs):
     columns = "question_id node_id text day is_outcome sign magnitude confidence".split()
     table = pd.DataFrame(rows, columns=columns).astype({"sign": float, "magnitude": float, "confidence": float})
     return table.assign(impact=table["magnitude"] * table["confidence"])
-
-
-# --- the authors' cards ----------------------------------------------------------------------------------------------
-
-
-def read_cards(questions):
-    """Return the authors' questions with event cards (questions_with_event_cards.json) as graphs of the same form.
-
-    Cards have no edges and no outcome node. An impact on the answer No is turned, so that all signs are towards Yes;
-    on an option of several it stays, and is towards that option.
-
-    >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
-    >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
-    >>> read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
-    'Negative'
-    """
-    return [check_form(_read_question(question)) for question in questions]
-
-
-def _read_question(question):
-    turned = {"Positive": "Negative", "Negative": "Positive"}
-    nodes, impacts = [], []
-    for card in question["events"]:
-        source = [card["source_url"]] if card.get("source_url") else []
-        node = {"node_id": card["id"], "title": card["title"], "occurred_at": card["date"] or None}
-        nodes.append(node | {"source_ids": source, "description": card.get("description") or ""})
-        nodes[-1]["review"] = card["status"].capitalize()
-        if card["impact"]:
-            record = card["impact"]
-            direction = record["direction"].capitalize()
-            if record["affects"].startswith("No - "):
-                direction = turned.get(direction, direction)
-            impact = {"node_id": card["id"], "direction": direction, "reasoning": record.get("reasoning") or ""}
-            impacts.append(impact | {name: record[name] for name in ("magnitude", "confidence")})
-    return {"question_id": question["id"], "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}

@@ -5,7 +5,7 @@ decides (data/papers/worldreasoner.toml says on what), and what the paper allows
 All forecast events of a question are set against all its hindsight events at once, as matrices.
 
 Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast event that shares one word with one; 0.6
-of it passes the threshold, so that the dates decide (notebook 54 shows how often). Over the self score the text counts.
+of it passes the threshold, so that the dates decide (notebook 22 shows how often). Over the self score the text counts.
 """
 
 from collections import defaultdict
@@ -243,46 +243,6 @@ def choose_pairs(pairs):
     return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
 
 
-def flag_foreknown(pairs, hindsight, forecasts):
-    """Return the pairs whose hindsight event lay ahead of the forecast, with is_foreknown: said to the word and day.
-
-    `forecasts` has run_id, question_id and as_of (a day). Who could not know the event guesses its day and its words;
-    who copies later evidence has both, unless it changes a word or a day (`measure_foresight` then tells more).
-
-    >>> pairs = pd.DataFrame({"run_id": "r", "question_id": "q", "hindsight_id": ["h"], "similarity": 1.0, "gap": 0.0})
-    >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "day": [9.0]})
-    >>> said = pd.DataFrame({"run_id": ["r"], "question_id": "q", "as_of": 5.0})
-    >>> flag_foreknown(pairs, seen, said)["is_foreknown"].tolist()
-    [True]
-    """
-    as_of = forecasts[["run_id", "question_id", "as_of"]].drop_duplicates()
-    days = hindsight[["question_id", "node_id", "day"]].rename(columns={"node_id": "hindsight_id"})
-    table = pairs.merge(as_of, on=["run_id", "question_id"]).merge(days, on=["question_id", "hindsight_id"])
-    table = table[table["day"] >= table["as_of"]].reset_index(drop=True)
-    return table.assign(is_foreknown=(table["similarity"] > 1 - EVEN) & (table["gap"] < 1))
-
-
-def measure_foresight(pairs, forecasts):
-    """Return, by run and question, how many of the events that lay ahead of the forecast came: n_ahead, n_came, share.
-
-    `forecasts` has run_id, question_id, node_id, day and as_of; `pairs` are its matches, of which those chosen one to
-    one count. To be held against the share of who can only guess: whoever reads later evidence has more at the
-    same moment of a question, in any words.
-
-    >>> said = pd.DataFrame({"run_id": "r", "question_id": "q", "node_id": ["f", "g", "old"], "day": [9.0, 8, 1]})
-    >>> pairs = pd.DataFrame({"run_id": ["r"], "question_id": "q", "forecast_id": "f", "is_kept": True})
-    >>> measure_foresight(pairs, said.assign(as_of=5.0))[["n_ahead", "n_came", "share"]].values.tolist()
-    [[2.0, 1.0, 0.5]]
-    """
-    keys = ["run_id", "question_id"]
-    came = pairs.loc[pairs["is_kept"].astype(bool), [*keys, "forecast_id"]].assign(came=True)
-    ahead = forecasts[forecasts["day"] >= forecasts["as_of"]]
-    ahead = ahead.merge(came, how="left", left_on=[*keys, "node_id"], right_on=[*keys, "forecast_id"])
-    table = ahead["came"].notna().groupby([ahead[key] for key in keys]).agg(["size", "sum"])
-    table = table.set_axis(["n_ahead", "n_came"], axis=1).reset_index()
-    return table.assign(share=table["n_came"] / table["n_ahead"])
-
-
 # --- key events ------------------------------------------------------------------------------------------------------
 
 
@@ -306,7 +266,7 @@ def score_recall(keys, pairs, submissions):
     """Return key-event recall of each submission: n_key, recall (one to one), bound (any match), has_graph.
 
     `submissions` has run_id, question_id and has_graph. A question without key events is left out. Where no graph was
-    submitted, recall is blank: `average_recall` takes it as 0 and leaves it out.
+    submitted, recall is blank: what that is worth, 0 or nothing, is for its reader to say.
     """
     n_key = keys.groupby("question_id").size().rename("n_key")
     table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)
@@ -317,16 +277,3 @@ def score_recall(keys, pairs, submissions):
         table = table.merge(found, how="left", left_on=by, right_index=True)
         table[name] = (table[name].fillna(0) / table["n_key"]).where(has_graph)
     return table
-
-
-def average_recall(table):
-    """Return mean recall and bound with what has no graph left out, and as 0: a row a reading.
-
-    >>> table = pd.DataFrame({"recall": [0.4, None], "bound": [0.6, None]})
-    >>> average_recall(table)[["recall", "bound", "n"]].values.tolist()
-    [[0.4, 0.6, 1.0], [0.2, 0.3, 2.0]]
-    """
-    kept = table[table["recall"].notna()]
-    parts = {"left out": kept, "zero": table.fillna({"recall": 0.0, "bound": 0.0})}
-    rows = [(name, part["recall"].mean(), part["bound"].mean(), len(part)) for name, part in parts.items()]
-    return pd.DataFrame(rows, columns=["no graph", "recall", "bound", "n"])

@@ -6,11 +6,9 @@ kept as they are given (`forms`): a second thought stands beside the first, and 
 
 import html
 
-import numpy as np
 import pandas as pd
 
 from helpers.forms import keep_answer, open_form, read_answers
-from helpers.stats.agreement import measure_kappa
 from helpers.stats.means import summarize_clustered
 from helpers.worldreasoner.hindsight.graphs import read_graphs
 
@@ -69,25 +67,6 @@ def summarize_reviews(reviews):
     table = table.assign(hits=wide.sum().astype(int)).rename_axis("what").reset_index()
     table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     return table[["what", "hits", "n", "share", "low", "high", "n_clusters"]]
-
-
-def compare_reviewers(reviews, rng):
-    """Return how pairs of reviewers agree on the cards both saw: first, second, n, same (share), kappa, low, high.
-
-    Kappa is of approved against rejected, 0 where one of the two never differs, blank where neither does. Its interval
-    draws whole questions; none of fewer than ten, nor of a kappa that must be 0.
-    """
-    is_ok = reviews.assign(ok=reviews["label"] == APPROVED)
-    wide, rows = is_ok.pivot(index=["question_id", "node_id"], columns="reviewer", values="ok"), []
-    for at, first in enumerate(wide):
-        for second in wide.columns[at + 1 :]:
-            both = wide[[first, second]].dropna().astype(bool)
-            if len(both):
-                questions = both.index.get_level_values("question_id")
-                kappa, *ends = measure_kappa(both[first], both[second], 2, rng, clusters=questions)
-                ends = ends if both.nunique().min() > 1 else (np.nan, np.nan)
-                rows.append((first, second, len(both), float((both[first] == both[second]).mean()), kappa, *ends))
-    return pd.DataFrame(rows, columns="first second n same kappa low high".split())
 
 
 # --- the form --------------------------------------------------------------------------------------------------------

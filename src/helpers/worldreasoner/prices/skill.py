@@ -6,10 +6,8 @@ Prices are a table of question_id, day (a number of days, with its fraction) and
 import numpy as np
 import pandas as pd
 
-from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast
-from helpers.stats.calibration import pool_odds, recalibrate
+from helpers.events.moments import name_horizon, number_days
 from helpers.stats.means import summarize_clustered
-from helpers.stats.paired import compare_pairs, judge_pair
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_shares
 from helpers.worldreasoner.prices.markets import check_days, order_prices
@@ -81,73 +79,3 @@ def measure_skill(forecasts, prices, clusters=None):
     table = pd.concat(rows, ignore_index=True)
     table["skill"] = 1 - table["brier"] / table["market"].where(table["market"] > 0)
     return table["agent_id stage brier market difference low high p n n_clusters skill".split()]
-
-
-def ask_start(known, stages=(*WINDOWS, "near resolution")):
-    """Return the price at the start, kept, and one half as forecasts at four moments of each question's life.
-
-    `known` has question_id, opens_at, resolution_date (dates), price (the first) and value (the outcome, 0 or 1). What
-    comes back is what `measure_skill` takes; a moment that a question does not have is left out.
-
-    >>> known = {"question_id": ["q"], "opens_at": "2026-01-01", "resolution_date": "2026-01-11", "price": 0.3}
-    >>> ask_start(pd.DataFrame(known).assign(value=1.0), ["Mid"])[["agent_id", "day", "p"]].values.tolist()
-    [['price at the start', 20459, 0.3], ['one half', 20459, 0.5]]
-    """
-    rows = []
-    for question in known.to_dict("records"):
-        about = {"question_id": question["question_id"], "outcome": question["value"]}
-        about |= {"opens_at": question["opens_at"], "resolves_at": question["resolution_date"]}
-        days = [place_forecast(question["opens_at"], question["resolution_date"], stage) for stage in stages]
-        for day in days:
-            for agent, p in (("price at the start", question["price"]), ("one half", 0.5)) if day is not None else ():
-                rows.append(about | {"day": int(number_days(day)), "agent_id": agent, "p": p})
-    return pd.DataFrame(rows)
-
-
-# --- what a forecast adds to the price -------------------------------------------------------------------------------
-
-
-def mix_forecasts(forecasts, prices, clusters, mended=()):
-    """Return (hit, said): what came true, and who gave Yes which probability: a row a question, a column a forecast.
-
-    `forecasts` are of one moment of each question (`tell_markets`). Beside a column an agent there is "price", and for
-    each agent "price and <agent>", the mean of both in log-odds (`pool_odds`). That mean halves the distance of the
-    price's log-odds from 0 where the agent stands at one half, so what an agent adds is told by comparison with the mix
-    of an agent that says one half. Of those named in `mended` "<agent>, mended" is the probability after `recalibrate`,
-    each cluster held out by itself. Questions without a price are left out.
-    """
-    table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    said = table.pivot(index="question_id", columns="agent_id", values="p").rename_axis(columns=None)
-    own = table.groupby("question_id")[["price", "outcome"]].first()
-    said.insert(0, "price", own["price"])
-    for name in said.columns[1:]:
-        mixed = pool_odds(said[["price", name]])
-        said[f"price and {name}"] = np.where(said[name].notna(), mixed, np.nan)
-    for name in mended:
-        known = said[name].dropna()
-        groups = clusters.reindex(known.index)
-        held = recalibrate(known, own["outcome"].reindex(known.index), groups, groups.nunique())
-        said[f"{name}, mended"] = pd.Series(held, known.index)
-    return own["outcome"], said
-
-
-def plan_mixes(names):
-    """Return the pairs that `compare_mixes` tests: models by `names` with the price, with rules and with each other."""
-    mixed = [f"price and {name}" for name in names]
-    plan = [("price", ["base_rate", *names, "price and half", *mixed])]
-    plan += [("price and half", mixed), ("half", names), ("base_rate", names)] if names else []
-    plan += [(f"{name}, mended", ["base_rate"]) for name in names]
-    for at, name in enumerate(names[:-1]):
-        plan += [(other, [name]) for other in names[at + 1 :]]
-        plan += [(f"{other}, mended", [f"{name}, mended"]) for other in names[at + 1 :]]
-    return plan
-
-
-def compare_mixes(hit, said, clusters, plan):
-    """Return pairs of forecasts by their Brier scores, of which less is better (`compare_pairs`), with a verdict.
-
-    `said` has a column a forecast, `hit` what came true, by question (`mix_forecasts`). The verdict is by p_holm.
-    """
-    pairs = compare_pairs(said.sub(hit, axis=0) ** 2, clusters, plan)
-    less = pairs.assign(difference=-pairs["difference"])
-    return pairs.assign(verdict=[judge_pair(row, "p_holm") for row in less.to_dict("records")])

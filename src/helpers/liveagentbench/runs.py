@@ -1,0 +1,86 @@
+"""Runs of systems on the task set: programs by their kit, a model with the text of the files and without (5)."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.agents.registry import open_consult
+from helpers.liveagentbench.files import build_files
+from helpers.liveagentbench.portal import Portal
+from helpers.liveagentbench.readers import Unread, extract_text
+from helpers.liveagentbench.solvers import KITS, open_event, solve_task
+from helpers.liveagentbench.tasks import open_taskset
+from helpers.models.grammars import make_schema
+from helpers.prompts import read_prompt
+from helpers.web.session import Web
+
+RUN_ID = "31_liveagentbench"
+FORM = make_schema(answer={"type": "string", "maxLength": 40})
+"""A model's reply: an answer alone."""
+ALONE, WITH_TEXT = "model, question alone", "model, with the text"
+COLUMNS = ["agent", "event_id", "status", "reply", "reason", "n_pages"]
+
+
+def run_taskset(agent, seed, **settings):
+    """Return (events, answers, runs) of the task set: all programs, and an agent's model where it has replies.
+
+    `agent` is a name of data/agents.toml; `settings` are those of `registry.open_agent` (live, minutes); `seed` draws
+    splits and twins.
+    """
+    sources, shown, events, answers = open_taskset(seed)
+    ways = (cache(Web(Portal(sources, is_down=is_down)).fetch) for is_down in (False, True))
+    with tempfile.TemporaryDirectory() as folder:
+        places = build_files(events, sources, shown, Path(folder))
+        runs = run_kits(KITS, events, places, *ways)
+        with open_consult(agent, RUN_ID, about="answers tasks", **settings) as consult:
+            asked = run_model(consult, events, places)
+    is_recorded = asked.groupby("agent")["reply"].transform("count") > 0
+    return events, answers, pd.concat([runs, asked[is_recorded]], ignore_index=True)
+
+
+def run_kits(kits, events, places, fetch, fetch_down):
+    """Return the runs of programs on tasks and twins, columns COLUMNS.
+
+    `fetch(address, as_of)` is a gateway's; twins whose site is down have their own, to a replay web that is down.
+    """
+    ways = {"site_down": fetch_down}
+    rows = [
+        {"agent": kit.name, "event_id": event["event_id"]}
+        | solve_task(kit, event, places[event["event_id"]], ways.get(event["variant"], fetch))
+        for kit in kits
+        for event in map(open_event, events.to_dict("records"))
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def run_model(consult, events, places):
+    """Return the runs of a model on the plain tasks, columns COLUMNS: with the text of the files, and without.
+
+    Asked are the tasks whose files all are text; another is "lacking". Without the text every task is: the guess is
+    held against the truth and earns nothing. The status is "missing" where a reply is not recorded, "failed" where the
+    request failed.
+    """
+    rows = []
+    for event in map(open_event, events[events["variant"] == "plain"].to_dict("records")):
+        is_asked = event["capabilities"] == ["text_file"]
+        for agent in (WITH_TEXT, ALONE):
+            row = ask_task(consult, event, places[event["event_id"]], agent) if is_asked else ("lacking", None, "")
+            rows.append((agent, event["event_id"], *row, 0))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def ask_task(consult, event, paths, agent):
+    """Return (status, reply, reason) of a model on a task, with the text of its files or (`ALONE`) without."""
+    prompt, text = "taskset_alone", ""
+    if agent == WITH_TEXT:
+        try:
+            prompt, text = "taskset_text", extract_text(event["prompt"], paths)
+        except Unread as error:
+            return "failed", None, str(error)
+    verdict = consult(read_prompt(prompt).format(question=event["prompt"], text=text), FORM)
+    reply = verdict.value["answer"] if verdict.status == "ok" else None
+    answered = "lacking" if agent == ALONE else "ok"
+    status = {"missing": "missing", "ok": answered, "unparsable": answered}.get(verdict.status, "failed")
+    return status, reply, verdict.reason

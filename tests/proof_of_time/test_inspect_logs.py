@@ -1,0 +1,215 @@
+"""Logs of inspect_ai: what is in a small one comes out; a zip that is wrong or hostile is refused in one sentence."""
+
+import json
+import os
+import struct
+
+import pytest
+from public import inspect_logs
+
+from helpers import store
+
+zipfile = inspect_logs.zipfile  # the one that packs both ways, where there is one
+
+CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}}
+MESSAGES = [
+    {"role": "system", "content": "Look first."},
+    {"role": "user", "content": "Which tier?"},
+    {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "I look."}], "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "function": "bash", "content": "a.csv", "error": {"type": "timeout"}},
+    {"role": "assistant", "content": "attachment://0123456789abcdef"},
+]
+HEADER = {
+    "status": "success",
+    "eval": {
+        "task": "awards",
+        "task_id": "T1",
+        "model": "lab/m-1",
+        "config": {"message_limit": 30},
+        "packages": {"inspect_ai": "0.3"},
+        "revision": {"commit": "abc"},
+        "sandbox": {"type": "docker"},
+    },
+}
+
+
+def make_sample(**changed):
+    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
+    events = [{"event": "model", "output": {"usage": usage}}] * 2
+    return {
+        "id": "s1",
+        "epoch": 1,
+        "target": "Best",
+        "messages": MESSAGES,
+        "events": events,
+        "attachments": {"0123456789abcdef": "Main"},
+        "output": {"choices": [{"message": {"content": "Main"}}]},
+        "scores": {"match": {"value": "I", "answer": "Main"}},
+        "model_usage": {"lab/m-1": usage},
+        "working_time": 1.5,
+    } | changed
+
+
+def write_log(path, samples=None, header=HEADER, compression=zipfile.ZIP_DEFLATED, **others):
+    samples = [make_sample()] if samples is None else samples
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        for at, sample in enumerate(samples):
+            archive.writestr(f"samples/{at}_epoch_1.json", json.dumps(sample))
+        for name, text in others.items():
+            archive.writestr(name.replace("__", "/") + ".json", text)
+    return path
+
+
+def test_a_log_becomes_our_tables(tmp_path):
+    log = inspect_logs.read_log(write_log(tmp_path / "a.eval"))
+    run, reply = log.runs.iloc[0], log.replies.iloc[0]
+    assert (run["run_id"], run["message_limit"], run["n_tokens"], run["status"]) == ("T1", 30, 12, "complete")
+    assert (reply["event_id"], reply["status"], reply["reply"], reply["n_cached_tokens"]) == (
+        "awards-s1",
+        "ok",
+        "Main",
+        4,
+    )
+    assert log.traces["step_type"].tolist() == ["prompt", "prompt", "model", "tool", "model", "count", "answer"]
+    tool = log.traces.iloc[3]
+    assert (tool["tool"], json.loads(tool["arguments"]), tool["error"]) == ("bash", {"cmd": "ls"}, "timeout")
+    assert log.traces["content"][2] == "I look." and log.traces["content"][4] == "Main"
+    assert log.traces["n_input_tokens"][2] == 10 and set(log.traces["sandbox_backend"]) == {"docker"}
+    told = json.loads(log.traces["content"][5])
+    assert told["n_messages"] == 5 and told["n_turns"] == 2
+    assert log.scores["score"].tolist() == [0.0] and log.answers["value"].tolist() == ['"Best"']
+    assert log.predictions["value"].tolist() == ['"Main"']
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "last"),
+    [
+        ({"limit": {"type": "message", "limit": 30.0}}, "message_limit", "end"),
+        ({"limit": {"type": "working", "limit": 480.0}}, "timeout", "end"),
+        ({"limit": {"type": "token", "limit": 9.0}}, "over_budget", "end"),
+        ({"error": {"message": "no model"}, "scores": {}, "output": {}}, "error", "end"),
+        ({}, "ok", "answer"),
+    ],
+)
+def test_how_a_sample_ended_is_the_logs_word_not_its_score(tmp_path, changed, status, last):
+    log = inspect_logs.read_log(write_log(tmp_path / "a.eval", [make_sample(**changed)]))
+    assert log.replies["status"].tolist() == [status] and log.traces["step_type"].iloc[-1] == last
+    assert log.predictions["value"].isna().tolist() == [status != "ok"]
+
+
+def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
+    first = write_log(tmp_path / "a.eval")
+    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}})
+    assert len(inspect_logs.read_logs([first, second]).traces) == 14
+    with pytest.raises(ValueError, match="repeat a key"):
+        inspect_logs.read_logs([first, first])
+
+
+def test_tokens_that_a_log_counts_apart_are_among_those_in(tmp_path):
+    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 80, "total_tokens": 92}
+    changed = {"model_usage": {"m": usage}, "events": [{"event": "model", "output": {"usage": usage}}] * 2}
+    log = inspect_logs.read_log(write_log(tmp_path / "a.eval", [make_sample(**changed)]))
+    assert log.replies[["n_input_tokens", "n_cached_tokens"]].values.tolist() == [[90, 80]]
+    assert log.runs["n_tokens"].tolist() == [92] and log.traces["n_input_tokens"][2] == 90
+
+
+def test_an_id_that_a_model_uses_twice_stands_for_the_call_before_each_result(tmp_path):
+    turn, result = MESSAGES[2], MESSAGES[3]
+    again = turn | {"tool_calls": [CALL | {"arguments": {"cmd": "cat"}}]}
+    log = inspect_logs.read_log(write_log(tmp_path / "a.eval", [make_sample(messages=[turn, result, again, result])]))
+    asked = log.traces.loc[log.traces["step_type"] == "tool", "arguments"]
+    assert [json.loads(cell)["cmd"] for cell in asked] == ["ls", "cat"]
+
+
+@pytest.mark.parametrize(("value", "score"), [(7, None), ({"a": 1, "b": 0}, None), ("?", None), (0.5, 0.5)])
+def test_a_score_on_another_scale_is_none(tmp_path, value, score):
+    sample = make_sample(scores={"match": {"value": value, "answer": None}})
+    log = inspect_logs.read_log(write_log(tmp_path / "a.eval", [sample]))
+    row = log.scores.iloc[0]
+    assert row["is_scored"] == (score is not None) and (row["score"] == score or row["reason"])
+    assert log.predictions[["status", "reason"]].values.tolist() == [["unparsable", "no scorer read an answer"]]
+
+
+def refuse(path, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        inspect_logs.read_log(path)
+    text = str(caught.value)
+    assert path.name in text and str(path.parent) not in text and "\n" not in text and len(text) < 400
+
+
+def test_both_compressions_are_read(tmp_path):
+    logs = [
+        inspect_logs.read_logs([write_log(tmp_path / f"{method}.eval", compression=method)])
+        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD)
+    ]
+    assert zipfile.ZipFile(tmp_path / "93.eval").infolist()[0].compress_type == inspect_logs.ZSTANDARD
+    assert all(one.equals(other) for one, other in zip(*logs, strict=True))
+    data = bytearray((tmp_path / "93.eval").read_bytes())
+    at = data.index(b"\x28\xb5\x2f\xfd")
+    data[at + 6 : at + 12] = bytes(6)
+    (tmp_path / "broken.eval").write_bytes(data)
+    refuse(tmp_path / "broken.eval", "broken.eval cannot be read as a log")
+
+
+def test_what_is_no_log_is_refused(tmp_path):
+    (tmp_path / "text.eval").write_bytes(b"no zip")
+    refuse(tmp_path / "text.eval", "not a zip")
+    refuse(write_log(tmp_path / "h.eval", header=[1]), "no JSON object")
+    refuse(write_log(tmp_path / "k.eval", header={"status": "success"}), "it has no 'eval'")
+    for name, changed, said in (
+        ("n", {"task_id": "../x"}, "a name is"),
+        ("l", {"task": ["a"]}, "its task is .*no text"),
+    ):
+        refuse(write_log(tmp_path / f"{name}.eval", header=HEADER | {"eval": HEADER["eval"] | changed}), said)
+    refuse(write_log(tmp_path / "m.eval", [make_sample(messages="none")]), "as a log of inspect_ai")
+    refuse(write_log(tmp_path / "s.eval", [make_sample(id="\ud800")]), "holds half a character")
+    refuse(
+        write_log(tmp_path / "u.eval", [make_sample(model_usage={"m": {"input_tokens": 10**400}})]),
+        "inf is not a whole",
+    )
+    with zipfile.ZipFile(tmp_path / "e.eval", "w") as archive:
+        archive.writestr("samples/0_epoch_1.json", "{}")
+    refuse(tmp_path / "e.eval", "no header.json")
+    refuse(write_log(tmp_path / "d.eval", samples__9_epoch_1="[" * 200_000), "nested too deep")
+    refuse(tmp_path / "absent.eval", "No such file")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refuse(write_log(tmp_path / "z.eval", compression=method), "only the compressions Deflate and Zstandard")
+
+
+@pytest.mark.parametrize("method", [inspect_logs.DEFLATED, inspect_logs.ZSTANDARD])
+def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch, method):
+    monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
+    grown = json.dumps({"a": "x" * (3 << 20)})
+    bomb = write_log(tmp_path / "b.eval", compression=method, samples__9_epoch_1=grown)
+    refuse(bomb, "larger than 1 MB")
+    data = bytearray(bomb.read_bytes())
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 10)  # its list of contents says ten bytes
+    bomb.write_bytes(data)
+    refuse(bomb, "b.eval")
+
+
+@pytest.mark.parametrize(
+    ("content", "calls", "n"),
+    [("attachment://0123456789abcdef " * 2000, [], 1), ("attachment://0123456789abcdef", [], 2000), ("", [CALL], 2000)],
+)
+def test_attachments_and_calls_that_are_named_again_and_again_are_bounded(tmp_path, monkeypatch, content, calls, n):
+    monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
+    monkeypatch.setattr(inspect_logs, "MAX_TOTAL", 4 << 20)
+    big = "x" * 10_000
+    calls = [call | {"arguments": {"cmd": big}} for call in calls]
+    turns = [{"role": "assistant", "content": content, "tool_calls": calls}] + MESSAGES[3:4] * n * bool(calls)
+    sample = make_sample(attachments={"0123456789abcdef": big}, messages=turns if calls else turns * n, events=[])
+    refuse(write_log(tmp_path / "a.eval", [sample]), "with (its|their) attachments (is|are) larger than")
+
+
+def test_the_authors_logs_are_read_whole():
+    folder = store.ROOT / os.environ.get("KIT_DATA_MIRROR", "none") / "proof_of_time/eval_logs"
+    if not folder.exists():
+        pytest.skip("the public logs are not at hand (KIT_DATA_MIRROR)")
+    log = inspect_logs.read_logs(sorted(folder.glob("*.eval")))
+    assert len(log.runs) == 16 and len(log.replies) == 33 and log.runs["model_family"].nunique() >= 3
+    ended = log.replies[log.replies["status"] == "message_limit"]
+    counts = [json.loads(text)["n_messages"] for text in log.traces.query("step_type == 'count'")["content"]]
+    assert len(ended) == 5 and sum(n == 30 for n in counts) == 5

@@ -1,0 +1,180 @@
+"""Instances from public lists, on small made-up lists: who is asked about, and what is never in the evidence."""
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from public import pot_lists as public
+from public import pot_rules as rules
+
+from helpers.proof_of_time import baselines
+from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
+from helpers.proof_of_time.instances import NONE, find_misfits
+
+FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+def check(instances, folder):
+    assert not [fault for one in instances for fault in find_misfits(one._asdict())]
+    check_instances(instances, folder)
+    return instances
+
+
+def make_counts(n=24):
+    years = [2022] * 8 + [2024] * (n - 8)
+    rows = [
+        ("NAACL", year, "Long", 7 * at, "2025-06-12", f"Paper of rain {chr(97 + at)}", f"A{at % 4}; B{at}")
+        for at, year in enumerate(years)
+    ]
+    return pd.DataFrame(rows, columns=["venue", "year", "track", "citations", "counted_by", "title", "authors"])
+
+
+def test_citations_are_a_split_of_their_own(rng, tmp_path):
+    table = public.tidy_counts(make_counts())
+    made, n_tied = public.build_citations(table, rng, tmp_path, 5)
+    assert n_tied == 0 and {one.variant for one in check(made, tmp_path)} == {"counts_as_of_t1"}
+    assert {one.task for one in made} == {"most_of_four", "full_order", "bucket"}
+    later = set(table.loc[table["published_at"] > public.T0, "item"])
+    assert all(set(one.metadata["items"].values()) <= later for one in made)
+    assert not later & set(read_evidence(tmp_path, "papers_cited.csv")["title"])
+    with pytest.raises(LeakError, match="citations was counted on 2025-06-12"):
+        check_instances([made[0]._replace(variant="plain")], tmp_path)
+    answers = pd.DataFrame(rules.answer_citations(made, table), columns=["id", "solver", "answer"])
+    described = baselines.describe_instances(made)
+    assert len(answers) == 2 * len(made) and baselines.score_answers(described, answers)["is_right"].dtype == bool
+
+
+def make_papers():
+    rows, awards = [], []
+    for year in (2021, 2022, 2023, 2024):
+        for at in range(24):
+            field = list(FIELDS)[at % 3]
+            title = f"On {field} in place {year % 100 - 20} {chr(97 + at)}"
+            rows.append(
+                (
+                    year,
+                    ("main", "findings")[at % 2],
+                    title,
+                    f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}",
+                    f"{field} and {field}",
+                )
+            )
+            if at < 3:
+                awards.append((title.upper(), f"EMNLP {year}", ["best", "outstanding", None][at]))
+    accepted = pd.DataFrame(rows, columns=["year", "tier", "title", "authors", "abstract"])
+    return accepted, pd.DataFrame(awards, columns=["title", "conference", "award_tier"])
+
+
+@pytest.fixture
+def papers():
+    return public.load_accepted(*make_papers(), FIELDS)
+
+
+def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers):
+    made = check(public.build_awards(papers, rng, tmp_path, 2), tmp_path)
+    for task in ("tier_pre", "tier_post"):
+        part = [one for one in made if one.task == task]
+        asked = {one.metadata["items"][""] for one in part}
+        shown = read_evidence(tmp_path, part[0].manifest[0]["path"])
+        assert asked and not asked & set(shown["title"]) and shown["published_date"].max() == "2023-12-31"
+        assert {one.choices[one.target] for one in part} == {"Best", "Outstanding", "Main", "Findings"}
+    whole = public.write_papers(papers[papers["year"] < 2024].dropna(subset="tier"), "whole.csv", tmp_path)
+    early = next(one for one in made if one.task == "tier_pre")
+    with pytest.raises(LeakError, match="whole.csv, line .* holds the value asked for"):
+        check_instances([early._replace(manifest=[whole])], tmp_path)
+    assert len(rules.answer_awards(made, papers)) == 2 * len(made)
+
+
+def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
+    made, _ = public.build_people(papers, FIELDS, rng, tmp_path, 9)
+    assert {one.task for one in check(made, tmp_path)} == {"person_article", "person_field", "field_focus"}
+    told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
+    for one in made:
+        if one.task != "field_focus":
+            with pytest.raises(LeakError, match="told.csv, line .* holds the value asked for of P"):
+                check_instances([one._replace(manifest=[told])], tmp_path)
+    owners = dict(zip(papers["item"], papers["authors"], strict=True))
+    assert {one.metadata["items"][""] for one in made} == {"P0", "P1", "P2"}, "Q writes too seldom"
+    assert len({one.metadata["source"] for one in made}) == 3
+    for one in made:
+        items = dict(one.metadata["items"])
+        person = items.pop("")
+        if one.task == "person_article":
+            right = [letter for letter, title in items.items() if person in owners[title]]
+            assert right == ([] if one.choices[one.target] == NONE else [one.target])
+        else:
+            assert one.choices[one.target] == list(FIELDS)[int(person[1])]
+    rows = rules.answer_people(made, papers)
+    fields = [row for row in rows if row[1] == "last value"]
+    assert {row[0]: row[2] for row in fields} == {one.id: one.target for one in made if one.task == "person_field"}
+
+
+# --- boards ----------------------------------------------------------------------------------------------------------
+
+
+def make_results():
+    days = [f"2024-{month:02d}-01" for month in range(1, 13)] + [f"2025-{month:02d}-01" for month in range(1, 9)]
+    rows = [(day, "Bench", f"sys{chr(97 + at)}", 3.5 * at + 5.25) for at, day in enumerate(days)]
+    return pd.DataFrame(rows, columns=["date", "board", "system", "score"])
+
+
+def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_path):
+    results = make_results()
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3)
+    check(made, tmp_path)
+    kinds = [one.variant for one in made]
+    assert (kinds.count("plain"), kinds.count("pairwise"), kinds.count("next_year")) == (8, 3, 1)
+    shown = read_evidence(tmp_path, "bench.csv")
+    assert len(shown) == 12 and not {one.metadata["items"][""] for one in made[:8]} & set(shown["system"])
+    scores = dict(zip(results["system"], results["score"], strict=True))
+    for one in made[:8]:
+        assert ord(one.target) - 65 == int(scores[one.metadata["items"][""]] // 20)
+    rows = rules.answer_frontier(made, {"bench": results}, {})
+    right = {one.id: one.target for one in made}
+    trend = [right[name] == answer for name, method, answer in rows if method == "trend"]
+    assert all(trend) and len(trend) == 11
+    pairs = [answer for name, method, answer in rows if method == "last value" and "pairwise" in name]
+    assert pairs == ["A"] * 3, "a pair's last value is the same for both"
+
+
+def test_a_score_that_was_converted_is_asked_for_as_it_stands_on_the_board(rng, tmp_path):
+    results = make_results()
+    settings = {"measure": "m", "n": 3, "n_pairs": 1, "convert": public.win_games}
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, **settings)
+    scores = dict(zip(results["system"], results["score"], strict=True))
+    for one in check(made[:4], tmp_path):
+        name, raw = one.metadata["asked"][-1]
+        assert raw == scores[name]
+        table = pd.DataFrame({"date": "2024-12-01", "system": [name], "score": [raw]})
+        entry = write_evidence(tmp_path, "told.csv", table, as_of="2024-12-01", dates="date")
+        with pytest.raises(LeakError, match="told.csv, line 2 holds the value asked for"):
+            check_instances([one._replace(manifest=[entry])], tmp_path)
+
+
+def test_a_planted_label_table_stops_the_build(rng, tmp_path):
+    results = make_results()
+    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="m", n=3, n_pairs=1)
+    (tmp_path / "bench.csv").write_text(results.to_csv(index=False))
+    digest = hashlib.sha256((tmp_path / "bench.csv").read_bytes()).hexdigest()
+    entry = made[0].manifest[0] | {"sha256": digest}
+    with pytest.raises(LeakError, match="bench.csv, line 14: date 2025-01-01 is not before the cutoff"):
+        check_instances([made[0]._replace(manifest=[entry])], tmp_path)
+
+
+def test_the_lists_of_boards_become_results():
+    arena = pd.DataFrame({"m1": [1000.0, 1010.0], "m2": [0.0, 1200.0]}, index=[20230508, 20240105])
+    assert public.list_arena(arena)["date"].tolist() == ["2023-05-08", "2024-01-05", "2024-01-05"]
+    week = pd.DataFrame({"week": ["2025-07-W4", "overall"], "agent_id": "a", "overall": [27.941, 30]})
+    assert public.list_futurex(week).to_dict("records") == [
+        {"date": "2025-07-28", "board": "FutureX 2025-07-W4", "system": "a, 2025-07-W4", "score": 27.94}
+    ]
+    entries = [
+        {"date": day, "model": "m", "pass_rate_2": rate} for day, rate in (("2025-01-02", 3.6), ("2024-12-30", 2))
+    ]
+    assert public.list_aider(entries)["score"].tolist() == [2.0]

@@ -1,0 +1,62 @@
+"""Ratings that know earlier games only, and Brier scores worked by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from public.games import compare_games, rate_games, tidy_games
+
+
+def make_games(*rows):
+    """Rows of (date, season, team1, team2, prob1, outcome of team1)."""
+    table = pd.DataFrame(rows, columns=["date", "season", "team1", "team2", "prob1", "prob1_outcome"])
+    return table.assign(prob2=1 - table["prob1"], prob2_outcome=1 - table["prob1_outcome"])
+
+
+def make_season(n_days=200, strength=0.9):
+    """Two teams that meet daily on neutral terms: A wins with a fixed share, as host and as guest."""
+    rng, rows = np.random.default_rng(0), []
+    for day, date in enumerate(pd.date_range("2016-01-01", periods=n_days).strftime("%Y-%m-%d")):
+        a_wins = float(rng.random() < strength)
+        rows.append((date, 2016, *(("A", "B", 0.9, a_wins) if day % 2 else ("B", "A", 0.1, 1 - a_wins))))
+    return tidy_games(make_games(*rows))
+
+
+def test_ratings_worked_by_hand():
+    games = make_games(("2016-01-01", 1, "A", "B", 0.5, 1), ("2016-01-02", 1, "A", "B", 0.5, 1))
+    rated = rate_games(tidy_games(games), k=40, n_prior=20)
+    assert rated["elo"].iloc[0] == pytest.approx(0.5)
+    # A has 1520, B 1480; the home rate is 11 of 21, whose odds are 1.1
+    assert rated["elo"].iloc[1] == pytest.approx(1 / (1 + 10 ** (-40 / 400) / 1.1))
+    assert rated["home_rate"].tolist() == pytest.approx([0.5, 11 / 21])
+
+
+def test_a_new_season_pulls_ratings_to_the_mean():
+    games = [("2016-01-01", 1, "A", "B", 0.5, 1), ("2017-01-01", 2, "A", "B", 0.5, 1)]
+    rated = rate_games(tidy_games(make_games(*games)), k=40, carry=0.5)
+    assert rated["elo"].iloc[1] == pytest.approx(1 / (1 + 10 ** (-20 / 400) / 1.1))
+
+
+def test_games_of_one_day_do_not_know_each_other():
+    day = [("2016-01-01", 1, "A", "B", 0.5, 1), ("2016-01-01", 1, "A", "C", 0.5, 1)]
+    assert rate_games(tidy_games(make_games(*day)))["elo"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_ratings_learn_a_planted_strength_and_nothing_from_the_future():
+    games = make_season()
+    rated = rate_games(games)
+    late = rated.tail(60)
+    assert late.loc[late["home"] == "A", "elo"].mean() > 0.8
+    assert late.loc[late["home"] == "B", "elo"].mean() < 0.2
+    assert rate_games(games.head(50))["elo"].tolist() == rated["elo"].head(50).tolist()
+
+
+def test_brier_scores_the_paired_difference_and_who_is_nearer():
+    rated = rate_games(make_season(400))
+    table = compare_games(rated).set_index("forecaster")
+    assert table.loc["half", "brier"] == 0.25 and table["n"].eq(400).all() and table["n_months"].eq(14).all()
+    expert = ((rated["expert"] - rated["outcome"]) ** 2).mean()
+    assert table.loc["expert", ["brier", "minus_expert", "nearer"]].tolist() == pytest.approx([expert, 0, 0])
+    half = table.loc["half"]
+    assert half["minus_expert"] == pytest.approx(0.25 - expert)
+    assert 0 < half["gap_low"] < half["minus_expert"] < half["gap_high"]
+    assert half["nearer"] == pytest.approx(((rated["expert"] > 0.5) != rated["outcome"]).mean())

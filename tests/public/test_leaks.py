@@ -1,0 +1,154 @@
+"""The auditor of seen pages finds what is later, undated, revised, hindsight or a sibling's answer; synthetic pages."""
+
+import os
+from datetime import date
+
+import pandas as pd
+import pytest
+from public.leaks import (
+    FLAGS,
+    audit_pages,
+    find_answers,
+    find_hindsight,
+    list_siblings,
+    states_answer,
+)
+
+from helpers.public_files import MIRROR, locate_public
+
+AS_OF = "2016-10-10T00:00:00+08:00"
+BEFORE = "2016-10-09T23:59:59+08:00"
+
+
+def audit(*pages, siblings=(), as_of=AS_OF):
+    """Return {(page_id, flag)} of some pages, each a dict of columns; they are numbered from 0."""
+    rows = [{"page_id": str(n), "published_at": BEFORE} | page for n, page in enumerate(pages)]
+    found = audit_pages(as_of, pd.DataFrame(rows), siblings)
+    assert set(found["flag"]) <= set(FLAGS)
+    return set(zip(found["page_id"], found["flag"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("published", "flag"),
+    [
+        (BEFORE, None),
+        (AS_OF, "later"),
+        ("2016-10-09T16:00:00Z", "later"),
+        ("2016-10-09T15:59:59+00:00", None),
+        ("2016-10-08", None),
+        ("2016-10-07", None),
+        ("2016-10-09", "unsure"),
+        ("2016-10-10", "unsure"),
+        ("2016-10-11", "later"),
+        ("2016-10-09T23:00:00", "unsure"),
+        ("2016-10-09 03:00", None),
+        ("undated", "undated"),
+        ("", "undated"),
+        (None, "undated"),
+        (float("nan"), "undated"),
+        ("last Tuesday", "undated"),
+        ("2016-02-30", "undated"),
+        (20161008, "undated"),
+    ],
+)
+def test_a_page_that_cannot_be_dated_before_the_moment_is_flagged(published, flag):
+    assert audit({"published_at": published}) == ({("0", flag)} if flag else set())
+
+
+def test_a_page_whose_content_changed_under_one_date_is_flagged_and_a_newer_issue_is_not():
+    page = {"url": "http://a.replay/", "content_sha256": "1"}
+    assert audit(page, page | {"content_sha256": "2"}) == {("0", "revised"), ("1", "revised")}
+    newer = page | {"content_sha256": "2", "published_at": "2016-10-08T12:00:00+08:00"}
+    assert audit(page, newer, page | {"url": "http://b.replay/", "content_sha256": "3"}) == set()
+
+
+def test_a_text_that_names_its_later_change_is_flagged():
+    changed, before = "Rain: 7 mm to be final, revised 12 October 2016", "Rain: 7 mm (revised 2 October 2016)"
+    assert audit({"text": changed}, {"text": before}, {"text": "To meet on 12 October 2016."}) == {("0", "revised")}
+
+
+@pytest.mark.parametrize(
+    ("text", "hints"),
+    [
+        ("The suspect was later found dead.", ["later"]),
+        ("The bill eventually fails. The court subsequently agrees.", ["eventually", "subsequently"]),
+        ("It will meet later this week. The later stage begins.", []),
+        ("The law is passed on October 22.", ["2016-10-22"]),
+        ("The vote is scheduled for October 22. It opens on 22 October 2016 until noon.", []),
+        ("The law was passed on October 2, and on 2 October 2015.", []),
+        ("Passed on 31 June 2016 and in October 2016.", []),
+    ],
+)
+def test_hindsight_is_words_that_look_back_and_days_to_come_without_a_plan(text, hints):
+    assert find_hindsight(text, date(2016, 10, 9)) == hints
+    assert audit({"text": text}) == ({("0", "hindsight")} if hints else set())
+
+
+EVENTS = pd.DataFrame(
+    [
+        {"event_id": "own", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-12T00:00:00+08:00"},
+        {"event_id": "open", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-11T00:00:00+08:00"},
+        {"event_id": "over", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-08T00:00:00+08:00"},
+        {"event_id": "other", "template_id": "t", "entity_id": "y", "resolves_at": "2016-10-12T00:00:00+08:00"},
+        {"event_id": "blank", "template_id": None, "entity_id": "x", "resolves_at": "2016-10-12T00:00:00+08:00"},
+    ]
+).assign(prompt="Which team leads the harbour league table?", as_of=AS_OF)
+ANSWERS = {name: [f"Team {name}"] for name in EVENTS["event_id"]}
+
+
+def test_siblings_are_the_open_questions_of_a_group_and_never_the_event_itself():
+    own = EVENTS.iloc[0]
+    assert list_siblings(own, EVENTS, ANSWERS) == [(own["prompt"], "Team open")]
+    both = list_siblings(own, EVENTS, ANSWERS, by=["template_id"])
+    assert [answer for _, answer in both] == ["Team open", "Team other"]
+    assert list_siblings(EVENTS.iloc[4], EVENTS, ANSWERS) == []
+
+
+def test_a_siblings_answer_in_a_text_is_flagged_and_the_auditor_does_not_see_the_events_own():
+    siblings = list_siblings(EVENTS.iloc[0], EVENTS, ANSWERS)
+    told = {"text": "The harbour league table: team Open leads."}
+    own = {"text": "The harbour league table: team Own leads."}
+    elsewhere = {"text": "Team Open moved.\nThe harbour league table is out."}
+    assert audit(told, own, elsewhere, siblings=siblings) == {("0", "sibling")}
+    pages = pd.DataFrame([told, own, elsewhere]).assign(page_id=list("012"))
+    assert find_answers(pages, EVENTS["prompt"][0], ANSWERS["own"]).values.tolist() == [["1", 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "answer", "is_stated"),
+    [
+        ("The price of oil closes at 1,250.5 dollars.", "What will the price of oil be on 2016-10-12?", "1250.5", True),
+        (
+            "The price of oil closes at 11,250.5 dollars.",
+            "What will the price of oil be on 2016-10-12?",
+            "1250.5",
+            False,
+        ),
+        ("Oil was 50.", "What will the price of crude oil in Oslo be?", "50", False),
+        (
+            "Brazil beats Chile in the cup final.",
+            "Who wins the cup final?\nA. Brazil\nB. Oceania United",
+            "Brazil",
+            True,
+        ),
+        ("Anything", "Brazil?", "Brazil", False),
+        ("Anything", "Who wins the final?", "", False),
+    ],
+)
+def test_an_answer_is_stated_by_a_line_that_speaks_of_the_question(text, prompt, answer, is_stated):
+    assert states_answer(text, prompt, answer) is is_stated
+
+
+@pytest.mark.skipif(
+    not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
+)
+def test_of_real_retrievals_all_31_later_and_all_161_undated_pages_are_found():
+    rows = pd.read_csv(locate_public("leaks/ai_trader_retrievals.csv"))
+    rows = rows.assign(page_id=rows.index.astype(str), published_at=rows["published"])
+    parts = [audit_pages(f"{day}T00:00:00+08:00", part) for day, part in rows.groupby("trading_day")]
+    flags = pd.concat(parts).set_index("page_id")["flag"].reindex(rows["page_id"]).to_numpy()
+    assert (flags == "undated").sum() == 161 and set(rows["published"][flags == "undated"]) == {"undated"}
+    assert (
+        set(rows.index[flags == "later"]) == set(rows.index[rows["later_than_day"] == 1])
+        and (flags == "later").sum() == 31
+    )

@@ -1,0 +1,24 @@
+"""The six names: from a script or a notebook, without the command line."""
+
+import pandas as pd
+import pytest
+
+from daybefore import compare, draw, events, predictions, run, score
+
+
+def test_six_names_go_from_questions_to_differences(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    asked = events("october-2016")
+    assert {"event_id", "prompt", "kind", "level"} <= set(asked)
+    results = run("last_value", limit=12)
+    assert results["last_value"]["n_asked"] == 12
+    rows = predictions("last_value arima")
+    assert set(rows["agent_id"]) == {"last_value", "arima"}
+    scores = score(rows)
+    assert scores["score"].dropna().ge(0).all() and set(scores["agent_id"]) == {"last_value", "arima"}
+    mine = score(pd.DataFrame({"event_id": asked["event_id"][asked["kind"] == "single"].head(3), "value": '"A"'}))
+    assert set(mine["agent_id"]) == {"mine"} and len(mine) == 3
+    found = compare("last_value", "arima")
+    assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent"]) == {"last_value", "arima"}
+    with pytest.raises(ValueError, match="'last_valeu'; did you mean last_value"):
+        draw("last_valeu")

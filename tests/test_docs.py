@@ -1,0 +1,106 @@
+"""The snippets of README and docs/, run as a reader would: in a checkout of their own, against a mock provider."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_make import run_make
+
+from helpers.cli.main import daybefore
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def list_snippets(path, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def list_commands(path):
+    lines = [line for text in list_snippets(path, "sh") for line in text.splitlines()]
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder that has the repository's data and takes a reader's files; a function that runs daybefore in it."""
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    own = {"sources", "replay", "runs", "agents.local.toml"}
+    for name in ("data", "data/sources", "data/replay", "data/runs"):
+        (tmp_path / name).mkdir()
+        for path in (ROOT / name).iterdir():
+            if path.name not in own and path.suffix != ".sqlite":
+                (tmp_path / name / path.name).symlink_to(path)
+
+    def call(*arguments):
+        settings = {"DAYBEFORE_ROOT": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(tmp_path)])}
+        command = [sys.executable, "-m", "daybefore", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return call
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_command_is_one_that_make_or_python_has(path):
+    for words in list_commands(path):
+        if words[0] == "make" and words[1] not in ("figures", "test", "lab"):
+            done = run_make(ROOT, "-n", *words[1:])
+            assert done.returncode == 0, (words, done.stderr)
+            for line in re.findall(r"daybefore (.+)", done.stdout.replace("\\\n", " ")):
+                name, *arguments = shlex.split(line)
+                daybefore.commands[name].make_context(name, arguments)
+
+
+def test_every_link_leads_to_a_file():
+    for path in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+            assert "://" in target or (path.parent / target).exists(), (path.name, target)
+
+
+def test_a_model_of_ones_own_is_asked_as_the_page_says(checkout, provider, tmp_path):
+    (toml,) = list_snippets(ROOT / "docs/own-model.md", "toml")
+    table = tomllib.loads(toml)["my_model"]
+    (tmp_path / "data/agents.local.toml").write_text(toml.replace(table["api_base"], provider.address))
+    told = checkout("run", "--agent", "my_model", "--limit", "4")
+    assert "my_model" in told and "missing" in told
+
+
+def test_a_function_of_ones_own_runs_as_the_page_says(checkout, tmp_path):
+    page = ROOT / "docs/own-agent.md"
+    (tmp_path / "my_module.py").write_text(list_snippets(page, "python")[0])
+    (tmp_path / "data/agents.local.toml").write_text(list_snippets(page, "toml")[0])
+    assert "half_way" in checkout("run", "--agent", "half_way", "--limit", "4")
+
+
+def test_three_files_of_ones_own_are_scored_as_the_page_says(tmp_path, monkeypatch):
+    page = ROOT / "docs/own-results.md"
+    files, _ = re.search(r"```\n(events.csv.*?)```(.*)", page.read_text(encoding="utf-8"), re.DOTALL).groups()
+    names, *lines = files.splitlines()
+    starts = [names.index(f"{name}.csv") for name in ("events", "answers", "predictions")]
+    folder = tmp_path / "my_folder"
+    folder.mkdir()
+    for name, start, end in zip(("events", "answers", "predictions"), starts, [*starts[1:], None], strict=True):
+        (folder / f"{name}.csv").write_text("".join(f"{line[start:end].strip()}\n" for line in lines))
+    monkeypatch.chdir(tmp_path)
+    world = {}
+    exec(list_snippets(page, "python")[0].split("compare(scores")[0], world)
+    assert isinstance(world["scores"], pd.DataFrame) and len(world["scores"])
+
+
+def test_a_source_of_ones_own_is_tried_as_the_page_says(checkout, tmp_path):
+    (toml,) = list_snippets(ROOT / "docs/sources.md", "toml")
+    days = pd.date_range("2016-09-20", "2016-11-05")
+    rows = "".join(f"{day:%Y-%m-%d},Boston,{50 + day.day % 9}\n" for day in days)
+    (tmp_path / "data/sources/ferries.toml").write_text(toml)
+    (tmp_path / "data/replay/ferries.csv").write_text("occurred_at,entity,trips\n" + rows)
+    assert "ferries" in checkout("source", "--source", "ferries")

@@ -1,0 +1,83 @@
+"""FutureX's past questions (3.2.3): facts of each question, and what baselines and recorded models earn on it."""
+
+import tempfile
+
+import pandas as pd
+
+from helpers import store
+from helpers.agents.arms import list_recorded, load_arms, replay_arms
+from helpers.agents.past import load_past_agents
+from helpers.agents.runs import run_agents
+from helpers.agents.searching import N_FOUND
+from helpers.formats.futurex import read_past
+from helpers.futurex.past import FILE, NEWS, build_past, list_articles, name_arm
+from helpers.public_files import locate_public
+from helpers.scoring.scores import score_predictions, select_headline
+from helpers.stats.paired import fill_predictions
+from helpers.web.news import describe_articles
+from helpers.web.replay import open_world
+from public.past_news import READINGS, label_touch, search_news
+from public.past_set import YES, label_forms, list_facts, list_probes
+
+AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
+"""The same questions in a later version of the set."""
+SOURCES = {"futurex_past_events": [FILE, NEWS], "futurex_past_scores": [FILE, NEWS], "futurex_past_set": [FILE, AGAIN]}
+
+
+def build():
+    """Return the tables of `SOURCES`: questions, scores by agent and question, and counts of the set."""
+    events, answers, dropped = build_past()
+    with tempfile.TemporaryDirectory() as folder, store.write_under(folder):
+        predictions, passages = collect_predictions(events, answers)
+    facts = list_facts(events, answers)
+    facts["touch"] = facts["event_id"].map(label_touch(events, passages))
+    settled = pd.read_csv(READINGS).query("reading == 'settled'")["event_id"]
+    facts["is_settled"] = facts["event_id"].isin(settled).astype(int)
+    return {
+        "futurex_past_events": facts,
+        "futurex_past_scores": tabulate_scores(events, answers, predictions),
+        "futurex_past_set": pd.DataFrame(count_set(events, dropped), columns=["what", "n"]),
+    }
+
+
+def collect_predictions(events, answers):
+    """Return (predictions of baselines, recorded arms and probes; passages that a search for each question finds)."""
+    arms = [name for name, arm in load_arms().items() if arm["window"] == "P" and list_recorded(name)]
+    news, ledger = list_articles("P"), store.locate_output(store.STORE)
+    baselines = run_agents(load_past_agents(events, answers), events, dict, ledger, window="P", progress=False)
+    with open_world(articles=news) as connect:
+        crawler = connect()
+        about = {"events": {"P": events}, "about_world": describe_articles(news)}
+        recorded = replay_arms(arms, lambda: crawler, ledger, **about)
+        passages = search_news(events, crawler, N_FOUND)
+    names = {run: agent for agent, run in baselines.items()} | {run: name_arm(arm) for arm, run in recorded.items()}
+    made = store.read_runs(ledger, "predictions", list(names))
+    made["agent_id"] = made["run_id"].map(names)
+    return pd.concat([made, fill_predictions(list_probes(events))], ignore_index=True), passages
+
+
+def tabulate_scores(events, answers, predictions):
+    """Return a row a prediction: agent_id, event_id, score (accuracy or F1), strict (3.3), n_said, said_yes."""
+    key, scored = ["agent_id", "event_id"], score_predictions(predictions, answers, events)
+    table = select_headline(scored, events)[[*key, "score"]]
+    strict = scored.loc[scored["metric"] == "f1_strict", [*key, "score"]].rename(columns={"score": "strict"})
+    said = predictions.dropna(subset="value").assign(value=lambda t: t["value"].map(store.parse_json))
+    said["n_said"] = [len(value) if isinstance(value, list) else 1 for value in said["value"]]
+    is_asked = said["event_id"].map(label_forms(events)) == "yes or no"
+    said["said_yes"] = said["value"].eq(YES).astype(float).where(is_asked)
+    table = table.merge(strict, on=key, how="left").merge(said[[*key, "n_said", "said_yes"]], on=key, how="left")
+    return table.sort_values(key, ignore_index=True)
+
+
+def count_set(events, dropped):
+    """Yield counts of the set: rows, dropped ones, days to the end, and rows that a later version words anew."""
+    rows = read_past(locate_public(FILE))
+    yield "rows", len(rows)
+    yield "rows dropped: two options read the same", len(dropped)
+    days = (pd.to_datetime(events["resolves_at"]) - pd.to_datetime(events["as_of"])).dt.days
+    yield "questions asked seven days before their end", int((days == 7).sum())
+    both = read_past(locate_public(AGAIN)).merge(rows, on="id", suffixes=("", "_first"))
+    yield "rows in both versions", both["id"].nunique()
+    for column in ("event", "options", "answer", "end_time"):
+        changed = both.loc[both[column] != both[f"{column}_first"], "id"].nunique()
+        yield f"rows whose {column} a later version changes", changed

@@ -1,0 +1,83 @@
+"""FutureX's past questions as facts without words: form, guessing, do the right options stand first in the file."""
+
+from math import comb
+
+import pandas as pd
+
+from helpers.agents.past import read_form
+from helpers.store import dump_json, parse_json
+
+FORMS = {
+    ("single", "yes_no"): "yes or no",
+    ("single", "binary_named"): "one of two names",
+    ("single", "multiple_choice"): "one of several",
+    ("multi", "multiple_choice"): "several right",
+}
+"""Kind and the set's own question type -> what a form is called here."""
+YES = "A"
+"""The letter of Yes, which the set has first."""
+ALL_OPTIONS, FIRST = "all options", "first in the file"
+"""Two probes that know nothing of a question: every option, and the one that stands first in the file."""
+
+
+def label_forms(events):
+    """Return the form of each event by event_id; a type that the set did not have before keeps its own name."""
+    labels = [
+        FORMS.get((row["kind"], read_form(row)), f"{row['kind']} {read_form(row)}") for row in events.to_dict("records")
+    ]
+    return pd.Series(labels, index=events["event_id"])
+
+
+def expect_guess(kind, n_options, n_right):
+    """Return what the agent `random` earns on average: one option, or each by a coin and one where none came up (F1).
+
+    >>> expect_guess("single", 4, 1), expect_guess("multi", 2, 1)
+    (0.25, 0.5416666666666666)
+    """
+    if kind == "single":
+        return 1 / n_options
+    total = 0.0
+    for hits in range(n_right + 1):
+        for misses in range(n_options - n_right + 1):
+            weight = comb(n_right, hits) * comb(n_options - n_right, misses) / 2**n_options
+            total += weight * (2 * hits / (hits + misses + n_right))
+    return total + n_right / n_options * 2 / (1 + n_right) / 2**n_options
+
+
+def list_facts(events, answers):
+    """Return a row an event: ids, form, level, dates, n_options, n_right, guess, is_first, first_chance, is_yes.
+
+    `guess` is the mean of guessing (`expect_guess`); is_first says whether the right options, and no other, stand
+    first in the file, first_chance how likely a drawn order does that (both where one of several or several are right);
+    is_yes whether Yes is right, of yes and no.
+    """
+    forms, values, rows = label_forms(events), answers.set_index("event_id")["value"], []
+    for event in events.to_dict("records"):
+        right, letters = parse_json(values[event["event_id"]]), list(parse_json(event["options"]))
+        right, form = {right} if isinstance(right, str) else set(right), forms[event["event_id"]]
+        row = {name: event[name] for name in ("event_id", "cluster_id", "level", "as_of", "resolves_at")}
+        row |= {"form": form, "n_options": len(letters), "n_right": len(right)}
+        row["guess"] = expect_guess(event["kind"], len(letters), len(right))
+        if form in ("one of several", "several right"):
+            order = parse_json(event["metadata"])["order"]
+            places = sorted(order[letters.index(letter)] for letter in right)
+            row |= {
+                "is_first": int(places == list(range(len(places)))),
+                "first_chance": 1 / comb(len(letters), len(places)),
+            }
+        rows.append(row | {"is_yes": int(YES in right) if form == "yes or no" else None})
+    columns = "event_id cluster_id form level as_of resolves_at n_options n_right guess is_first first_chance is_yes"
+    return pd.DataFrame(rows)[columns.split()]
+
+
+def list_probes(events):
+    """Return the probes' predictions (event_id, agent_id, value): ALL_OPTIONS and FIRST, on the forms they fit."""
+    rows, forms = [], label_forms(events)
+    for event in events.to_dict("records"):
+        letters = list(parse_json(event["options"]))
+        if event["kind"] == "multi":
+            rows.append((event["event_id"], ALL_OPTIONS, dump_json(letters)))
+        elif forms[event["event_id"]] == "one of several":
+            first = letters[parse_json(event["metadata"])["order"].index(0)]
+            rows.append((event["event_id"], FIRST, dump_json(first)))
+    return pd.DataFrame(rows, columns=["event_id", "agent_id", "value"])

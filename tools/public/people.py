@@ -1,0 +1,23 @@
+"""ForecastBench's people beside the best model: the baseline board's history, both boards now (FutureX finding 5)."""
+
+import pandas as pd
+
+from helpers.public_files import locate_public
+from public import forecastbench
+
+HISTORY = "forecastbench/leaderboard_baseline_history.csv"
+BOARDS = {name: f"forecastbench/leaderboard_{name}.csv" for name in ("baseline", "tournament")}
+SOURCES = {"forecastbench_people": [HISTORY], "forecastbench_gaps": list(BOARDS.values())}
+
+
+def build():
+    """Return forecastbench_people (a row a snapshot) and forecastbench_gaps (a row a board and line of people)."""
+    history = forecastbench.convert_history(pd.read_csv(locate_public(HISTORY)))
+    rows = []
+    for name, file in BOARDS.items():
+        board = forecastbench.tidy_board(pd.read_csv(locate_public(file)))
+        checks = forecastbench.check_identities(board)
+        counts = {"n_rows": len(board), "n_identical": int((checks["is_overall"] & checks["is_mean_of_briers"]).sum())}
+        for people in forecastbench.PEOPLE:
+            rows.append({"board": name, **forecastbench.compare_people(board, people), **counts})
+    return {"forecastbench_people": forecastbench.trace_people(history), "forecastbench_gaps": pd.DataFrame(rows)}

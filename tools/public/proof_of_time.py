@@ -1,0 +1,88 @@
+"""Proof of Time's nine tasks from public lists: labels and the answers of statistical solvers, without any text (3.3).
+
+Needs the public files of `FILES`; the instances' prompts and evidence are made in a temporary folder, checked for
+leaks, and left there: of each instance only id, task, source, cutoff and letters are kept.
+"""
+
+import json
+import tempfile
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from helpers.proof_of_time.baselines import DESCRIBED, describe_instances
+from helpers.proof_of_time.evidence import check_instances
+from helpers.public_files import locate_public
+from public import pot_lists as lists
+from public import pot_rules as rules
+from public.boards import flatten_board, load_frameworks
+from public.forecastbench import convert_history
+
+SEED = 59
+N_CITED, N_TIER, N_PEOPLE = 100, 30, 120
+"""Most instances of a task on citations, of an award tier, of a task on people."""
+FILES = {
+    "accepted": "proof_of_time/emnlp_accepted_2021_2024.csv.gz",
+    "awards": "proof_of_time/awards.csv",
+    "citations": "proof_of_time/nlp_citations_2025.csv.gz",
+    "arena": "frontier/lmarena_text_overall_2023_2025.csv",
+    "swe_bench": "frontier/swe_bench_dated_results.csv",
+    "aider": "frontier/aider_polyglot.yml",
+    "futurex": "futurex/leaderboard.json",
+    "forecastbench": "forecastbench/leaderboard_baseline_history.csv",
+}
+SOURCES = {"proof_of_time_instances": list(FILES.values())}
+
+
+def read_lists():
+    """Return (accepted papers, citation counts, {board: results}) of the public files."""
+    paths = {name: locate_public(file) for name, file in FILES.items()}
+    fields = lists.load_fields()
+    accepted = lists.load_accepted(pd.read_csv(paths["accepted"]), pd.read_csv(paths["awards"]), fields)
+    board = flatten_board(json.loads(paths["futurex"].read_text(encoding="utf-8")), load_frameworks())
+    results = {
+        "arena": lists.list_arena(pd.read_csv(paths["arena"], index_col=0)),
+        "swe_bench": lists.list_swe_bench(pd.read_csv(paths["swe_bench"])),
+        "aider": lists.list_aider(yaml.safe_load(paths["aider"].read_text(encoding="utf-8"))),
+        "futurex": lists.list_futurex(board),
+        "forecastbench": lists.list_forecastbench(convert_history(pd.read_csv(paths["forecastbench"]))),
+    }
+    return accepted, lists.tidy_counts(pd.read_csv(paths["citations"])), results
+
+
+def build_instances(accepted, counts, results, folder, seed=SEED):
+    """Return the instances as {part: list}, their evidence below `folder`; raises LeakError where any of it leaks."""
+    rng, fields = np.random.default_rng(seed), lists.load_fields()
+    parts = {"cited": lists.build_citations(counts, rng, folder, N_CITED)[0]}
+    parts["tiered"] = lists.build_awards(accepted, rng, folder, N_TIER)
+    parts["people"] = lists.build_people(accepted, fields, rng, folder, N_PEOPLE)[0]
+    parts["boards"] = lists.build_frontier(**results, rng=rng, folder=folder)[0]
+    check_instances(sum(parts.values(), []), folder)
+    return parts
+
+
+def answer_instances(parts, accepted, counts, results):
+    """Return the solvers' answers: id, and a column each of `pot_rules.SOLVERS`, orders as one text."""
+    rows = rules.answer_citations(parts["cited"], counts) + rules.answer_awards(parts["tiered"], accepted)
+    rows += rules.answer_people(parts["people"], accepted)
+    names = {one.metadata["source"] for one in parts["boards"]}
+    tables = {name: results["futurex"] for name in names if name.startswith("futurex")}
+    tables |= {"lmarena": results["arena"], "aider_polyglot": results["aider"]}
+    tables |= {name: results[name] for name in ("swe_bench", "forecastbench")}
+    rows += rules.answer_frontier(parts["boards"], tables, {"lmarena": lists.win_games})
+    table = pd.DataFrame(rows, columns=["id", "solver", "answer"])
+    table["answer"] = ["".join(answer) if answer else "none" for answer in table["answer"]]
+    return table.pivot(index="id", columns="solver", values="answer").reindex(columns=rules.SOLVERS)
+
+
+def build():
+    """Return proof_of_time_instances: DESCRIBED, variant, and each solver's answer (blank: nothing to read)."""
+    accepted, counts, results = read_lists()
+    with tempfile.TemporaryDirectory() as folder:
+        parts = build_instances(accepted, counts, results, folder)
+        answers = answer_instances(parts, accepted, counts, results)
+    instances = sum(parts.values(), [])
+    table = describe_instances(instances).assign(variant=[one.variant for one in instances])
+    table = table[[*DESCRIBED, "variant"]].merge(answers.reset_index(), on="id", how="left", validate="one_to_one")
+    return {"proof_of_time_instances": table}

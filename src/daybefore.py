@@ -39,10 +39,9 @@ def run(agent, question_set="october-2016", limit=None, **settings):
 
 def predictions(agents="", question_set="october-2016"):
     """Return the predictions of the baselines, the recorded models and the agents named, a row an event and agent."""
-    from helpers.scoring.runs import load_scores
+    from helpers.scoring.runs import list_names, load_scores
 
-    made = load_scores(question_set, agents).predictions
-    names = agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
+    made, names = load_scores(question_set, agents).predictions, list_names(agents)
     return made[made["agent_id"].isin(names)].reset_index(drop=True) if names else made
 
 

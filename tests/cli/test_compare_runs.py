@@ -61,7 +61,7 @@ def world(tmp_path, monkeypatch):
         "random-A-01": [at % 2 for at in range(n)],
     }
     make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(scored_runs, "list_recorded", lambda places=None: [])
+    monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
 
@@ -241,7 +241,7 @@ def make_moments(folder, asked, monkeypatch):
             )
             ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
         ledger.commit()
-    monkeypatch.setattr(scored_runs, "list_recorded", lambda places=None: [])
+    monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
 
 
 @pytest.fixture

@@ -119,9 +119,7 @@ def check_agent(where, entry):
     methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
     if entry["method"] not in methods:
         raise ValueError(f"{where}: method must be one of {', '.join(methods)}")
-    beside = sorted(
-        set(entry) & {"model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities", *LIMITS}
-    )
+    beside = sorted(set(entry) & {*OF_MODELS, *LIMITS})
     if "agent" in entry and (beside or entry["category"] == "baseline"):
         found = beside[0] if beside else "category baseline"
         raise ValueError(f"{where}: {found} is no matter of an agent that is a function; leave it out")

@@ -23,7 +23,7 @@ from helpers.cli.main import show, tell
 from helpers.cli.report import describe_intervals, summarize_agents, tabulate_leads, tabulate_scores
 from helpers.faults import escape_cells
 from helpers.question_sets import find_set
-from helpers.scoring.runs import find_run, list_runs, load_scores
+from helpers.scoring.runs import find_run, list_names, list_runs, load_scores
 from helpers.stats.means import MIN_CLUSTERS, find_clusters
 from helpers.store import ROOT, STORE, locate_output
 
@@ -88,12 +88,11 @@ def describe_failure(trace):
     return re.sub(r"^(Value|Lookup)Error: ", "", (said or lines or ["it ended without a word"])[-1])
 
 
-def choose_sets(names, question_set):
-    """Return the sets to draw: the one asked for, else those on which one of the agents has a run.
+def choose_sets(every, names, question_set):
+    """Return the sets to draw, of all runs there are: the one asked for, else those on which an agent has a run.
 
     Raises ValueError for a name that no set has, with the nearest.
     """
-    every = list_runs()
     if question_set:
         one = find_set(question_set)
         for name in names:
@@ -137,22 +136,21 @@ def main(agents, question_set=None, out=None):
     `question_set` is a set's name, None for each set on which one of them has a run. Raises ValueError for a name that
     is none, with the nearest.
     """
-    names = agents.replace(",", " ").split()
+    names = list_names(agents)
     if not names:
         raise ValueError("name agents: --agents 'my_model other_model'")
-    found = {}
-    for name in choose_sets(names, question_set):
+    found, every = {}, list_runs()
+    for name in choose_sets(every, names, question_set):
         told = "+".join(re.sub(r"[^\w.-]", "_", one) for one in names)[:60]
         folder = Path(out or locate_output(f"results/{told}/index.html").parent) / name
-        found[name] = draw_set(names, name, folder)
+        window = find_set(name).window
+        known = {key for run in every if run.window == window for key in (run.agent_id, run.run_id)}
+        found[name] = draw_set([one for one in names if one in known], name, folder)
     return {"agents": names, "sets": found}
 
 
 def draw_set(names, question_set, folder):
     """Draw the figures of one question set into a folder, and its index page; returns what was written."""
-    known = {run.agent_id for run in list_runs() if run.window == find_set(question_set).window}
-    ids = {run.run_id for run in list_runs() if run.window == find_set(question_set).window}
-    names = [name for name in names if name in known | ids]
     scored = load_scores(question_set, names)
     chosen = list_notebooks(question_set)
     shutil.rmtree(folder / "figures", ignore_errors=True)

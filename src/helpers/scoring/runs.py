@@ -60,32 +60,33 @@ def load_scores(question_set="october-2016", agents=""):
     one = find_set(question_set)
     if one.is_public:
         raise ValueError(f"{one.name} is built from public files and has no recorded tables; `make compare` reads runs")
-    names = agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
-    recorded = list_recorded([one.window, f"{one.window}/models"])
-    recorded.sort(key=lambda run: run.category != "baseline")
+    names = list_names(agents)
+    recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
     always = {run.agent_id for run in recorded if run.category == "baseline"}
-    local = list_local() if names else []
-    own = [find_run(local + recorded, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
+    every = (list_local() if names else []) + recorded
+    own = [find_run(every, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
     taken = {run.agent_id for run in own}
     chosen = [run for run in recorded if not run.condition and run.agent_id not in taken] + own
     events, answers = read_table("events", one.window), read_table("answers", one.window)
-    predictions = read_predictions(chosen)
+    predictions = read_predictions(chosen).query("event_id in @events.event_id")
     runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
-    predictions = predictions[predictions["event_id"].isin(events["event_id"])]
     return Scored(events, runs.reset_index(drop=True), predictions, score_predictions(predictions, answers, events))
 
 
 def list_runs(question_set=None):
     """Return all runs, or those of a set: of the local store, the newest first, then the recorded ones."""
-    if question_set is None:
-        return list_local() + list_recorded()
-    window = find_set(question_set).window
-    return [run for run in list_local() if run.window == window] + list_recorded([window, f"{window}/models"])
+    window = question_set and find_set(question_set).window
+    return [run for run in list_local() if window in (None, run.window)] + list_recorded(window)
 
 
-def list_local():
-    """Return the runs of the local store (DAYBEFORE_STORE names another), the newest first; none without a store."""
-    path = Path(os.environ.get("DAYBEFORE_STORE") or locate_output(STORE))
+def list_names(agents):
+    """Return agents' names, given as a list or as words: "mine other"."""
+    return agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
+
+
+def list_local(path=None):
+    """Return the runs of a store (None: the local one, or DAYBEFORE_STORE), the newest first; none without a store."""
+    path = Path(path or os.environ.get("DAYBEFORE_STORE") or locate_output(STORE))
     if not path.exists():
         return []
     with closing(open_store(path)) as store:
@@ -97,14 +98,13 @@ def list_local():
     return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
 
 
-def list_recorded(places=None):
-    """Return the recorded runs of data/tables, or of some of its folders ("A/models") where they have any."""
-    found, every = [], ROOT / "data/tables"
-    for place in places or [file.parent.relative_to(every).as_posix() for file in sorted(every.rglob("runs.csv.gz"))]:
-        if not (every / place / "runs.csv.gz").exists():
-            continue
-        found += [make_run(row, place.split("/")[0], place) for row in read_table("runs", place).to_dict("records")]
-    return found
+def list_recorded(window=None):
+    """Return the recorded runs of data/tables, or a set's: its baselines, and its models under the usual condition."""
+    every = ROOT / "data/tables"
+    folders = [every / window, every / window / "models"] if window else [every, *sorted(every.rglob("*/"))]
+    places = [folder.relative_to(every).as_posix() for folder in folders if (folder / "runs.csv.gz").exists()]
+    found = [(place, row) for place in places for row in read_table("runs", place).to_dict("records")]
+    return [make_run(row, place.split("/")[0], place) for place, row in found]
 
 
 def make_run(row, window, place, asked=()):

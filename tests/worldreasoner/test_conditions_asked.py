@@ -2,8 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.agents.arms import load_arms
 from helpers.agents.paths import load_path_agents
-from helpers.store import dump_json, read_table
+from helpers.cli.main import carry_out
+from helpers.store import STORE, dump_json, read_table
 from helpers.worldreasoner import conditions
 
 ENDS = ("opens_at", "resolves_at")
@@ -80,3 +82,16 @@ def test_window_l_is_asked_in_order_and_scored_by_type():
     first, end = (pd.to_datetime(said["event_id"].map(events.set_index("event_id")[name])) for name in ENDS)
     assert ((first < pd.to_datetime(said["as_of"])) & (pd.to_datetime(said["as_of"]) < end)).all()
     assert ((end - first).dt.days).between(29, 180).all()
+
+
+def test_an_own_run_is_read_from_its_store_and_the_recorded_ones_from_where_they_are_replayed(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "own"))
+    carry_out(["run", "--set", "long", "--agent", "walk", "--limit", "8", "--workers", "1"])
+    monkeypatch.setenv("DAYBEFORE_STORE", str(tmp_path / "own" / STORE))
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "figures"))
+    monkeypatch.setattr(conditions, "load_arms", lambda: {"qwen_graph-L": load_arms()["qwen_graph-L"]})
+    asked = conditions.load_asked(read_table("events", "L"), "walk")
+    assert asked.runs.set_index("agent_id")["is_own"].to_dict() == {"qwen_graph": False, "walk": True}
+    assert asked.predictions.groupby("agent_id").size().to_dict() == {"qwen_graph": 60, "walk": 8}
+    with pytest.raises(ValueError, match="'wolk'"):
+        conditions.load_asked(read_table("events", "L"), "wolk")

@@ -13,10 +13,10 @@ from helpers.agents.registry import GRAPH_METHODS
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
 from helpers.question_sets import find_set
-from helpers.scoring.runs import find_run, list_local
+from helpers.scoring.runs import find_run, list_local, list_names, read_rows
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import compare_pairs, correct_holm, sign_flip_test
-from helpers.store import STORE, dump_json, locate_output, parse_json, read_runs, read_table
+from helpers.store import STORE, dump_json, locate_output, parse_json, read_table
 from helpers.tables import HORIZONS
 from helpers.worldreasoner.scores import mix_correct, score_table, take_clusters
 
@@ -124,11 +124,11 @@ def load_asked(events, agents="", window="L", opener=open_series, about_world=No
     arms = [name for name, arm in load_arms().items() if arm["window"] == window and arm.get("trials", 1) == 1]
     path = locate_output(STORE)
     replayed = set(replay_arms(arms, opener, path, events={window: events}, about_world=about_world).values())
-    local = list_local()  # the newest first
-    own = [run for name in agents.replace(",", " ").split() for run in reversed(find_run(local, name, window))]
-    chosen = [run for run in local if run.run_id in replayed] + own
-    run_ids = list({(run.agent_id, run.condition): run.run_id for run in chosen}.values())
-    runs, *tables = (read_runs(path, name, run_ids) for name in ("runs", "predictions", "replies", "traces"))
+    local, names = list_local(), ("runs", "predictions", "replies", "traces")  # the newest first
+    own = [run for name in list_names(agents) for run in reversed(find_run(local, name, window))]
+    chosen = [run for run in list_local(path) if run.run_id in replayed] + own
+    chosen = sorted({(run.agent_id, run.condition): run for run in chosen}.values(), key=lambda run: run.run_id)
+    runs, *tables = (pd.concat([read_rows(name, run) for run in chosen], ignore_index=True) for name in names)
     about = describe_runs(runs, tables[-1])
     runs = runs.drop(columns=["agent_id", "condition", "model"]).join(about, on="run_id")
     parts = [table.drop(columns="agent_id", errors="ignore").join(about, on="run_id") for table in tables]

@@ -20,7 +20,7 @@ from rattler import MatchSpec
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CONDA_NAMES = {"matplotlib": "matplotlib-base", "tzdata": "python-tzdata"}
+CONDA_NAMES = {"huggingface-hub": "huggingface_hub", "matplotlib": "matplotlib-base", "tzdata": "python-tzdata"}
 """Where conda-forge calls a package otherwise: matplotlib without a window toolkit; tzdata there is the system's."""
 USERS_LIST = "jupyterlab papermill pandas seaborn statsmodels scikit-learn litellm requests pytest nbval".split()
 
@@ -71,9 +71,10 @@ def test_environment_yml_and_pyproject_name_the_same_packages_and_bounds():
 @pytest.mark.parametrize(
     ("lock", "extras"),
     [
-        ("requirements.lock", ("test", "sandbox", "setup")),
+        ("requirements.lock", ("test", "sandbox", "machines", "setup")),
         ("requirements-lab.lock", ("lab", "setup")),
         ("requirements-slice.lock", ("slice", "setup")),
+        ("requirements-export.lock", ("export", "setup")),
     ],
 )
 def test_a_lock_satisfies_pyproject_with_hashes(lock, extras):

@@ -32,7 +32,7 @@ PLACES = [
     ("replies/boxes.py", 1, "", "tests/replies"),
     ("scoring/matching.py", 1, "", "tests/scoring/test_matching.py"),
     ("stats/regression.py", 2, "", "tests/stats/test_regression.py"),
-    ("stats/means.py", 2, "summarize_clustered _test_means", "tests/stats/test_intervals.py"),
+    ("stats/means.py", 2, "summarize_clustered summarize_jackknife", "tests/stats/test_intervals.py"),
     ("stats/paired.py", 1, "", "tests/stats/test_pairs.py"),
     ("models/costs.py", 2, "", "tests/models"),
     ("web/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_replay.py"),

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import expit
 
 from helpers.stats.calibration import (
+    list_chances,
     pool_odds,
     recalibrate,
     weigh_odds,
@@ -63,3 +64,14 @@ def test_clustered_errors_of_weights_grow_where_each_question_stands_twice():
     plain = weigh_odds(hit, said, hit.index.to_series()).iloc[0]
     twice = weigh_odds(hit, said, pd.Series(hit.index % 300, hit.index)).iloc[0]
     assert twice["high"] - twice["low"] == pytest.approx(np.sqrt(2) * (plain["high"] - plain["low"]), rel=0.02)
+
+
+def test_a_question_without_an_answer_says_nothing_of_chances():
+    events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": "single", "options": '{"A":"x","B":"y","C":"z"}'})
+    answers = pd.DataFrame({"event_id": ["e1", "e2"], "value": ['"A"', np.nan]})
+    told = pd.DataFrame({"event_id": ["e1", "e2"], "agent_id": "a", "distribution": '{"A":0.5,"B":0.3,"C":0.2}'})
+    assert list_chances(events, answers, told)[["event_id", "hit"]].to_numpy().tolist() == [
+        ["e1", 1.0],
+        ["e1", 0.0],
+        ["e1", 0.0],
+    ]

@@ -30,7 +30,7 @@ def list_chances(events, answers, predictions):
     rows = []
     for row in predictions.join(known, on="event_id").to_dict("records"):
         told = parse_json(row["distribution"])
-        if row["kind"] not in ("single", "multi") or not told or row["truth"] is None:
+        if row["kind"] not in ("single", "multi") or not told or pd.isna(row["truth"]):
             continue
         right = parse_json(row["truth"])
         options = sorted(parse_json(row["options"]) or told)

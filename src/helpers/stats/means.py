@@ -72,14 +72,14 @@ def summarize_clustered(matrix, clusters=None, strata=None):
         without = without + weight * divide(sums.sum(axis=0) - sums, counts.sum(axis=0) - counts)
         there, fewest = there + counts, np.minimum(fewest, (counts > 0).sum(axis=0))
     n_clusters = (there > 0).sum(axis=0)
-    tested = _test_means(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
+    tested = summarize_jackknife(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
     return pd.DataFrame(
         {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}, table.columns
     )
 
 
-def _test_means(mean, without, n_clusters, is_enough):
-    """Interval, error and p of means from what they are without each cluster (clusters x means)."""
+def summarize_jackknife(mean, without, n_clusters, is_enough):
+    """Return low, high, se and p of means from what they are without each cluster (clusters x means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))
         half = stats.t.ppf(0.975, n_clusters - 1) * error

@@ -1,12 +1,13 @@
 """A page of figures that opens from disk: what was drawn, each with the numbers it shows, and tables above it."""
 
-from jinja2 import ChainableUndefined, Environment, PackageLoader
+from jinja2 import ChainableUndefined, Environment, PackageLoader, select_autoescape
 from PIL import Image
 
 
 def open_templates():
     """Return the templates of this room; what a model or a page said is escaped."""
-    return Environment(autoescape=True, undefined=ChainableUndefined, loader=PackageLoader(__package__, "pages"))
+    loader, is_html = PackageLoader(__package__, "pages"), select_autoescape(["html"])
+    return Environment(autoescape=is_html, undefined=ChainableUndefined, loader=loader, trim_blocks=True)
 
 
 def list_figures(folder):

@@ -245,11 +245,7 @@ def figures():
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
 @option("--set", "windows", type=SetName(), multiple=True, help="Only questions of this set; several times.")
-@option("--level", type=Number(4), help="Only events of this level.")
-@option("--status", help="Only questions of this outcome: right, 'partly right', wrong, unparsable ...")
-@option("--text", help="Only questions with this text in the question, a step, the reply or the reason.")
 @option("--event", help="Print all that is known of this event instead of writing the page.")
-@option("--folder", help="Where the page is written (default data/runs/view).")
 def view():
     """Every question of every run on a page that opens from disk, or one of them as text."""
 

@@ -5,32 +5,30 @@ A run that stands in both is one: the store's rows, which know their seconds, co
 
 import json
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from pathlib import Path
+from contextlib import suppress
 from typing import NamedTuple
 
 import pandas as pd
 
 from helpers.agents.evidence import list_evidence
 from helpers.futurex.past import read_window
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.question_sets import WINDOWS
+from helpers.scoring.runs import list_recorded
 from helpers.scoring.scores import HEADLINE, score_predictions
-from helpers.store import KEPT, ROOT, STORE, locate_input, open_store, read_runs, read_table
+from helpers.store import KEPT, STORE, locate_input, read_runs, read_table
 from helpers.tables import TABLES, list_columns
 from helpers.web.pages import GatewayError, read_kept
 from helpers.web.replay import open_world
 
 KEY = ["run_id", "event_id", "sample"]
-PARTS = ("predictions", "replies", "traces", "scores", "evidence")
 JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "metadata"}
 N_END = 120
 """Characters of a reply's end that are shown where it holds no prediction."""
 
 
 class Known(NamedTuple):
-    """The tables of some runs (`runs` with origin; `evidence` with the key of its prediction) and their events.
+    """The tables of some runs (`runs` with origin: own or recorded), their events, and `evidence` by prediction.
 
     `lost` counts by window the questions that are left out, as their events are in no table that was read.
     """
@@ -47,46 +45,42 @@ class Known(NamedTuple):
     lost: dict
 
 
-def list_folders(name):
-    """Return the folders of data/tables that hold a table, such as "A" and "A/models", sorted."""
-    bases = {Path(base) / "data/tables" for base in (os.environ.get("DAYBEFORE_OUT"), ROOT) if base}
-    found = {path.parent.relative_to(base) for base in bases for path in base.rglob(f"{name}.csv.gz")}
-    return sorted(folder.as_posix() for folder in found)
+def read_asked(windows=None):
+    """Return (events, answers) of some question sets, by default of all whose tables are kept."""
+    parts = []
+    for window in windows or WINDOWS:
+        try:
+            parts.append([read_window(name, window) for name in ("events", "answers")])
+        except FileNotFoundError:
+            if windows:
+                raise
+    return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
 
 
 def read_parts(windows=None):
-    """Yield the tables of the store's runs, then those of each folder of recorded runs: {name: rows}."""
-    try:
+    """Yield the tables of the store's runs, then those of each folder of recorded runs: {name: rows}.
+
+    A recorded run has the id that it had in its store.
+    """
+    with suppress(FileNotFoundError):
         path = locate_input(STORE)
         tables = {name: read_runs(path, name, timings=True) for name in KEPT}
-        evidence = list_evidence(tables["traces"], tables["replies"], tables["predictions"])
-        with closing(open_store(path)) as store:
-            asked = {run for (run,) in store.execute("SELECT DISTINCT run FROM requests")}
-        named = tables["runs"]["run_id"].str.rpartition("-")[0].isin(asked) | tables["runs"]["model"].isna()
-        runs = tables["runs"].assign(origin=named.map({True: "own", False: "own, replies recorded"}))
-        newest = tables["replies"].groupby("run_id")["started_at"].max()
-        yield tables | {"runs": runs.assign(started_at=runs["run_id"].map(newest)), "evidence": evidence}
-    except FileNotFoundError:
-        pass
-    pages = list_folders("pages")
-    for folder in list_folders("runs"):
+        yield tables | {"runs": tables["runs"].assign(origin="own")}
+    for folder in sorted({run.place for run in list_recorded()}):
         if windows is None or folder.split("/")[0] in windows:
-            names = ("runs", "replies", "predictions", "traces", "evidence", *(["pages"] if folder in pages else []))
-            tables = {name: read_table(name, folder) for name in names}
-            ids = dict(zip(tables["runs"]["run_id"], tables["runs"]["ledger_run_id"], strict=True))
-            owners = tables["evidence"]["owner_id"].str.partition("|")
-            tables["evidence"]["owner_id"] = owners[0].map(ids) + "|" + owners[2]
-            for name in KEPT:
-                tables[name] = tables[name].assign(run_id=tables[name]["run_id"].map(ids))
+            tables = {name: read_table(name, folder) for name in KEPT}
+            ids = tables["runs"].set_index("run_id")["ledger_run_id"]
+            tables = {name: rows.assign(run_id=rows["run_id"].map(ids)) for name, rows in tables.items()}
+            with suppress(FileNotFoundError):
+                tables["pages"] = read_table("pages", folder)
             yield tables | {"runs": tables["runs"].assign(origin="recorded")}
 
 
-def join(parts, name, key=None):
-    """Return tables of one name below each other, of equal keys the first; without any the empty table."""
-    parts = [part for part in parts if len(part)]
-    if not parts:
-        return pd.DataFrame(columns=[*list_columns(name), *(["origin"] if name == "runs" else [])])
-    return pd.concat(parts).drop_duplicates(key or TABLES[name][0], ignore_index=True)
+def join(parts, name):
+    """Return the tables of one name below each other, of equal keys the first (of runs the last: the recorded)."""
+    found = [part[name] for part in parts if len(part.get(name, ()))]
+    table = pd.concat(found) if found else pd.DataFrame(columns=[*list_columns(name), "origin", "started_at"])
+    return table.drop_duplicates(TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True)
 
 
 def read_known(windows=None, agents=None):
@@ -94,42 +88,25 @@ def read_known(windows=None, agents=None):
 
     Without either, events that recorded baselines alone were asked are left out. Public windows are read when named.
     """
-    asked = {}
-    for name in ("events", "answers"):
-        public = [read_window(name, window) for window in windows or () if window in PUBLIC_WINDOWS]
-        asked[name] = join([read_table(name, at) for at in list_folders(name) if "/" not in at] + public, name)
-    events, read = asked["events"], list(read_parts(windows))
-    tables = {name: join([part[name] for part in read if name in part], name) for name in (*KEPT, "pages")}
-    tables["evidence"] = join([part["evidence"] for part in read], "evidence", ["owner_id", "page_id"])
-    owners = tables["evidence"]["owner_id"].astype(str).str.split("|", expand=True).reindex(columns=range(3))
-    tables["evidence"] = tables["evidence"].assign(**dict(zip(KEY, [owners[n] for n in range(3)], strict=True)))
-    tables["evidence"]["sample"] = tables["evidence"]["sample"].astype(int)
-    recorded = {run for part in read for run in part["runs"].query("origin == 'recorded'")["run_id"]}
-    tables["runs"].loc[tables["runs"]["run_id"].isin(recorded), "origin"] = "recorded"
-    left = tables["predictions"][~tables["predictions"]["event_id"].isin(events["event_id"])]
-    counts = left["run_id"].str.rsplit("-", n=2).str[-2].value_counts()
-    lost = {name: int(counts[name]) for name in sorted(counts.index) if windows is None or name in windows}
-    if windows is not None:
-        events = events[events["window"].isin(windows)]
-    elif agents is None:
-        events = events[events["event_id"].isin(list_shown(tables))]
-    chosen = tables["predictions"]["event_id"].isin(events["event_id"])
+    (events, answers), parts = read_asked(windows), list(read_parts(windows))
+    tables = {name: join(parts, name) for name in (*KEPT, "pages")}
+    runs, predictions = tables["runs"], tables["predictions"]
+    left = predictions[~predictions["event_id"].isin(events["event_id"])]
+    lost = left["run_id"].str.rsplit("-", n=2).str[-2].value_counts().sort_index()
+    lost = {name: int(n) for name, n in lost.items() if windows is None or name in windows}
     if agents is not None:
-        chosen &= tables["predictions"]["agent_id"].isin(agents)
-    run_ids = set(tables["predictions"].loc[chosen, "run_id"])
-    for name in ("runs", *KEPT, "evidence"):
-        tables[name] = tables[name][tables[name]["run_id"].isin(run_ids)]
-        if name != "runs":
-            tables[name] = tables[name][tables[name]["event_id"].isin(events["event_id"])]
-    scores = score_predictions(tables["predictions"][list_columns("predictions")], asked["answers"], events)
-    return Known(events=events, answers=asked["answers"], scores=scores, lost=lost, **tables)
-
-
-def list_shown(tables):
-    """Return the events that an agent of the reader's own, or a recorded one that is no baseline, was asked."""
-    runs = tables["runs"]
-    shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
-    return set(tables["predictions"].loc[tables["predictions"]["run_id"].isin(shown), "event_id"])
+        predictions = predictions[predictions["agent_id"].isin(agents)]
+    elif windows is None:
+        shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
+        events = events[events["event_id"].isin(predictions.loc[predictions["run_id"].isin(shown), "event_id"])]
+    run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
+    tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
+    tables |= {name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]}
+    evidence = list_evidence(*(tables[name] for name in ("traces", "replies", "predictions", "pages")))
+    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3)).set_axis(KEY, axis=1)
+    evidence = evidence.join(owners).astype({"sample": int})
+    scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
+    return Known(events=events, answers=answers, scores=scores, evidence=evidence, lost=lost, **tables)
 
 
 def list_questions(known):
@@ -142,9 +119,8 @@ def list_questions(known):
     rows = known.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
     rows = rows.merge(known.runs[["run_id", "condition"]], "left", "run_id")
     rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored", "reason"]], "left", KEY, suffixes=("", "_score"))
-    rows = rows.merge(known.replies[[*KEY, "duration_s", "cost_usd", "n_input_tokens", "n_output_tokens"]], "left", KEY)
-    steps = pd.to_numeric(known.traces["duration_s"]).groupby([known.traces[name] for name in KEY]).sum(min_count=1)
-    rows["duration_s"] = pd.to_numeric(rows["duration_s"]).fillna(rows.join(steps.rename("steps_s"), on=KEY)["steps_s"])
+    told = known.replies.reindex(columns=[*KEY, "duration_s", "cost_usd", "n_input_tokens", "n_output_tokens"])
+    rows = rows.merge(told, "left", KEY)
     rows["outcome"] = [name_outcome(*row) for row in zip(rows["status"], rows["score"], rows["is_scored"], strict=True)]
     return rows
 
@@ -191,7 +167,7 @@ def explain(question, answer, options):
 
 
 def open_row(row):
-    """Return a row as a dict of plain values: blanks left out, JSON opened, every number finite.
+    """Return a row as a dict of plain values: blanks left out, JSON opened, what is not finite as text.
 
     >>> open_row({"value": '["A", 1e999]', "score": float("inf"), "level": 2.0, "k": None})
     {'value': ['A', '1e999'], 'score': 'inf', 'level': 2}
@@ -226,13 +202,19 @@ def tell_events(known, questions):
     `questions` are the rows of `list_questions` to tell of.
     """
     answers, events = (group_rows(table, ["event_id"]) for table in (known.answers, known.events))
-    parts = {name: group_rows(getattr(known, name), KEY) for name in PARTS}
+    names = {
+        "replies": "reply",
+        "predictions": "prediction",
+        "traces": "steps",
+        "scores": "scores",
+        "evidence": "pages",
+    }
+    parts = {told: group_rows(getattr(known, name), KEY) for name, told in names.items()}
     for (event_id,), rows in group_rows(questions, ["event_id"]).items():
         event, answer = events[event_id,][0], answers.get((event_id,), [{}])[0]
         for row in rows:
-            own = {name: parts[name].get(tuple(row[column] for column in KEY), []) for name in PARTS}
-            row |= {"prediction": own["predictions"][0], "reply": own["replies"][0] if own["replies"] else {}}
-            row |= {"steps": own["traces"], "scores": own["scores"], "pages": own["evidence"]}
+            row |= {told: groups.get(tuple(row[column] for column in KEY), []) for told, groups in parts.items()}
+            row |= {told: next(iter(row[told]), {}) for told in ("reply", "prediction")}
             row["why"] = explain(row, answer, event.get("options"))
         yield {"event": event, "answer": answer, "questions": rows}
 
@@ -251,13 +233,12 @@ def read_pages(page_ids, known):
     """
     kept, rows = read_kept(page_ids), known.set_index("page_id", drop=False)
     pages = {page_id: open_row(row) | {"how": "as it was kept by the run"} for page_id, row in kept.items()}
-    again = [page_id for page_id in page_ids if page_id in rows.index and page_id not in pages]
-    if again:
+    if again := [page_id for page_id in page_ids if page_id in rows.index and page_id not in pages]:
         with open_world() as opener, ThreadPoolExecutor(8) as pool:
             web = opener()
             found = pool.map(lambda page_id: fetch_again(web, rows.loc[page_id].to_dict()), again)
             pages |= zip(again, found, strict=True)
-    return pages | {page_id: {"how": "not kept"} for page_id in page_ids if page_id not in pages}
+    return {page_id: pages.get(page_id, {"how": "not kept"}) for page_id in page_ids}
 
 
 def fetch_again(web, row):

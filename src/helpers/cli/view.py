@@ -7,7 +7,6 @@ The lists sort and filter by DataTables, from the package itables; nothing is lo
 import os
 import re
 from importlib.resources import files
-from pathlib import Path
 
 import pandas as pd
 

@@ -54,6 +54,21 @@ TEMPLATE = form("id", "period", "ask", "variable", "text", period=one_of("daily"
 QUESTION = form("id", "source", "ask", "variable", "text", "per_day", source=Id, per_day=Positive, **ASKING)
 PARTS = dict.fromkeys((part for parts in EXTRACTS.values() for part in parts), Text) | dict(variable=Text, entity=Text)
 PARTS |= dict(kind=one_of(*EXTRACTS), layout=Layout, columns=dict[str, Text], values=dict[str, Text])
+LIVE = form(
+    *("address", "body", "terms"),
+    address=allow(Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+/\S*$")], "an https address"),
+    body=one_of("json", "csv", "page"),
+    date=allow(str | list[str], "a column, or those of year, month, day"),
+    day=one_of("yesterday"),
+    codes=dict[str, Text],
+    values=dict[Id, Text],
+    per_day=dict[Id, Annotated[str, StringConstraints(pattern=r"^(count|(mean|max|min|sum|last) \S+)$")]],
+    header=list[Text],
+    skip=Count,
+    **dict.fromkeys(("wide", "zipped"), Truth),
+    **dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text),
+)
+"""How a source of the open web is fetched and read (`live.records`)."""
 SOURCE = form(
     *("name", "site_type", "domain", "subdomain", "update_frequency", "form", "publication", "entities", "variables"),
     **dict.fromkeys(("name", "domain", "subdomain"), Text),
@@ -74,6 +89,7 @@ SOURCE = form(
     page=form(layout=Layout, sentence=Text, fixtures_days=Count, questions=list[QUESTION]),
     extract=form(**PARTS),
     templates=list[TEMPLATE],
+    live=LIVE,
 )
 """What a source's file holds."""
 

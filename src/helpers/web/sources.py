@@ -40,6 +40,7 @@ class Source:
     templates: tuple = ()
     note: str = ""
     rows: str = ""
+    live: dict = field(default_factory=dict)
 
     @property
     def is_hourly(self):

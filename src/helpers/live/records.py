@@ -1,0 +1,175 @@
+"""Read what a live source's body says, by the `live` table of its file: JSON, CSV or a table of a page (FutureX 3.2.1).
+
+A body becomes rows of the same form as data/replay: a date, an entity, a value for each variable. What a day's values
+are is decided by the source's publication rule, not here (`keep_settled`).
+"""
+
+import io
+from datetime import timedelta
+
+import jmespath
+import numpy as np
+import pandas as pd
+
+from helpers.web.markup import MAX_NUMBER, check_size, parse_json, read_number
+from helpers.web.sources import compute_published_at
+
+LOOK_BACK_DAYS = 30
+"""How far back an address with a first day asks."""
+EPOCHS = {"seconds": "s", "milliseconds": "ms"}
+SUMMARIES = ("count", "mean", "max", "min", "sum", "last")
+MAX_ROWS = 50_000
+
+
+def list_addresses(source, day):
+    """Return [(entity or "", address)] of a source's pages as of a day (a `datetime.date`).
+
+    An address may hold {code} (one page an entity, by `live.codes`), and days: {today}, {yesterday} and {first}
+    (`LOOK_BACK_DAYS` before), each with a strftime form, such as {today:%Y%m%d}.
+
+    >>> from types import SimpleNamespace
+    >>> from datetime import date
+    >>> rule = {"address": "https://a.example/{code}?from={first:%Y-%m-%d}", "codes": {"Oslo": "osl"}}
+    >>> list_addresses(SimpleNamespace(live=rule), date(2026, 11, 25))
+    [('Oslo', 'https://a.example/osl?from=2026-10-26')]
+    """
+    rule, days = source.live, {"today": 0, "yesterday": 1, "first": LOOK_BACK_DAYS}
+    dates = {name: day - timedelta(days=back) for name, back in days.items()}
+    if "{code}" not in rule["address"]:
+        return [("", rule["address"].format(**dates))]
+    return [(entity, rule["address"].format(code=code, **dates)) for entity, code in rule["codes"].items()]
+
+
+def read_records(source, body, fetched_at, entity=""):
+    """Return the rows of one body: columns occurred_at, entity, and one of numbers a variable.
+
+    `body` is text, `fetched_at` an aware datetime, `entity` whose page it is where an address names one. A body without
+    dates is of the day it was fetched on, in the source's time zone, or (`day`) of the day before. Raises ValueError
+    for a body that the rule does not fit, with what was looked for.
+    """
+    rule, zone = source.live, source.publication["timezone"]
+    table = FORMS[rule["body"]](rule, body)
+    if not 0 < len(table) <= MAX_ROWS:
+        raise ValueError(f"it holds {len(table)} rows; wanted are 1 to {MAX_ROWS}")
+    codes = {str(code): name for name, code in rule.get("codes", {}).items()}
+    keys = rule.get("values", {})
+    if rule.get("wide"):  # a column an entity: one below the other
+        columns = [name for name in table.columns if name in codes]
+        table = table.melt(rule["date"], columns, "@entity", "@value")
+        rule, keys = rule | {"entity": "@entity"}, dict.fromkeys(source.variables, "@value")
+    late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
+    fetched = (pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")
+    rows = pd.DataFrame({"occurred_at": read_dates(rule, table, zone, fetched)})
+    only = source.entities.get("only")
+    if "entity" in rule:
+        names = need(table, rule["entity"]).astype(str)
+        rows["entity"] = (names.map(codes) if codes else names).to_numpy()
+    else:
+        rows["entity"] = entity or only[0]
+    for variable, key in keys.items():  # "#" is the place in the list
+        rows[variable] = np.arange(1.0, len(table) + 1) if key == "#" else need(table, key).map(read_cell).to_numpy()
+    is_asked = (rows["entity"].isin(only) if only else rows["entity"] != "").to_numpy()
+    rows = summarize_days(rule, rows[is_asked], table[is_asked])
+    rows = rows[rows[list(source.variables)].notna().any(axis=1)]
+    if rows.empty:
+        raise ValueError("it holds no value of a known entity")
+    once = rows.drop_duplicates(["occurred_at", "entity"], keep="last")
+    return once.sort_values(["occurred_at", "entity"], ignore_index=True)
+
+
+def read_json_body(rule, body):
+    """Return the table of a JSON body: `rows` is a jmespath; `zipped` lists side by side, `keyed` an object by key."""
+    found = jmespath.search(rule["rows"], parse_json(body))
+    if rule.get("keyed") and isinstance(found, dict):
+        found = [
+            {rule["keyed"]: key} | (value if isinstance(value, dict) else {"value": value})
+            for key, value in found.items()
+        ]
+    elif rule.get("zipped") and isinstance(found, dict):
+        if len({len(column) for column in found.values()}) != 1:
+            raise ValueError("its columns are of several lengths")
+        found = [dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)]
+    if not isinstance(found, list) or not found:
+        raise ValueError(f"{rule['rows']!r} finds no rows in it")
+    table = pd.DataFrame(found[rule.get("skip", 0) :])
+    return table.set_axis([str(name) for name in table.columns], axis="columns")
+
+
+def read_csv_body(rule, body):
+    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the header, or `header`."""
+    check_size(body)
+    form = {"sep": r"\s+" if rule.get("sep") == " " else rule.get("sep", ","), "comment": rule.get("comment")}
+    form |= {"names": rule["header"], "header": None} if "header" in rule else {}
+    table = pd.read_csv(io.StringIO(body), dtype=str, keep_default_na=False, skipinitialspace=True, **form)
+    return table.rename(columns=str.strip).iloc[rule.get("skip", 0) :].reset_index(drop=True)
+
+
+def read_page_body(rule, body):
+    """Return the table of a page: the first that has the column `date`."""
+    check_size(body)
+    return pd.read_html(io.StringIO(body), match=rule["date"], flavor="lxml")[0].astype(str)
+
+
+FORMS = {"json": read_json_body, "csv": read_csv_body, "page": read_page_body}
+
+
+def need(table, column):
+    """Return a column of a body's table. Raises ValueError, with those there are, where it has none of the name."""
+    if str(column) not in table.columns:
+        raise ValueError(f"it has no {column!r}; it has {', '.join(map(str, table.columns[:8]))}")
+    return table[str(column)]
+
+
+def read_cell(cell):
+    """Return a cell as a number, nan for what is none."""
+    value = read_number(str(cell).strip().rstrip("%"))
+    return float("nan") if value is None or abs(value) > MAX_NUMBER else float(value)
+
+
+def read_dates(rule, table, zone, fetched):
+    """Return the ISO dates of a body's rows, in the source's time zone; without `date` that of the fetch."""
+    if "date" not in rule:
+        return [fetched] * len(table)
+    form = rule.get("date_form", "")
+    if isinstance(rule["date"], list):  # year, month, day apart
+        cells = [need(table, part).astype(str).str.strip().str.zfill(2) for part in rule["date"]]
+        texts = cells[0] + "-" + cells[1] + "-" + cells[2]
+    else:
+        texts = need(table, rule["date"])
+    if form in EPOCHS:
+        moments = pd.to_datetime(pd.to_numeric(texts), unit=EPOCHS[form], utc=True)
+    elif form:
+        moments = pd.to_datetime(texts.astype(str).str.strip(), format=form)
+    else:
+        moments = pd.to_datetime(texts.astype(str).str.strip(), format="ISO8601")
+    if getattr(moments.dt, "tz", None) is not None:
+        moments = moments.dt.tz_convert(zone)
+    return moments.dt.strftime("%Y-%m-%d").to_numpy()
+
+
+def summarize_days(rule, rows, table):
+    """Return one row a day and entity where the rule says how a day's many become one (`per_day`, `SUMMARIES`)."""
+    if "per_day" not in rule:
+        return rows
+    rows = rows.reset_index(drop=True)
+    groups = rows.groupby(["occurred_at", "entity"], sort=True)
+    found = {}
+    for variable, words in rule["per_day"].items():
+        how, _, column = words.partition(" ")
+        if how == "count":
+            found[variable] = groups.size().astype(float)
+        else:
+            cells = need(table.reset_index(drop=True), column).map(read_cell)
+            found[variable] = getattr(cells.groupby([rows["occurred_at"], rows["entity"]], sort=True), how)()
+    return pd.DataFrame(found).reset_index()
+
+
+def keep_settled(source, rows, fetched_at):
+    """Return the rows whose value stood when they were fetched, by the source's publication rule.
+
+    Today's highest temperature, read at noon, is none yet. `known_at` (UTC, ISO) is the moment of the fetch: nothing is
+    shown to an agent from before it.
+    """
+    fetched = pd.Timestamp(fetched_at).tz_convert("UTC")
+    rows = rows[(compute_published_at(source.publication, rows["occurred_at"]) <= fetched).to_numpy()]
+    return rows.assign(known_at=fetched.strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -20,8 +20,7 @@ from bench_llm import MODEL, start_provider
 from helpers.agents.prompted import Client, ask_directly, forecast
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.runs import run_agents, sample_events
-from helpers.agents.searching import ask_with_pages
-from helpers.agents.tools import call_tool
+from helpers.agents.searching import ask_with_pages, call_tool
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
 from helpers.store import read_runs, read_table

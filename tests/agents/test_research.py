@@ -1,25 +1,18 @@
-"""Open deep research: smolagents' manager and search agent, through the door, against a provider on loopback."""
+"""Open deep research: a manager and search agent, through the door, against a provider on loopback."""
 
 import json
 import time
 from functools import partial
 
-import pandas as pd
 import pytest
 from builders import match
 from mock_provider import Server
 from serving import run_server
 
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.agents.research import (
-    N_CALLS,
-    N_LOOK_UPS,
-    summarize_research,
-)
+from helpers.agents.research import N_CALLS, N_LOOK_UPS
 from helpers.agents.workers import make_rows
 from helpers.models.llm import open_door
-
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 
 ENTRY = load_entries()["qwen_research"]
 NATIVE = ENTRY | {"model": "openai/mock-1"}
@@ -134,7 +127,7 @@ def test_what_goes_out_is_one_conversation_an_agent_and_holds_no_ids(research):
     assert "It was 47.82" in manager[2][-1]["content"], "the report stands in the manager's memory"
     text = json.dumps(asked)
     assert "call_" not in text and "Calling tools" not in text
-    assert max(len(request["messages"][0]["content"]) for request in asked) < 900, "our prompts, not smolagents' own"
+    assert max(len(request["messages"][0]["content"]) for request in asked) < 900
 
 
 def test_a_recording_replays_with_a_closed_door_to_the_same_outcome(research):
@@ -164,9 +157,9 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_o
     assert outcome["prediction"]["value"] == "B"
     wrong = [step for step in outcome["trace"] if step["step_type"] == "tool"]
     assert [(step.get("tool"), step["error"]) for step in wrong] == [
-        ("browse", "AgentToolExecutionError"),
-        ("search_agent", "AgentToolCallError"),
-        (None, "AgentParsingError"),
+        ("browse", "not a call"),
+        ("search_agent", "not a call"),
+        (None, "not a call"),
     ]
     assert "Error while parsing tool call" in asked[-1]["messages"][-1]["content"], "the last was told as well"
 
@@ -223,7 +216,8 @@ def reply_locally(messages, tools):
 
 def test_a_local_model_is_held_to_a_grammar_each_turn_and_its_cache_to_one_conversation(research):
     outcome, asked = research(reply_locally, entry=ENTRY)
-    assert outcome["prediction"]["value"] == "B" and summarize_research(outcome["trace"])["n_queries"] == 4
+    assert outcome["prediction"]["value"] == "B"
+    assert [step.get("tool") for step in outcome["trace"]].count("search") == 2 * N_LOOK_UPS
     said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
     assert len(said) == len(asked) == 11
     assert [text for request, text in zip(asked, said, strict=True) if not match(request["grammar"], text)] == []
@@ -238,25 +232,3 @@ def test_a_local_model_is_held_to_a_grammar_each_turn_and_its_cache_to_one_conve
             other["messages"] for other in asked if other["messages"][: len(request["messages"])] == request["messages"]
         ]
         assert all(m[len(request["messages"])]["content"] == text for m in later if len(m) > len(request["messages"]))
-
-
-# --- what a trace tells ----------------------------------------------------------------------------------------------
-
-
-def test_a_trace_is_summed_up_by_agent_from_steps_and_from_table_rows(research, event):
-    outcome, _ = research(reply)
-    expected = {
-        "n_tool_calls": 2 * (1 + N_LOOK_UPS),
-        "n_queries": 2 * N_LOOK_UPS,
-        "manager_think_length": 5 * 8,
-        "manager_context_length": 58,
-        "search_think_length": 2 * (N_LOOK_UPS + 1) * 8,
-        "search_context_length": 58,
-    }
-    assert summarize_research(outcome["trace"]) == expected
-    rows = pd.DataFrame(make_rows(("run", "agent"), event, outcome)[2])
-    assert summarize_research(rows) == expected
-    with pytest.raises(ValueError, match="no request of a manager|without a manager"):
-        summarize_research(rows[rows["actor"] != "manager"])
-    rows.loc[rows["actor"] == "search", "n_output_tokens"] = None
-    assert summarize_research(rows)["search_think_length"] is None, "not counted is not 0"

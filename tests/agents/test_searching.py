@@ -10,13 +10,15 @@ from helpers.agents.prompted import forecast
 from helpers.agents.prompts import describe_answer, fill_prompt
 from helpers.agents.searching import (
     N_CALLS,
+    N_HITS,
+    SCHEMAS,
     STEP_SCHEMA,
     ask_deep_research,
     ask_step_by_step,
     ask_with_pages,
     ask_with_tools,
+    describe_hit,
 )
-from helpers.agents.tools import N_HITS, SCHEMAS, describe_hit
 from helpers.models.recordings import Recordings
 from helpers.prompts import read_prompt
 from helpers.store import dump_json

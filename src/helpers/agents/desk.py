@@ -1,6 +1,6 @@
 """What an agent may do at its desk: run bash or Python in the sandbox, and see or change a text file there."""
 
-from helpers.agents.tools import write_schema
+from helpers.agents.searching import write_schema
 
 MAX_SHOWN = 6_000
 """Longest result that is shown to an agent, in characters: of a longer one the beginning and the end."""

@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import N_FOUND
-from helpers.agents.tools import describe_hit
+from helpers.agents.searching import N_FOUND, describe_hit
 from helpers.models.grammars import (
     build_grammar,
     demand_json,

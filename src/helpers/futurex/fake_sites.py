@@ -16,7 +16,7 @@ import pandas as pd
 from helpers import papers
 from helpers.agents.prompted import constrain_answer, forecast
 from helpers.agents.prompts import describe_answer, split_question
-from helpers.agents.tools import open_page, search_web
+from helpers.agents.searching import open_page, search_web
 from helpers.calendar import blank_dates, stamp_moment
 from helpers.futurex.fake_pages import write_empty, write_template, write_with_model
 from helpers.models.judges import build_consult

@@ -15,7 +15,7 @@ from helpers.agents.arms import select_events
 from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
 from helpers.agents.registry import find_agent, find_obstacle, open_agent
-from helpers.agents.tools import search_web
+from helpers.agents.searching import search_web
 from helpers.futurex.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
 from helpers.models.judges import build_consult

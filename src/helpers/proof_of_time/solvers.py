@@ -17,8 +17,7 @@ from helpers.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
 from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.sandbox import Limits, open_sandbox
-from helpers.agents.searching import ask_final_line
-from helpers.agents.tools import read_arguments
+from helpers.agents.searching import ask_final_line, read_arguments
 from helpers.models.failures import LlmError
 from helpers.models.grammars import make_schema
 from helpers.models.llm import recall

@@ -1,0 +1,157 @@
+"""Sites of the simulated internet, in their documented formats, with contents of ours: a hub, a search, an archive."""
+
+import hashlib
+import json
+import re
+from io import BytesIO
+from urllib.parse import parse_qsl
+
+import pandas as pd
+
+# --- huggingface.co --------------------------------------------------------------------------------------------------
+
+
+class Hub:
+    """A hub of data sets: `publish` adds a commit, and the site answers what huggingface_hub asks of it.
+
+    Answered: GET /api/datasets/NAME[/revision/REVISION], /tree and /commits; HEAD and GET of
+    /datasets/NAME/resolve/REVISION/FILE.
+    """
+
+    def __init__(self):
+        self.commits = {}  # name -> [(commit, published at, message, {file: bytes})], oldest first
+
+    def publish(self, name, files, at, message=""):
+        """Add a commit that from a moment on is the newest; returns its 40 hexadecimal digits."""
+        text = json.dumps([name, str(at), message, sorted(files)]).encode() + b"".join(files.values())
+        commit = hashlib.sha1(text).hexdigest()
+        self.commits.setdefault(name, []).append((commit, pd.Timestamp(at), message, files))
+        return commit
+
+    def find(self, name, revision, now):
+        seen = [one for one in self.commits.get(name, []) if one[1] <= now]
+        if revision not in (None, "main"):
+            seen = [one for one in seen if one[0].startswith(revision)]
+        return seen[-1] if seen else None
+
+    def __call__(self, asked):
+        if found := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|commits)/([^/]+)/?)?", asked.path):
+            name, what, revision = found.groups()
+            if not (one := self.find(name, revision, asked.now)):
+                return self.miss()
+            commit, at, message, files = one
+            if what == "commits":
+                line = {"id": commit, "title": message, "message": "", "authors": [], "date": at.isoformat()}
+                return 200, {}, [line]
+            if what == "tree":
+                return 200, {}, [{"type": "file", "path": path, "size": len(body)} for path, body in files.items()]
+            told = {"id": name, "sha": commit, "lastModified": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "private": False}
+            return 200, {}, told | {"tags": [], "siblings": [{"rfilename": path} for path in files]}
+        if found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", asked.path):
+            name, revision, path = found.groups()
+            one = self.find(name, revision, asked.now)
+            if not one or path not in one[3]:
+                return self.miss("EntryNotFound" if one else "RepoNotFound")
+            body = one[3][path]
+            told = {"x-repo-commit": one[0], "etag": f'"{hashlib.sha1(body).hexdigest()}"', "accept-ranges": "none"}
+            return 200, told | {"content-type": "application/octet-stream"}, body
+        return self.miss()
+
+    def miss(self, why="RepoNotFound"):
+        return 404, {"x-error-code": why, "x-error-message": "not found"}, {"error": "not found"}
+
+
+def write_parquet(rows):
+    """Return rows as the bytes of a parquet file."""
+    pd.DataFrame(rows).to_parquet(buffer := BytesIO(), index=False)
+    return buffer.getvalue()
+
+
+# --- api.tavily.com --------------------------------------------------------------------------------------------------
+
+
+def make_tavily(pages):
+    """Return the site of a search over pages (dicts of url, title, text, date): POST /search as Tavily documents it.
+
+    It keeps its users' dates (start_date, end_date) by what a page says of itself, and shows nothing after its clock.
+    """
+
+    def answer(asked):
+        if asked.path != "/search" or not asked.headers.get("authorization", "").startswith("Bearer "):
+            return 401, {}, {"detail": {"error": "Unauthorized: missing or invalid API key."}}
+        given = json.loads(asked.body)
+        words = set(given["query"].casefold().split())
+        first, last = given.get("start_date", ""), given.get("end_date", "9999")
+        shown = [
+            one
+            for one in pages
+            if first <= one["date"][:10] <= last and pd.to_datetime(one["date"], utc=True) <= asked.now
+        ]
+        ranked = sorted(shown, key=lambda one: -len(words & set(f"{one['title']} {one['text']}".casefold().split())))
+        results = [
+            {"title": one["title"], "url": one["url"], "content": one["text"][:300], "score": 0.9, "raw_content": None}
+            | ({"raw_content": one["text"]} if given.get("include_raw_content") else {})
+            | ({"published_date": one["date"]} if given.get("topic") == "news" else {})
+            for one in ranked[: given.get("max_results", 5)]
+        ]
+        return (
+            200,
+            {},
+            {"query": given["query"], "answer": None, "images": [], "results": results, "response_time": 0.1},
+        )
+
+    return answer
+
+
+# --- web.archive.org -------------------------------------------------------------------------------------------------
+
+
+def make_archive(captures):
+    """Return the site of an archive of captures (dicts of url, at, body, and status if not 200).
+
+    GET /cdx/search/cdx (lines: urlkey, timestamp, original, mimetype, statuscode, digest, length) and
+    /web/TIMESTAMPid_/URL, which leads to the capture nearest to the moment asked for, as the archive does.
+    Its redirects `wayback` 0.5.1 follows without REQUESTS_CA_BUNDLE: find the capture by `search`.
+    """
+    rows = sorted(({"status": 200} | one for one in captures), key=lambda one: pd.Timestamp(one["at"]))
+
+    def stamp(one):
+        return pd.Timestamp(one["at"]).strftime("%Y%m%d%H%M%S")
+
+    def answer(asked):
+        shown = [one for one in rows if pd.Timestamp(one["at"]) <= asked.now]
+        if asked.path == "/cdx/search/cdx":
+            first, last = asked.query.get("from", "0"), asked.query.get("to", "9" * 14)
+            found = [one for one in shown if one["url"] == asked.query["url"] and first <= stamp(one) <= last]
+            lines = [
+                f"{write_key(one['url'])} {stamp(one)} {one['url']} text/html {one['status']} "
+                f"{hashlib.sha1(one['body'].encode()).hexdigest().upper()[:32]} {len(one['body'])}\n"
+                for one in found
+            ]
+            return 200, {"content-type": "text/plain"}, "".join(lines)
+        if found := re.fullmatch(r"/web/(\d+)(?:id_)?/(.+)", asked.path):
+            moment = pd.to_datetime(found[1].ljust(14, "0"), format="%Y%m%d%H%M%S", utc=True)
+            near = [one for one in shown if split_query(one["url"]) == (found[2], asked.query)]
+            if not near:
+                return 404, {}, "The Wayback Machine has not archived that URL."
+            one = min(near, key=lambda one: abs(pd.Timestamp(one["at"]) - moment))
+            at = pd.Timestamp(one["at"]).strftime("%a, %d %b %Y %H:%M:%S GMT")
+            here = f"https://web.archive.org/web/{stamp(one)}id_/{one['url']}"
+            if stamp(one) != found[1]:
+                return 302, {"location": here}, ""
+            link = f'<{one["url"]}>; rel="original", <{here}>; rel="memento"; datetime="{at}"'
+            return one["status"], {"memento-datetime": at, "link": link}, one["body"]
+        return 404, {}, "not found"
+
+    return answer
+
+
+def split_query(url):
+    address, _, query = url.partition("?")
+    return address, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def write_key(url):
+    """Return an address as the archive's index sorts it: org,example)/path."""
+    host, _, path = url.partition("//")[2].partition("/")
+    return ",".join(reversed(host.split("."))) + f")/{path}"

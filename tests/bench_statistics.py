@@ -45,21 +45,16 @@ def bench_missing(matrix):
         off = (table["std"] / table["std_analytic"] - 1).abs().max()
         print(f"missing, {name} replacement: {seconds:.2f} s, at most {off:.2%} off the closed form")
     known = pd.DataFrame({"level": np.arange(N_EVENTS) % 4 + 1, "kind": "number", "domain": "A"})
-    seconds, _ = time_best(lambda: missing.simulate_refusals(matrix, known, np.random.default_rng(1)), 1)
+    seconds, _ = time_best(
+        lambda: missing.simulate_refusals(matrix, known, np.random.default_rng(1), 0.2, 200, known.index), 1
+    )
     print(f"refusals, 4 rules x {N_AGENTS} agents x 200 draws: {seconds:.2f} s")
 
 
 def bench_factors(rows):
-    """Time the regression on 31,800 rows, from text and from codes, beside statsmodels."""
-    seconds, fit = time_best(lambda: factors.fit_factors(rows))
+    """Time the regression on 31,800 rows beside statsmodels."""
+    seconds, _ = time_best(lambda: factors.fit_factors(rows))
     print(f"regression of {len(rows):,} rows, clustered: {1000 * seconds:.1f} ms")
-    codes = [factors.encode_factor(rows[factor], factor)[0] for factor in factors.FACTORS]
-    coding = factors.code_categories([N_AGENTS, 8, 4], [0, 0, 0], "base")
-    outcome, event = rows["score"].to_numpy(), rows["event_id"].to_numpy()
-    for groups, name in ((event, "clustered"), (None, "plain")):
-        call = (fit.terms, codes, outcome, groups, coding)
-        seconds, _ = time_best(lambda call=call: factors.solve_factors(*call), 10)
-        print(f"regression from codes, {name}: {1000 * seconds:.1f} ms")
     seconds, _ = time_best(lambda: smf.ols("score ~ C(agent_id) + C(domain) + C(level)", rows).fit(), 1)
     print(f"statsmodels formula, plain: {1000 * seconds:.0f} ms")
     marks = rows.pivot(index="event_id", columns="agent_id", values="score")

@@ -301,3 +301,15 @@ def test_the_history_has_23_snapshots_and_one_change_of_unit():
     assert len(history) == 2348 and len(people) == 23
     assert people.loc[people["unit"] == "index", "snapshot_date"].min() == "2026-03-15"
     assert people["superforecasters"].between(67, 72).all()  # no jump where the unit changes
+
+
+def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():
+    rng, hits = np.random.default_rng(3), {1: [], 8: []}
+    for _ in range(200):
+        noise, values = rng.normal(size=140), [0.0]
+        for step in noise:
+            values.append(0.6 * values[-1] + step)  # its mean is 0
+        for length, found in hits.items():
+            low, high = boards_findings.bound_blocks(values[21:], length, rng, n_boot=400)
+            found.append(low <= 0 <= high)
+    assert np.mean(hits[1]) < 0.75 and np.mean(hits[8]) > 0.85

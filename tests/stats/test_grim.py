@@ -9,7 +9,6 @@ from helpers.stats.grim import (
     check_totals,
     choose_sizes,
     count_cells,
-    fit_sizes,
     judge_falls,
     list_falls,
     measure_least,
@@ -30,7 +29,7 @@ def test_planted_sizes_are_found_and_every_cell_is_given(cut):
     rng = np.random.default_rng(1)
     sizes = {"a": 61, "b": 97, "c": 119}
     table = make_table(sizes, 30, rng, cut)
-    chosen = choose_sizes(fit_sizes(table, list(sizes), 130)).set_index("column")
+    chosen = choose_sizes(table, sizes, 130).set_index("column")
     assert chosen["size"].to_dict() == sizes and chosen["is_whole"].all()
     assert count_cells(table, sizes)["is_given"].all()
 

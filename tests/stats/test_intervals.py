@@ -1,14 +1,17 @@
 """Means with intervals by source: against statsmodels, by hand, and what cannot be told (synthetic data)."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from builders import make_scores
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.stats.bootstrap import bound_blocks
-from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered
+from helpers.scoring.scores import select_headline
+from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
 from helpers.stats.paired import correct_holm, sign_flip_test
 
 
@@ -86,18 +89,6 @@ def test_holms_rule_is_statsmodels_to_the_last_digit(p):
     assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
 
 
-def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():
-    rng, hits = np.random.default_rng(3), {1: [], 8: []}
-    for _ in range(200):
-        noise, values = rng.normal(size=140), [0.0]
-        for step in noise:
-            values.append(0.6 * values[-1] + step)  # its mean is 0
-        for length, found in hits.items():
-            low, high = bound_blocks(values[21:], length, rng, n_boot=400)
-            found.append(low <= 0 <= high)
-    assert np.mean(hits[1]) < 0.75 and np.mean(hits[8]) > 0.85
-
-
 def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
     rng, hits, passes = np.random.default_rng(5), [], []
     for _ in range(400):
@@ -110,3 +101,31 @@ def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
     assert np.mean(passes) > 0.02 and 0.88 < np.mean(hits) < 0.98
     ends = pd.DataFrame({"score": [10.0] * 12})
     assert keep_on_scale(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)
+
+
+def tabulate(scores, events, by="level"):
+    """The groups of one column, by agent and group."""
+    table = tabulate_groups(select_headline(scores, events), find_clusters(events)[0], [by])
+    return table[table["group"] == by].set_index(["agent_id", "name"])
+
+
+def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
+    row = tabulate(*make_scores({"a": {1: [1.0, 0.0, 1.0, None] * 6}})).loc["a", "1"]
+    assert row["mean"] == pytest.approx(2 / 3)  # (1 + 0 + 1) / 3
+    assert row["n"] == 18 and row["n_asked"] == 24 and row["coverage"] == 0.75
+    assert row["mean_imputed"] == 0.5  # (1 + 0 + 1 + 0) / 4
+    assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
+
+
+def test_agent_without_a_prediction_has_a_blank_mean_not_zero():
+    row = tabulate(*make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})).loc["b", "1"]
+    assert math.isnan(row["mean"]) and row["n"] == 0
+    assert row["coverage"] == 0 and row["mean_imputed"] == 0
+
+
+def test_no_scored_event_and_an_event_without_a_level_raise():
+    scores, events = make_scores({"a": {1: [1.0]}})
+    with pytest.raises(ValueError, match="no scored event is left"):
+        tabulate(scores.assign(is_scored=False), events)
+    with pytest.raises(ValueError, match="l1_000 has no level"):
+        tabulate(scores, events.assign(level=math.nan))

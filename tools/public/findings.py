@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers import papers
-from helpers.stats.bootstrap import bound_blocks
+from helpers.stats.bootstrap import take_interval
 from helpers.stats.means import MIN_CLUSTERS
 from helpers.stats.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
@@ -101,6 +101,18 @@ def bound_falls(table, rng, lengths=BLOCKS):
             low, high = bound_blocks(weekly, length, rng)
             rows.append(head | {"length": length, "low": low, "high": high})
     return pd.DataFrame(rows)
+
+
+def bound_blocks(values, length, rng, n_boot=2000):
+    """Return the ends of the 95% bootstrap interval of the mean of values in order of time, drawn in blocks.
+
+    A block is `length` values that follow each other (after the last one comes the first), so that what neighbours
+    share stays together; 1 draws each value by itself.
+    """
+    values, n = np.asarray(values, dtype=float), len(values)
+    starts = rng.integers(n, size=(n_boot, -(-n // length)))
+    drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
+    return take_interval(drawn.mean(axis=1))
 
 
 def judge_base(table):

@@ -13,7 +13,8 @@ import pandas as pd
 from helpers.events.filters import judge_harmful, judge_subjective
 from helpers.futurex.curation import read_labels, view_questions
 from helpers.public_files import CACHE, locate_public
-from helpers.stats.agreement import compare_judges, count_share
+from helpers.stats.agreement import compare_judges
+from helpers.stats.means import measure_share
 
 FILES = tuple(f"forecastbench/{date}-llm.json" for date in ("2025-10-26", "2025-11-23", "2026-01-18"))
 SOURCES = {"market_questions_flagged": list(FILES), "market_questions_judged": list(FILES)}
@@ -39,7 +40,9 @@ def build():
     flagged = view_questions(questions.assign(options=[{}] * len(questions)).to_dict("records"), judges)
     questions["is_flagged"] = flagged.any(axis=1).to_numpy()
     parts = [("all", questions), *questions.groupby("market")]
-    by_market = pd.DataFrame([{"market": name, **count_share(part["is_flagged"])} for name, part in parts])
+    counts = [{"market": name, "n": len(part), "n_true": part["is_flagged"].sum()} for name, part in parts]
+    shares = [measure_share(part["is_flagged"]) for _, part in parts]
+    by_market = pd.DataFrame([count | share for count, share in zip(counts, shares, strict=True)])
     drawn = draw_questions(questions, np.random.default_rng(SEED))
     labels = read_labels().set_index("question_id").loc[drawn["question_id"]]
     views = flagged.loc[drawn["question_id"]]

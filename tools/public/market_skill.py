@@ -4,17 +4,22 @@ Of the files' words nothing is kept: dates, prices and outcomes enter, means by 
 """
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from helpers.agents.past import load_past_agents
 from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast, place_moments
 from helpers.formats.forecastbench import build_markets, read_prices
 from helpers.futurex.past import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
 from helpers.public_files import locate_public
-from helpers.stats.calibration import pool_odds, recalibrate, weigh_odds
-from helpers.stats.means import keep_on_scale
+from helpers.stats.means import MIN_CLUSTERS, divide, keep_on_scale
 from helpers.stats.paired import compare_pairs, correct_holm, judge_pair
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
@@ -31,6 +36,8 @@ SOURCES = {
 }
 SETTLED = 0.05
 """A market whose first price is so near 0 or 1 looked nearly certain."""
+CLIP = 1e-3
+"""Probabilities are held this far from 0 and 1 where log-odds are taken: a single 0 would outweigh all other trials."""
 
 
 def build():
@@ -204,3 +211,55 @@ def compare_mixes(hit, said, clusters, plan):
     pairs = compare_pairs(said.sub(hit, axis=0) ** 2, clusters, plan)
     less = pairs.assign(difference=-pairs["difference"])
     return pairs.assign(verdict=[judge_pair(row, "p_holm") for row in less.to_dict("records")])
+
+
+def pool_odds(probabilities, clip=CLIP):
+    """Return the probability at the mean log-odds of several trials (along the last axis; NaN left out)."""
+    odds = logit(np.clip(np.asarray(probabilities, dtype=float), clip, 1 - clip))
+    there = np.isfinite(odds)
+    return expit(divide(np.where(there, odds, 0.0).sum(axis=-1), there.sum(axis=-1)))
+
+
+def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
+    """Return probabilities recalibrated by a logistic curve over their log-odds, fitted on the clusters of other folds.
+
+    No event helps to recalibrate its own probability, nor does one of its cluster; a ridge of 1 holds the curve towards
+    flat. Where the folds to fit on show one outcome only, what was said stays. Raises ValueError with fewer clusters
+    than folds.
+    """
+    said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
+    if len(set(clusters.tolist())) < n_folds:
+        raise ValueError(f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are")
+    odds, mended = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None], said.astype(float).copy()
+    for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
+        if len(set(hit[known].tolist())) > 1:
+            mended[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
+    return mended
+
+
+def weigh_odds(hit, said, clusters, clip=CLIP):
+    """Return the weight of each of several forecasts in a logistic regression of outcomes on the log-odds of all.
+
+    `hit` is 0 or 1, `said` has a row a question (all given), `clusters` maps rows to clusters: errors are clustered (t
+    with G - 1 degrees of freedom); p_plain is by question. A forecast of weight 0 tells nothing that the others do not.
+    Columns forecast, weight, low, high, p, p_plain, n, n_hits, n_clusters; weights are blank where the forecasts part
+    the outcomes wholly, low, high and p below ten clusters too.
+    """
+    codes = pd.factorize(clusters.reindex(said.index))[0]
+    design = sm.add_constant(logit(said.astype(float).clip(clip, 1 - clip)))
+    model = sm.GLM(hit.reindex(said.index).astype(float), design, family=sm.families.Binomial())
+    about = {"n": len(said), "n_hits": int(hit.reindex(said.index).sum()), "n_clusters": int(codes.max() + 1)}
+    table = pd.DataFrame({"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan})
+    table["p_plain"] = np.nan
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PerfectSeparationWarning)
+            fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    except PerfectSeparationWarning:
+        return table.assign(**about)
+    table["weight"] = fit.params[said.columns].to_numpy()
+    table["p_plain"] = model.fit().pvalues[said.columns].to_numpy()
+    if about["n_clusters"] >= MIN_CLUSTERS:
+        table[["low", "high"]] = fit.conf_int().loc[said.columns].to_numpy()
+        table["p"] = fit.pvalues[said.columns].to_numpy()
+    return table.assign(**about)

@@ -79,8 +79,6 @@ def measure_judge(flags, truth, rng, n_boot=2000, **about):
     out; a share of nothing, and kappa where one side never differs, are NaN.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
-    if not pairs:
-        raise ValueError("no flag to compare with the truth; the judge has not been asked")
     row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
     for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
         share = measure_share(flagged)
@@ -105,12 +103,6 @@ def compare_judges(views, truth, seed, n_boot=2000, rules=(), is_fresh=False):
             row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, **about)
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def count_share(flags):
-    """Return how many of some flags are true: n, n_true, share, low, high (Wilson); None flags are left out."""
-    flags = [bool(flag) for flag in flags if flag is not None]
-    return {"n": len(flags), "n_true": sum(flags)} | measure_share(flags)
 
 
 def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):

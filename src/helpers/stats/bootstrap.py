@@ -78,15 +78,3 @@ def flatten_summary(summary):
     """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high."""
     ends = {"mean": "", "low": "_low", "high": "_high"}
     return {f"{name}{ends[end]}": float(row[end]) for name, row in summary.iterrows() for end in ends}
-
-
-def bound_blocks(values, length, rng, n_boot=2000):
-    """Return the ends of the 95% bootstrap interval of the mean of values in order of time, drawn in blocks.
-
-    A block is `length` values that follow each other (after the last one comes the first), so that what neighbours
-    share stays together; 1 draws each value by itself.
-    """
-    values, n = np.asarray(values, dtype=float), len(values)
-    starts = rng.integers(n, size=(n_boot, -(-n // length)))
-    drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
-    return take_interval(drawn.mean(axis=1))

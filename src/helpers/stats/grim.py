@@ -38,35 +38,20 @@ def list_sizes(percents, limit, unit=UNIT):
     return (np.flatnonzero(fits == fits.max()) + 1).tolist(), int(fits.max())
 
 
-def fit_sizes(table, columns, limit):
-    """Return for each column and size up to `limit` how many cells the size gives: column, size, n_given, n_cells.
+def choose_sizes(table, columns, limit):
+    """Return for each column of percentages its size: the smallest up to `limit` that gives most cells.
 
-    Cells of 0 are left out. Raises ValueError for a column without another cell.
+    Cells of 0 are left out. Columns column, size, n_given, n_cells, is_whole (all cells are given), others (the three
+    sizes that come next, with how many each gives).
     """
     rows = []
     for column in columns:
         percents = table[column].to_numpy(dtype=float)
         percents = percents[percents > 0]
-        if not len(percents):
-            raise ValueError(f"{column} holds no percentage above 0; nothing can be said of its size")
-        sizes = range(1, limit + 1)
-        rows += [(column, size, int(find_counts(percents, size)[1].sum()), len(percents)) for size in sizes]
-    return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells"])
-
-
-def choose_sizes(fits):
-    """Return for each column its size: the smallest that gives most cells, with how many, and the three next best.
-
-    Columns column, size, n_given, n_cells, is_whole (all cells are given), others (the sizes that come next).
-    """
-    rows = []
-    for column, part in fits.groupby("column", sort=False):
-        ranked = part.sort_values(["n_given", "size"], ascending=[False, True])
-        best, rest = ranked.iloc[0], ranked.iloc[1:4]
-        others = "; ".join(f"{size} gives {n}" for size, n in zip(rest["size"], rest["n_given"], strict=True))
-        rows.append(
-            (column, best["size"], best["n_given"], best["n_cells"], best["n_given"] == best["n_cells"], others)
-        )
+        given = [int(find_counts(percents, size)[1].sum()) for size in range(1, limit + 1)]
+        best, *rest = np.argsort(-np.array(given), kind="stable")[:4]
+        others = "; ".join(f"{at + 1} gives {given[at]}" for at in rest)
+        rows.append((column, best + 1, given[best], len(percents), given[best] == len(percents), others))
     return pd.DataFrame(rows, columns=["column", "size", "n_given", "n_cells", "is_whole", "others"])
 
 

@@ -13,19 +13,16 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers.scoring.scores import build_matrix
 
+MIN_CLUSTERS = 10
+"""With fewer sources (or fewer events, where each is its own) there is no interval: an error from so few is a guess."""
+CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
+"""Columns of the events that say what an event shares its luck with, the first choice first, and what they are called.
+"""
+
 
 def divide(top, bottom):
     """Return the quotient of two arrays, NaN where the divisor is 0."""
     return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
-
-
-MIN_CLUSTERS = 10
-"""With fewer sources (or fewer events, where each is its own) there is no interval: an error from so few is a guess."""
-
-
-CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
-"""Columns of the events that say what an event shares its luck with, the first choice first, and what they are called.
-"""
 
 
 def find_clusters(events):

@@ -16,13 +16,16 @@ from helpers.stats.bootstrap import draw_counts, take_interval
 from helpers.stats.means import divide
 
 RULES = ("at random", "level", "difficulty", "own error")
-"""What the chance of a refusal grows with; only `own error` depends on what is missing itself."""
+"""What the chance of a refusal is proportional to: nothing, the event's level, 1 - the other agents' mean score, or 1 -
+the agent's own score. Only the last depends on what is missing itself."""
 
 TREATMENTS = ("drop", "zero", "model")
 
 N_DRAWN = get_constant("futurex", "missing_sample_events")
 N_TRIALS = get_constant("futurex", "missing_trials")
 """Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
+CHUNK = 500
+"""Trials drawn at once."""
 
 PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("futurex", "missing_percent_high") + 1)
 """Percent of predictions missing (FutureX 3.4.2, Figures 7 and 16)."""
@@ -41,15 +44,10 @@ def count_kept(n_drawn, percents):
 
 
 def derive_std(values, n_kept, replace):
-    """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random.
-
-    Raises ValueError when more are to be kept than there are, without replacement.
-    """
+    """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random."""
     values = np.asarray(values, dtype=float)
     if replace:
         return float(values.std() / np.sqrt(n_kept))
-    if n_kept > len(values):
-        raise ValueError(f"{n_kept} events cannot be drawn from {len(values)} without replacement; draw fewer")
     return float(values.std(ddof=1) * np.sqrt(1 / n_kept - 1 / len(values)))
 
 
@@ -84,7 +82,7 @@ def average_prefixes(values, draws, sizes):
     return sums / np.asarray(sizes)[None, :, None]
 
 
-def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False, chunk=500):
+def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
     A trial draws `n_drawn` of an agent's scored predictions and keeps the share that is not missing, without
@@ -104,7 +102,7 @@ def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, repl
     for n_pool in sorted({len(pool) for pool in pools.values()}):
         agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
         values = np.column_stack([pools[agent] for agent in agents])
-        spread = _simulate_pool(values, rng, sizes, n_trials, replace, chunk)
+        spread = _simulate_pool(values, rng, sizes, n_trials, replace)
         parts += [
             _describe_pool(agent, column, percents, sizes, std, replace)
             for agent, column, std in zip(agents, values.T, spread.T, strict=True)
@@ -112,13 +110,13 @@ def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, repl
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
 
 
-def _simulate_pool(values, rng, sizes, n_trials, replace, chunk):
+def _simulate_pool(values, rng, sizes, n_trials, replace):
     """Standard deviations (sizes x columns), from sums over trials of centred averages and of their squares."""
     centred = values - values.mean(axis=0)
     ascending = sizes[::-1]
     total = squares = 0.0
-    for start in range(0, n_trials, chunk):
-        draws = draw_trials(len(values), ascending[-1], min(chunk, n_trials - start), rng, replace)
+    for start in range(0, n_trials, CHUNK):
+        draws = draw_trials(len(values), ascending[-1], min(CHUNK, n_trials - start), rng, replace)
         means = average_prefixes(centred, draws, ascending)
         total = total + means.sum(axis=0)
         squares = squares + np.einsum("tsa,tsa->sa", means, means)
@@ -165,76 +163,46 @@ def weigh_refusals(hardness, share):
     return np.minimum(chance, 1.0)
 
 
-def measure_hardness(rule, own, others, level):
-    """Return what the chance of a refusal is proportional to: an array like `own`.
-
-    `level`: the event's level. `difficulty`: 1 - the other agents' mean score. `own error`: 1 - the agent's own score.
-    """
-    known = {"at random": np.ones(len(own)), "level": level, "difficulty": 1 - others, "own error": 1 - own}
-    if rule not in known:
-        raise ValueError(f"no rule {rule!r}; there are {', '.join(RULES)}")
-    return np.asarray(known[rule], dtype=float)
-
-
-def average_others(matrix, agent):
-    """Return the other agents' mean score by event; the mean of these where no other agent predicted.
-
-    Raises ValueError when the agent is alone.
-    """
-    others = matrix.drop(columns=agent)
-    if not others.notna().to_numpy().any():
-        raise ValueError(f"{agent} is the only agent; how hard an event is needs another one's score")
-    mean = others.mean(axis=1)
-    return mean.fillna(mean.mean()).to_numpy()
-
-
-def build_design(known, others):
-    """Return the predictors a missing score is filled from: dummies of level by kind and of domain, others' mean."""
-    cell = known["level"].astype(str) + " " + known["kind"]
-    return np.column_stack([pd.get_dummies(cell, dtype=float), pd.get_dummies(known["domain"], dtype=float), others])
-
-
-def fill_scores(own, weights, design):
-    """Return scores predicted by weighted least squares, clipped to [0, 1]; weight 0 marks a missing score."""
-    weighted = design * weights[:, None]
-    effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
-    return np.clip(design @ effects, 0.0, 1.0)
-
-
 def treat_refusals(own, counts, is_kept, design, groups):
     """Return the average score of each group (columns of `groups`, 0 or 1) under each of `TREATMENTS`.
 
-    `counts` says how often an event counts; NaN for a group of which nothing is kept under `drop`, an empty one always.
+    `counts` says how often an event counts; `design` has the predictors from which `model` fills a missing score, by
+    least squares, clipped to [0, 1]. NaN for a group of which nothing is kept under `drop`, an empty one always.
     """
     kept, asked = counts * is_kept, counts @ groups
     sums, n_kept = (kept * own) @ groups, kept @ groups
-    filled = fill_scores(own, kept, design)
+    weighted = design * kept[:, None]
+    effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
+    filled = np.clip(design @ effects, 0.0, 1.0)
     model = sums + (counts * ~is_kept * filled) @ groups
     return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
 
 
-def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, clusters=None):
+def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
     """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
 
-    In each draw events are resampled within their level (or whole `clusters`), the same for every agent; one agent
-    refuses `share` of its predictions by the rule (`measure_hardness`), the others none. Columns: rule, treatment,
-    level ("all" too), agent_id, draw, error, places (ranks gained among all agents).
+    In each draw whole `clusters` of events are resampled, the same for every agent; one agent refuses `share` of its
+    predictions by the rule, the others none. The model knows the event's level by kind, its domain and the others' mean
+    score. Columns: rule, treatment, level ("all" too), agent_id, draw, error, places (ranks gained among all agents).
     """
     names = [*sorted(known["level"].unique()), "all"]
     groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
-    counts = _resample_events(known["level"].to_numpy(), rng, n_draws, clusters)
+    codes = pd.factorize(clusters)[0]
+    counts = draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
     there = matrix.notna().to_numpy()
     truth = _average_groups(np.nan_to_num(matrix.to_numpy()), counts, there, groups)
+    cells = [known["level"].astype(str) + " " + known["kind"], known["domain"]]
+    dummies = np.column_stack([pd.get_dummies(cell, dtype=float) for cell in cells])
     errors = np.full((len(RULES), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
     places = np.full_like(errors, np.nan)
     for at, agent in enumerate(matrix.columns):
-        is_there, others = there[:, at], average_others(matrix, agent)
-        own, design = matrix[agent].to_numpy()[is_there], build_design(known, others)[is_there]
-        level = known["level"].to_numpy()[is_there]
-        rivals = np.delete(truth, at, axis=2)
-        for r, rule in enumerate(RULES):
-            chance = weigh_refusals(measure_hardness(rule, own, others[is_there], level), share)
-            is_kept = rng.random((n_draws, len(own))) >= chance
+        is_there, mean = there[:, at], matrix.drop(columns=agent).mean(axis=1)
+        others = mean.fillna(mean.mean()).to_numpy()  # their mean where no other agent predicted
+        own, design = matrix[agent].to_numpy()[is_there], np.column_stack([dummies, others])[is_there]
+        level, rivals = known["level"].to_numpy()[is_there], np.delete(truth, at, axis=2)
+        hardness = [np.ones(len(own)), level, 1 - others[is_there], 1 - own]
+        for r, hard in enumerate(hardness):
+            is_kept = rng.random((n_draws, len(own))) >= weigh_refusals(hard, share)
             for d in range(n_draws):
                 treated = treat_refusals(own, counts[d, is_there], is_kept[d], design, groups[is_there])
                 errors[r, :, :, at, d] = treated - truth[d, :, at]
@@ -247,17 +215,6 @@ def simulate_refusals(matrix, known, rng, share=0.2, n_draws=200, clusters=None)
     return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
 
 
-def _resample_events(level, rng, n_draws, clusters=None):
-    """How often each event is drawn when each level's events, or whole clusters, are resampled (draws x events)."""
-    if clusters is not None:
-        codes = pd.factorize(clusters)[0]
-        return draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
-    counts = np.zeros((n_draws, len(level)))
-    for name in np.unique(level):
-        counts[:, level == name] = draw_counts(int((level == name).sum()), rng, n_draws)
-    return counts
-
-
 def _average_groups(values, counts, there, groups):
     """Mean score by draw, group and agent."""
     sums = np.einsum("de,eg,ea->dga", counts, groups, values * there, optimize=True)
@@ -265,12 +222,14 @@ def _average_groups(values, counts, there, groups):
     return divide(sums, n)
 
 
-def summarize_refusals(draws, by=("rule", "treatment", "level")):
-    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained."""
-    by = list(by)
+def summarize_refusals(draws):
+    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained.
+
+    A row a rule, treatment and level.
+    """
+    by = ["rule", "treatment", "level"]
     mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
     table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})
     bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: take_interval(errors.to_numpy()))
-    table.insert(1, "low", [low for low, _ in bounds])
-    table.insert(2, "high", [high for _, high in bounds])
-    return table.reset_index()
+    table[["low", "high"]] = bounds.tolist()
+    return table[["bias", "low", "high", "places"]].reset_index()

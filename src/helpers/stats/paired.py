@@ -22,24 +22,14 @@ from helpers.stats.means import find_clusters, summarize_clustered
 
 ALPHA = 0.05
 """A difference counts as seen when its p is below it."""
-
-
 POWER = 0.8
 """With this chance a study finds a real difference, at p below `ALPHA`."""
-
-
 BETTER = ("a is better", "b is better")
-
-
 COLUMNS = (
     "group a b mean_a mean_b difference low high low_by_event high_by_event n n_clusters n_only_a n_only_b verdict"
 ).split()
-
-
 TOLD = ("level", "domain")
 """Columns of the events that `score` writes beside the scores, for `compare`."""
-
-
 AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
 """What a verdict of `judge_interval` says of a paper's statement."""
 

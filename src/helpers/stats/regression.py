@@ -5,21 +5,21 @@ one event, or of one source, are not independent of each other, so every coeffic
 with the usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from scipy import stats
-from scipy.linalg import solve
+from scipy import optimize, stats
+from scipy.linalg import block_diag, solve
 from scipy.sparse import csr_matrix, hstack
 
 from helpers.papers import get_constant
-from helpers.scoring.scores import select_headline
+from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters
 
 FACTORS = ("agent_id", "domain", "level")
-CODINGS = ("base", "sum")
 STARRED_BELOW = get_constant("futurex", "significance_level")
 """A p-value below it has three stars (FutureX 4.4)."""
 
@@ -68,58 +68,42 @@ def code_categories(sizes, bases, coding):
 
     `base`: the effect of a factor's base category (its position in `bases`) is 0. `sum`: effects add up to 0.
     """
-    if coding not in CODINGS:
-        raise ValueError(f"no coding {coding!r}; there are {', '.join(CODINGS)}")
-    matrix = np.zeros((1 + sum(sizes), 1 + sum(sizes) - len(sizes)))
-    matrix[0, 0] = row = column = 1
+    blocks = [np.ones((1, 1))]
     for size, base in zip(sizes, bases, strict=True):
-        if coding == "base":
-            block = np.delete(np.eye(size), base, axis=1)
-        else:
-            block = np.vstack([np.eye(size - 1), -np.ones(size - 1)])
-        matrix[row : row + size, column : column + size - 1] = block
-        row, column = row + size, column + size - 1
-    return matrix
+        is_base = coding == "base"
+        blocks.append(
+            np.delete(np.eye(size), base, axis=1) if is_base else np.vstack([np.eye(size - 1), -np.ones(size - 1)])
+        )
+    return block_diag(*blocks)
 
 
 def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score", cluster="event_id"):
     """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
 
-    `bases` names a factor's base category (default: the first). Raises ValueError when an outcome is blank, a base is
-    absent, categories cannot be told apart, or there are fewer than two clusters.
+    `coding` is base or sum (`code_categories`), `bases` names a factor's base category (default: the first). Raises
+    ValueError when an outcome is blank, categories cannot be told apart, or there are fewer than two clusters.
     """
     if rows[outcome].isna().any():
         raise ValueError(f"{int(rows[outcome].isna().sum())} rows have no {outcome}; leave missing predictions out")
-    encoded = [encode_factor(rows[factor], factor) for factor in factors]
-    chosen = {factor: names[0] for factor, (_, names) in zip(factors, encoded, strict=True)} | (bases or {})
-    for factor, (_, names) in zip(factors, encoded, strict=True):
-        if chosen[factor] not in names:
-            raise ValueError(
-                f"the base {chosen[factor]!r} of {factor} is in no row; there are {', '.join(map(str, names))}"
-            )
-    positions = [names.index(chosen[factor]) for factor, (_, names) in zip(factors, encoded, strict=True)]
-    coding_matrix = code_categories([len(names) for _, names in encoded], positions, coding)
-    groups = pd.factorize(rows[cluster])[0]
-    terms = [("intercept", "")] + [(f, c) for f, (_, names) in zip(factors, encoded, strict=True) for c in names]
+    codes, names = zip(*(encode_factor(rows[factor], factor) for factor in factors), strict=True)
+    positions = [own.index((bases or {}).get(factor, own[0])) for factor, own in zip(factors, names, strict=True)]
+    coded = code_categories([len(own) for own in names], positions, coding)
+    terms = [("intercept", ""), *((factor, name) for factor, own in zip(factors, names, strict=True) for name in own)]
     terms = pd.DataFrame(terms, columns=["factor", "category"])
-    return solve_factors(terms, [codes for codes, _ in encoded], rows[outcome].to_numpy(float), groups, coding_matrix)
-
-
-def solve_factors(terms, codes, outcome, groups, coding_matrix):
-    """Return the `Fit` for encoded factors: `codes` is an array for each factor, `groups` the cluster of each row."""
-    n, n_coefs = len(outcome), coding_matrix.shape[1]
+    n, n_coefs, values = len(rows), coded.shape[1], rows[outcome].to_numpy(float)
     if n <= n_coefs:
         raise ValueError(f"{n} rows cannot carry {n_coefs} coefficients; merge categories or add events")
-    starts = np.cumsum(terms.groupby("factor", sort=False).size())[:-1]
-    design = coding_matrix[0] + sum(coding_matrix[start + code] for start, code in zip(starts, codes, strict=True))
-    _check_rank(design.T @ design, coding_matrix, terms)
-    fit, n_groups = sm.OLS(outcome, design).fit(method="qr"), len(np.unique(groups))
-    if n_groups < 2:
+    starts = np.cumsum([1, *map(len, names)])[:-1]
+    design = coded[0] + sum(coded[start + code] for start, code in zip(starts, codes, strict=True))
+    _check_rank(design.T @ design, coded, terms)
+    groups = pd.factorize(rows[cluster])[0]
+    if groups.max() < 1:
         raise ValueError("clustered errors need two events or more; a single event says nothing about others")
+    fit = sm.OLS(values, design).fit(method="qr")
     clustered = fit.get_robustcov_results("cluster", groups=groups).cov_params()
-    plain, clustered = (coding_matrix @ covariance @ coding_matrix.T for covariance in (fit.cov_params(), clustered))
-    r2 = float(fit.rsquared) if np.ptp(outcome) > 0 else np.nan
-    return Fit(terms, coding_matrix @ fit.params, plain, clustered, r2, n, n_groups, n - n_coefs)
+    plain, clustered = (coded @ covariance @ coded.T for covariance in (fit.cov_params(), clustered))
+    r2 = float(fit.rsquared) if np.ptp(values) > 0 else np.nan
+    return Fit(terms, coded @ fit.params, plain, clustered, r2, n, groups.max() + 1, n - n_coefs)
 
 
 def measure_r2(rows, factors=FACTORS, outcome="score"):
@@ -147,24 +131,24 @@ def _check_rank(gram, coding_matrix, terms):
         raise ValueError(f"the rows cannot tell these apart: {names}; merge categories or leave a factor out")
 
 
-def tabulate_effects(fit, alpha=STARRED_BELOW):
+def tabulate_effects(fit):
     """Return a fit's effects as a table: factor, category, effect; for each kind of error se, p, 95% interval, stars.
 
     Two-sided t-tests: plain errors with N - K degrees of freedom, clustered ones with G - 1. `stars` is *** at
-    p < `alpha` (FutureX 4.4). A base category has effect 0 and blanks.
+    p < `STARRED_BELOW` (FutureX 4.4). A base category has effect 0 and blanks.
     """
     table = fit.terms.assign(effect=fit.effects)
     for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
-        table = table.join(_test_effects(fit.effects, covariance, free, alpha).add_prefix(f"{name}_"))
+        table = table.join(_test_effects(fit.effects, covariance, free).add_prefix(f"{name}_"))
     return table
 
 
-def _test_effects(effects, covariance, free, alpha):
+def _test_effects(effects, covariance, free):
     """Standard error, p, 95% interval and stars of each effect, by t-tests; blanks where there is no error."""
     error = np.sqrt(np.maximum(np.diag(covariance), 0))
     error[error == 0] = np.nan
     p, half = 2 * stats.t.sf(np.abs(effects) / error, free), stats.t.ppf(0.975, free) * error
-    stars = np.where(p < alpha, "***", "")
+    stars = np.where(p < STARRED_BELOW, "***", "")
     return pd.DataFrame({"se": error, "p": p, "low": effects - half, "high": effects + half, "stars": stars})
 
 
@@ -176,25 +160,20 @@ def judge_factors(fit):
     rows = []
     for factor in fit.terms["factor"].unique()[1:]:
         at = np.flatnonzero(fit.terms["factor"] == factor)
-        centre = np.eye(len(at)) - 1 / len(at)
-        covariance = centre @ fit.clustered[np.ix_(at, at)] @ centre
-        test = _test_jointly(centre @ fit.effects[at], covariance, len(at) - 1, fit.n_clusters - 1)
+        centre, df, df_rest = np.eye(len(at)) - 1 / len(at), len(at) - 1, fit.n_clusters - 1
+        effects, covariance = centre @ fit.effects[at], centre @ fit.clustered[np.ix_(at, at)] @ centre
+        f = float(effects @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effects / df)
+        test = {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
         rows.append({"factor": factor, "range": float(np.ptp(fit.effects[at])), **test})
     return pd.DataFrame(rows)
 
 
-def _test_jointly(effects, covariance, df, df_rest):
-    """F-test that effects, of which `df` are independent, are all zero."""
-    f = float(effects @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effects / df)
-    return {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
-
-
-def tabulate_sources(rows, factors=FACTORS, coding="base", bases=None, alpha=STARRED_BELOW):
+def tabulate_sources(rows, factors=FACTORS, coding="base"):
     """Return `tabulate_effects` with plain errors and those by cluster, and `n_sources` of each category.
 
     Blank where a category has fewer than `MIN_CLUSTERS` clusters: the error of a category of a few is far too small.
     """
-    table = tabulate_effects(fit_factors(rows, factors, coding, bases, cluster="cluster"), alpha)
+    table = tabulate_effects(fit_factors(rows, factors, coding, cluster="cluster"))
     counts = {(f, name): part["cluster"].nunique() for f in factors for name, part in rows.groupby(f)}
     terms = zip(table["factor"], table["category"], strict=True)
     n = np.array([counts.get(term, rows["cluster"].nunique()) for term in terms])
@@ -213,7 +192,8 @@ def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000
     if (by_source.nunique() > 1).any():
         raise ValueError(f"a source has more than one {factor}; the {factor} cannot be permuted over sources")
     codes, names = encode_factor(by_source.first(), factor)
-    base = np.column_stack([np.ones(len(rows)), build_dummies(rows, others)])
+    dummies = pd.get_dummies(rows[list(others)], columns=list(others), drop_first=True, dtype=float)
+    base = np.column_stack([np.ones(len(rows)), dummies])
     source, score = pd.factorize(rows["cluster"], sort=True)[0], rows["score"].to_numpy(float)
     residual = score - base @ np.linalg.lstsq(base, score, rcond=None)[0]
     sizes, sums = np.bincount(source), np.bincount(source, residual)
@@ -231,11 +211,38 @@ def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000
     return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
 
 
-def build_dummies(rows, factors=FACTORS, bases=None):
-    """Return the 0/1 columns of each factor's categories but its base, named "factor category"."""
-    parts = []
-    for factor in factors:
-        _, names = encode_factor(rows[factor], factor)
-        base = (bases or {}).get(factor, names[0])
-        parts += [(rows[factor] == c).astype(float).rename(f"{factor} {c}") for c in names if c != base]
-    return pd.concat(parts, axis=1)
+def measure_interaction(rows, rng, by="domain", n_draws=2000):
+    """Return how far agents differ in where they are strong (FutureX 4.3): sd, low, high, p, n, n_clusters.
+
+    The statistic is the sum of squares between domains of each agent's score less the mean agent's on the same event;
+    `sd` is its root mean square less chance, which is what comes when the domains are permuted over the sources (column
+    cluster). The interval is that of a noncentral chi-square scaled to the permutations. Only events that all agents
+    predicted count; blank with fewer than two agents or domains, or ten sources.
+    """
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
+    known = rows.drop_duplicates("event_id").set_index("event_id").reindex(matrix.index)
+    codes, names = pd.factorize(known.groupby("cluster")[by].first().sort_index(), sort=True)
+    found = {"n": len(matrix), "n_clusters": len(codes)}
+    if matrix.shape[1] < 2 or len(names) < 2 or len(codes) < MIN_CLUSTERS:
+        return dict.fromkeys(("sd", "low", "high", "p"), math.nan) | found
+    off = matrix.sub(matrix.mean(axis=1), axis=0)
+    off = (off - off.mean()).groupby(known["cluster"]).sum().sort_index().to_numpy()
+    sizes = known.groupby("cluster").size().sort_index().to_numpy()
+
+    def add_squares(codes):
+        member = np.eye(len(names))[codes]
+        return float((((member.T @ off) ** 2).sum(axis=1) / (member.T @ sizes)).sum())
+
+    seen, drawn = add_squares(codes), np.array([add_squares(rng.permutation(codes)) for _ in range(n_draws)])
+    scale, free = drawn.var() / (2 * drawn.mean()), 2 * drawn.mean() ** 2 / drawn.var()
+    ends = [_find_noncentrality(seen / scale, free, share) * scale for share in (0.975, 0.025)]
+    sd, low, high = (math.sqrt(max(0.0, value) / matrix.size) for value in (seen - drawn.mean(), *ends))
+    p = (1 + int((drawn >= seen * (1 - 1e-9)).sum())) / (1 + n_draws)
+    return {"sd": sd, "low": low, "high": high, "p": p} | found
+
+
+def _find_noncentrality(value, free, share):
+    """The noncentrality of a chi-square of which this share lies below a value; 0 where there is none."""
+    if stats.chi2.cdf(value, free) <= share:
+        return 0.0
+    return optimize.brentq(lambda x: stats.ncx2.cdf(value, free, x) - share, 1e-9, 10 * value + 100)

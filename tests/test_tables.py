@@ -1,11 +1,14 @@
 """What the tables and settings may hold: a wrong cell of each sort is named by table, row, column, value and wanted."""
 
+import gzip
+import json
 import time
 
 import pandas as pd
 import pytest
 
-from helpers.faults import Problems, check_object, read_sheet
+from helpers import faults
+from helpers.faults import Problems, check_object, read_lines, read_sheet
 from helpers.store import ROOT
 from helpers.tables import ENDS, TABLES, TYPES, Agent, RecordedRun, check_table, find_type, list_columns
 
@@ -108,3 +111,30 @@ def test_a_sheet_of_many_repeated_rows_is_checked_in_seconds(tmp_path):
     assert time.process_time() - start < 5
     assert str(problem.value).startswith("a.csv, row 3, column id: e stands in row 2 already; keep one")
     assert "a.csv, row 2, column words: 'Yse' is none of Yes, No; did you mean Yes?" in problem.value.found
+
+
+def test_a_line_of_json_ends_where_the_file_ends_it(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('\ufeff{"a": "one\u2028two"}\r\n\n{"n": ' + "9" * 5000 + "}\n", encoding="utf-8", newline="")
+    assert list(read_lines(path)) == [
+        ("a.jsonl, line 1", {"a": "one\u2028two"}),
+        ("a.jsonl, line 3", {"n": float("inf")}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"{", "a.jsonl.gz, line 2: no JSON"),
+        (b"[" * 200_000, "a.jsonl.gz, line 2 is nested too deep"),
+        (json.dumps({"id": "\ud800"}).encode(), "a.jsonl.gz, line 2 holds half a character"),
+        (b'{"a": 1}\n' * 500_000, "a.jsonl.gz is larger than 1 MB, unpacked; split it"),
+        (b"\xff", "a.jsonl.gz cannot be read"),
+    ],
+)
+def test_a_file_of_json_is_bounded_and_a_wrong_line_named(tmp_path, monkeypatch, line, said):
+    monkeypatch.setattr(faults, "MAX_BYTES", 1 << 20)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"{}\n" + line))
+    with pytest.raises(ValueError, match="jsonl") as problem:
+        list(read_lines(tmp_path / "a.jsonl.gz"))
+    assert str(problem.value).startswith(said)

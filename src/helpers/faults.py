@@ -1,13 +1,18 @@
-"""The one form in which a fault of a person's files is told, and csv files read as text cells and held to it.
+"""The one form in which a fault of a person's files is told; their csv and JSON files, bounded before they are read.
 
 A fault is a sentence: file, row or field, what was found, what is wanted, the nearest name there is. Rows of a csv are
 counted as a spreadsheet does: the header is row 1.
 """
 
 import csv
+import gzip
+import json
+import math
 import re
+import zlib
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
 from typing import get_args
 
 import pandas as pd
@@ -15,6 +20,9 @@ from pydantic import TypeAdapter, ValidationError
 
 N_SHOWN, N_NAMED = 20, 12
 """Faults that an error shows, and names that a sentence lists."""
+
+MAX_BYTES = 256 << 20
+"""Most bytes of a file of JSON, unpacked."""
 
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 """What an agent, a run, a source may be called: their names become names of files."""
@@ -144,6 +152,57 @@ def check_object(where, value, kind):
     faults = [(name_field(place), words) for place, words in find_faults(value, kind)]
     raise_all(f"{where}{', ' * bool(field)}{field}: {words}" for field, words in faults)
     return value
+
+
+# --- a person's JSON -----------------------------------------------------------------------------------------------
+
+
+def read_text(path):
+    """Return the text of a file (.gz too). Raises ValueError that names it, for one too large, broken or not UTF-8."""
+    path = Path(path)
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"{path.name} is larger than {MAX_BYTES >> 20} MB, unpacked; split it")
+        return data.decode("utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} cannot be read ({error})") from None
+
+
+def parse_text(text, place):
+    """Return what a text of JSON holds, whole numbers of more than 300 digits as infinite.
+
+    Raises ValueError that names the place for what is no JSON, is nested too deep, or holds half a character (a lone
+    surrogate, which no file can hold).
+    """
+    try:
+        value = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= 300 else math.inf)
+        if "\\ud" in text.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError(f"{place} is nested too deep") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"{place} holds half a character (a lone surrogate); write it whole") from None
+    except ValueError as error:
+        raise ValueError(f"{place}: no JSON ({error})") from None
+    return value
+
+
+def read_lines(path, find_faults=lambda record: ()):
+    """Yield (place, object) of a JSON-lines file (.gz too); a place is "file, line n". Empty lines are passed over.
+
+    `find_faults(object)` returns what is wrong with one. Raises ValueError with place and the first of these, and what
+    `read_text` and `parse_text` do.
+    """
+    path = Path(path)
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if line.strip():
+            place = f"{path.name}, line {number}"
+            record = parse_text(line, place)
+            if said := find_faults(record):
+                raise ValueError(f"{place}: {said[0]}")
+            yield place, record
 
 
 # --- a person's csv --------------------------------------------------------------------------------------------------

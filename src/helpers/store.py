@@ -149,7 +149,7 @@ def parse_object(text):
 
 
 def clean_value(value):
-    """Return a value (text, numbers, lists and dicts of them) as it can be stored: valid Unicode, finite numbers.
+    """Return a value (text, numbers, numpy's too, lists and dicts of them) as JSON and SQLite can hold it.
 
     Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not finite None.
 
@@ -162,6 +162,7 @@ def clean_value(value):
         return {clean_value(key): clean_value(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [clean_value(part) for part in value]
+    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, int | float) and not abs(value) < 2**63:
         return float(value) if abs(value) < sys.float_info.max else None
     return value

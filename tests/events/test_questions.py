@@ -1,6 +1,5 @@
 """Events: seeded and without repeats, due when they should be, screened with reasons, levelled as defined."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -254,7 +253,7 @@ def test_same_seed_same_events_and_another_seed_others(few):
 def test_another_template_moves_no_other_event(few):
     source = few["clemson"]
     extra = {"id": "a_new_one", "period": "daily", "ask": "value", "variable": "tmin", "text": "New: {entity} {date}?"}
-    more = few | {"clemson": dataclasses.replace(source, templates=(extra, *source.templates))}
+    more = few | {"clemson": source.model_copy(update={"templates": (extra, *source.templates)})}
     before, after = collect(few)[0], collect(more)[0]
     added = after[after["template_id"] == "a_new_one"]
     assert len(added) == 15
@@ -383,7 +382,7 @@ def test_volatility_of_a_number_is_that_of_the_rows(opened, sources):
 def test_the_market_file_is_what_its_maker_makes(sources):
     market, kept = sources["market"], pd.read_csv(ROOT / "data/replay/market.csv", dtype=str)
     some = market.page["questions"][::3]
-    facts = pose_market(dataclasses.replace(market, page=market.page | {"questions": some}), sources)
+    facts = pose_market(market.model_copy(update={"page": market.page | {"questions": some}}), sources)
     is_one = kept["entity"].str.rsplit("-", n=2).str[0].isin([spec["id"] for spec in some])
     assert facts.to_csv(index=False) == kept[is_one].to_csv(index=False) and len(facts) > 300
     assert kept["resolution"].notna().sum() > 600

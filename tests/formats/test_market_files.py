@@ -83,7 +83,7 @@ def test_one_row_that_cannot_be_read_leaves_the_others(tmp_path, row, reason):
     ],
 )
 def test_a_file_that_holds_no_questions_is_named(tmp_path, monkeypatch, text, match):
-    monkeypatch.setattr("helpers.formats.lines.MAX_BYTES", 900 if text.startswith("x") else 1 << 20)
+    monkeypatch.setattr("helpers.faults.MAX_BYTES", 900 if text.startswith("x") else 1 << 20)
     path = tmp_path / "a.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=match):

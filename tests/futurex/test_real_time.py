@@ -1,7 +1,5 @@
 """The caching proxy and the staleness it causes, on a synthetic source whose truth is known to the minute."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +33,7 @@ def synthetic(sources, monkeypatch):
     hours = pd.date_range("2016-10-11T00:00", "2016-10-14T00:00", freq="h")
     rows = pd.DataFrame({"occurred_at": hours.strftime("%Y-%m-%dT%H:%M"), "entity": "Key West"})
     rows["temperature"] = np.arange(len(rows), dtype=float)
-    source = replace(sources["keywest_water"], publication={"lag_minutes": 0, "timezone": "UTC"})
+    source = sources["keywest_water"].model_copy(update={"publication": {"lag_minutes": 0, "timezone": "UTC"}})
     rows["published_at"] = registry.compute_published_at(source.publication, rows["occurred_at"])
     for module in (replay, real_time):
         monkeypatch.setattr(module, "read_rows", lambda _: rows.copy())

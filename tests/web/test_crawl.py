@@ -1,6 +1,5 @@
 """What a crawl reads is what was published: extraction inverts rendering for every committed source."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -123,7 +122,7 @@ def test_a_series_at_one_time_of_day():
 
 
 def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):
-    source = dataclasses.replace(SOURCES["oil_wti"], id="odd", address="http://odd.replay/x")
+    source = SOURCES["oil_wti"].model_copy(update={"id": "odd", "address": "http://odd.replay/x"})
     path = tmp_path / "data/replay/odd.csv"
     path.parent.mkdir(parents=True)
     path.write_text("occurred_at,entity,price\n2016-10-03,A & <B> 'C',-1234567.5\n", encoding="utf-8")

@@ -5,7 +5,6 @@ and asks the adapter that answers for all pages. It imports nothing of the packa
 """
 
 import bisect
-import dataclasses
 import itertools
 import json
 import re
@@ -369,7 +368,7 @@ def plant_rows(monkeypatch, tmp_path):
 )
 def test_a_shorter_lag_is_found(sources, source_id, rule):
     source = sources[source_id]
-    found = check_planted(dataclasses.replace(source, publication=source.publication | rule))
+    found = check_planted(source.model_copy(update={"publication": source.publication | rule}))
     assert any("is early" in fault for fault in found)
 
 

@@ -249,36 +249,6 @@ def test_each_page_is_recorded_whole(sources):
     assert (pd.to_datetime(pages["published_at"]) < pd.to_datetime(pages["retrieved_at"])).all()
 
 
-NAMING = (
-    "?at=",
-    "?q=1&at=",
-    "?%61t=",
-    "?a%74=",
-    "?%61%74=",
-    "?at=2016-10-01&at=",
-    "?AT=",
-    "?q=1;at=",
-    "?at&b=",
-)
-"""Ways in which an address may name a moment of its own."""
-
-
-@pytest.mark.parametrize("query", NAMING)
-def test_an_address_that_names_a_moment_is_refused_and_never_asked_for(query):
-    asked = []
-
-    def answer(handler):
-        asked.append(handler.path)
-        reply(handler, b"", 302, Location=f"/moved{query}2016-12-24T00:00:00%2B08:00")
-
-    with pytest.raises(GatewayError, match="names no moment") as caught:
-        fetch(answer, f"{URL}{query}2016-12-24T00:00:00%2B08:00")
-    assert "2016-12" not in str(caught.value) and asked == []
-    with pytest.raises(GatewayError, match="names no moment") as caught:
-        fetch(answer)
-    assert "2016-12" not in str(caught.value) and asked == [URL], "a redirect is no way around"
-
-
 def test_a_refusal_does_not_name_the_later_moment():
     with pytest.raises(GatewayError) as caught:
         fetch(lambda handler: reply(handler, Memento_Datetime="Wed, 12 Oct 2016 03:04:05 GMT"), f"{URL}?day=2016-10-12")

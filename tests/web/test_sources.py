@@ -10,8 +10,7 @@ from helpers.calendar import stamp_moment
 from helpers.question_sets import list_days
 from helpers.store import ROOT
 from helpers.tables import SITE_TYPES
-from helpers.web.checks import FORMS
-from helpers.web.sources import compute_published_at, load_sources, read_rows
+from helpers.web.sources import FORMS, compute_published_at, load_sources, read_rows
 
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.faults import check_name
-from helpers.formats.lines import parse_text
+from helpers.faults import check_name, parse_text
 from helpers.store import dump_json, hash_text
 from helpers.tables import check_table, list_columns
 

@@ -16,7 +16,6 @@ import time
 
 import click
 
-from helpers.formats.lines import clean_json
 from helpers.question_sets import SETS, find_set
 
 SETTINGS = {
@@ -339,7 +338,9 @@ def main(arguments=None):
             code, ending = stopped.code, stopped
             sentence = code if isinstance(code, str) else getattr(stopped, "sentence", CODES.get(code))
             found = getattr(stopped, "found", {"error": sentence, "exit": 1 if isinstance(code, str) else code})
-    print(json.dumps(clean_json(found), ensure_ascii=False))
+    from helpers.store import clean_value  # here: it imports pandas, which the settings come before
+
+    print(json.dumps(clean_value(found), ensure_ascii=False))
     if ending:
         raise ending
     return 0

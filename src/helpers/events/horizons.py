@@ -21,7 +21,7 @@ from helpers.question_sets import WINDOWS
 from helpers.store import ROOT, dump_json, parse_json
 from helpers.tables import check_table
 from helpers.web.render import format_period
-from helpers.web.sources import Source, compute_published_at, fill_defaults, read_rows
+from helpers.web.sources import Source, compute_published_at, name_source, read_rows
 
 FILE = ROOT / "data/horizons.toml"
 MIN_DAYS = get_constant("worldreasoner", "long_horizon_min_days")
@@ -46,8 +46,8 @@ def load_series(path=FILE):
     """
     entries, sources = tomllib.loads(path.read_text(encoding="utf-8")), {}
     for name, entry in sorted(entries.items()):
-        given = fill_defaults(name) | {"form": "table", "windows": ("L",), "rows": f"long/{name}"} | entry
-        sources[name] = Source(**given | {"templates": tuple(given["templates"])})
+        given = name_source(name) | {"form": "table", "windows": ["L"], "rows": f"long/{name}"} | entry
+        sources[name] = Source.model_construct(**given)
     return sources
 
 

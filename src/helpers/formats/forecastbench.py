@@ -14,7 +14,7 @@ import pandas as pd
 from helpers.events.horizons import MAX_DAYS, MIN_DAYS
 from helpers.events.levels import assign_level
 from helpers.events.moments import number_days, place_moments
-from helpers.formats.lines import parse_text, read_text
+from helpers.faults import parse_text, read_text
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_table
 

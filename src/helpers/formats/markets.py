@@ -16,9 +16,8 @@ from pydantic import AfterValidator, BeforeValidator
 
 from helpers.calendar import stamp_moment
 from helpers.events.moments import number_days
-from helpers.faults import find_faults, name_field, open_type
+from helpers.faults import find_faults, name_field, open_type, parse_text, read_text
 from helpers.formats.futurex import name_letters
-from helpers.formats.lines import parse_text, read_text
 from helpers.store import dump_json, parse_json
 from helpers.tables import Finite, Number, Share, Truth, allow, check_table
 

@@ -11,8 +11,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from helpers import papers
-from helpers.faults import find_faults, name_field
-from helpers.formats.lines import read_lines
+from helpers.faults import find_faults, name_field, read_lines
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.tasks import FORMS
 from helpers.store import ROOT

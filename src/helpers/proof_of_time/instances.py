@@ -15,8 +15,7 @@ from typing import Annotated, NamedTuple
 import pandas as pd
 from pydantic import BaseModel, StringConstraints
 
-from helpers.faults import find_faults, name_field
-from helpers.formats.lines import read_lines
+from helpers.faults import find_faults, name_field, read_lines
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text, locate_output
 from helpers.tables import Setting, Text, allow, one_of, time_of

@@ -5,42 +5,33 @@ import math
 import re
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 import jmespath
 import numpy as np
 import pandas as pd
-from lxml import etree
 from lxml.cssselect import CSSSelector
-from pydantic import Field, create_model
+from pydantic import Field, StringConstraints
 
 from helpers.faults import find_faults, name_field
-from helpers.tables import Text
+from helpers.tables import Text, form, one_of
 from helpers.web.markup import MAX_NUMBER, YEARS, parse_html, parse_json, read_number, read_period, read_text
 
 KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
 """What a market's options stand for, by what is asked; of a leader, its names."""
 Quantity = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-SHARED = {"about": Text, "variable": Text, "date": Text, "hour": Any, "keys": list[Text]}
+Hour = Annotated[str, StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None
+SHARED = {"ask": Text, "about": Text, "variable": Text, "date": Text, "hour": Hour, "keys": list[Text]}
+ORDERS = {"by": one_of("gain", "value"), "order": one_of("asc", "desc"), "absent": one_of("out")}
 ASKED = {
     "threshold": {"threshold": Quantity, "entity": Text},
     "change": {"reference": Quantity, "entity": Text},
     "outcome": {"entity": Text},
     "leader": {"reference": dict[str, Quantity]},
 }
-TERMS = {
-    ask: create_model(
-        ask, __config__={"strict": True}, **{name: (kind, ...) for name, kind in (SHARED | fields).items()}
-    )
-    for ask, fields in ASKED.items()
-}
+TERMS = {ask: form(*SHARED, *fields, **SHARED, **fields, **ORDERS) for ask, fields in ASKED.items()}
 """What is asked -> the form of the terms of a market's question."""
-HOUR = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-ORDERS = {"by": (None, "gain", "value"), "order": (None, "asc", "desc"), "absent": (None, "out")}
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
-PARTS = {}
-"""What parts of pages say, by rule and markup: a site's page of the next day shows most of them again."""
-N_PARTS = 10_000
 
 
 class ExtractionError(Exception):
@@ -110,29 +101,15 @@ def extract_table(source, rule, text):
     return rows
 
 
-def read_once(read, element, *rule):
-    """Return read(element, *rule) for a part of a page; what has been read is kept, by rule and markup (`PARTS`)."""
-    key = (read, rule, etree.tostring(element, encoding="utf-8", with_tail=False))
-    if key not in PARTS:
-        if len(PARTS) >= N_PARTS:
-            PARTS.clear()
-        return PARTS.setdefault(key, read(element, *rule))
-    return PARTS[key]
-
-
 def extract_css(source, rule, text):
     """Read ranking lists: an issue a section, an item a name and a value."""
-    parts = [rule["date"], *(f"{rule['item']} {rule[part]}" for part in ("name", "value")), rule["variable"]]
-    issues = compile_css(rule["issue"])(parse_html(text))
-    return [row for issue in issues for row in read_once(read_issue, issue, *parts)]
-
-
-def read_issue(issue, date, names, values, variable):
-    """Return the rows of one ranking list; its parts are named by css selectors."""
-    names, values = (compile_css(selector)(issue) for selector in (names, values))
-    period = read_period(read_text(compile_css(date)(issue)[0]))
-    pairs = zip(names, values, strict=True)
-    return [(period, read_text(name), variable, read_number(read_text(value))) for name, value in pairs]
+    rows = []
+    for issue in compile_css(rule["issue"])(parse_html(text)):
+        names, values = (compile_css(f"{rule['item']} {rule[part]}")(issue) for part in ("name", "value"))
+        period = read_period(read_text(compile_css(rule["date"])(issue)[0]))
+        pairs = zip(names, values, strict=True)
+        rows += [(period, read_text(name), rule["variable"], read_number(read_text(value))) for name, value in pairs]
+    return rows
 
 
 def extract_json(source, rule, text):
@@ -161,7 +138,7 @@ def extract_regex(source, rule, text):
 
 def extract_market(source, rule, text):
     """Read a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
-    return [read_once(read_event, article) for article in compile_css("article.event")(parse_html(text))]
+    return [read_event(article) for article in compile_css("article.event")(parse_html(text))]
 
 
 def read_event(article):
@@ -226,10 +203,9 @@ def read_terms(text):
         raise ValueError(f"the terms of a question: ask is none of {', '.join(TERMS)}")
     if faults := find_faults(terms, TERMS[terms["ask"]]):
         raise ValueError(f"the terms of a question: {name_field(faults[0][0])} {faults[0][1]}"[:160])
-    wanted, hour = KEYS.get(terms["ask"]) or list(terms["reference"]), terms["hour"]
-    is_fine = all(terms.get(name) in known for name, known in ORDERS.items()) and (hour is None or HOUR.fullmatch(hour))
-    if not is_fine or sorted(terms["keys"]) != sorted(wanted) or len(wanted) < 2:
-        raise ValueError(f"the terms of a question: keys are {terms['keys']}, hour {hour!r}"[:160])
+    wanted = KEYS.get(terms["ask"]) or list(terms["reference"])
+    if sorted(terms["keys"]) != sorted(wanted) or len(wanted) < 2:
+        raise ValueError(f"the terms of a question: keys are {terms['keys']}"[:160])
     read_period(terms["date"])
     return terms
 

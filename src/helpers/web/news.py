@@ -12,14 +12,13 @@ import tarfile
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import pandas as pd
 import yaml
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, StringConstraints
 
-from helpers.calendar import ZONE
-from helpers.faults import NAME, find_faults, name_field, raise_all
+from helpers.faults import NAME, find_faults, name_field, raise_all, read_lines
 from helpers.public_files import hash_file
 from helpers.store import hash_text
 from helpers.tables import MOMENT_FORM, allow
@@ -91,17 +90,6 @@ def end_day(day):
     '2016-10-11T20:00:00+08:00'
     """
     return int((pd.Timestamp(day, tz="UTC") + DAYS_END).timestamp())
-
-
-def tell_day(published):
-    """Return the day (ISO) of an article by when it became public: one that counts from its day's end has that day.
-
-    >>> tell_day(end_day("2016-10-10")), tell_day(int(pd.Timestamp("2016-10-10T23:30:00+08:00").timestamp()))
-    ('2016-10-10', '2016-10-10')
-    """
-    day = pd.Timestamp(published, unit="s", tz="UTC") - DAYS_END
-    at = day if day == day.normalize() else pd.Timestamp(published, unit="s", tz=ZONE)
-    return str(at.date())
 
 
 def read_feed(path):
@@ -213,15 +201,9 @@ def read_published(text):
     return -int(-pd.Timestamp(text).timestamp() // 1)  # a part of a second is never early
 
 
-def text_to(n, wanted, kinds=str):
-    """Return the type of a text, not blank, of so many characters at most, that UTF-8 can write."""
-
-    def test(value):
-        if not isinstance(value, kinds) or not str(value).strip() or len(str(value).encode().decode()) > n:
-            raise ValueError
-        return value
-
-    return allow(Annotated[Any, AfterValidator(test)], f"{wanted} of at most {n} characters")
+def text_to(n):
+    """Return the type of a text, not blank, of so many characters at most."""
+    return Annotated[str, StringConstraints(pattern=r"\S", max_length=n)]
 
 
 Published = allow(
@@ -233,49 +215,35 @@ Published = allow(
 class Line(BaseModel):
     """An article in a reader's file: a line, an object of JSON; other fields are left alone."""
 
-    id: text_to(MAX_TITLE, "a name of its own", (int, str))
-    title: text_to(MAX_TITLE, "a title")
-    text: text_to(MAX_TEXT, "a text (else cut it into articles)")
-    address: allow(Annotated[str, AfterValidator(str.encode)], "an address") | None = None
+    id: allow(text_to(MAX_TITLE) | int, f"a name of its own, of at most {MAX_TITLE} characters")
+    title: allow(text_to(MAX_TITLE), f"a title of at most {MAX_TITLE} characters")
+    text: allow(text_to(MAX_TEXT), f"a text of at most {MAX_TEXT} characters; else cut it into articles")
+    address: allow(str, "an address") | None = None
     published: Published | None = None
 
 
 def read_folder(folder):
     """Return (articles, [(file and line, "undated")]) of a folder's .jsonl files, an article a `Line`.
 
-    Raises Problems, sentences with file, line and field.
+    An id that is no name stands in the article's address as a digest. Raises Problems, sentences with file, line and
+    field, and what `read_lines` does.
     """
     articles, refused, wrong, seen = [], [], [], {}
-    for file in sorted(folder.glob("*.jsonl")):
-        for number, line in enumerate(file.read_bytes().splitlines(), 1):
-            if not line.strip():
-                continue
-            place = f"{file.name}, line {number}"
-            try:
-                row = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError) as error:
-                wrong.append(f"{place}: no JSON in UTF-8 ({type(error).__name__})")
-                continue
-            faults = [(name_field(field), words) for field, words in find_faults(row, Line)]
-            wrong += [f"{place}{', ' * bool(field)}{field}: {words}" for field, words in faults]
-            if faults:
-                continue
-            if (first := seen.setdefault(str(row["id"]), place)) != place:
-                wrong.append(f"{place}, id: {row['id']!r} is taken by {first}")
-            elif not row.get("published"):
-                refused.append((place, "undated"))
-            else:
-                articles.append(make_article(row, read_published(row["published"])))
+    for place, row in (line for file in sorted(folder.glob("*.jsonl")) for line in read_lines(file)):
+        if faults := find_faults(row, Line):
+            wrong += [f"{place}{', ' * bool(field)}{name_field(field)}: {words}" for field, words in faults]
+            continue
+        key, paragraphs = str(row["id"]), [" ".join(part.split()) for part in row["text"].splitlines()]
+        if (first := seen.setdefault(key, place)) != place:
+            wrong.append(f"{place}, id: {row['id']!r} is taken by {first}")
+        elif not row.get("published"):
+            refused.append((place, "undated"))
+        else:
+            path, title = key if NAME.fullmatch(key) else hash_text(key, 16), " ".join(row["title"].split())
+            about = read_published(row["published"]), title, tuple(filter(None, paragraphs))
+            articles.append(Article(path, *about, row.get("address") or ""))
     raise_all(wrong)
     return articles, refused
-
-
-def make_article(row, published):
-    """Return a row of a reader's file as an article; an id that is no name stands in its address as a digest."""
-    key = str(row["id"])
-    paragraphs = tuple(" ".join(part.split()) for part in row["text"].splitlines() if part.strip())
-    path = key if NAME.fullmatch(key) else hash_text(key, 16)
-    return Article(path, published, " ".join(row["title"].split()), paragraphs, row.get("address") or "")
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------

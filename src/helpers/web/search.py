@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import vstack
 
 from helpers.web.markup import parse_json
 from helpers.web.pages import GatewayError
@@ -156,33 +156,17 @@ def count_words(texts):
 
 
 def weigh_words(counts):
-    """Return (words, weights, matrix) of word counts: the words (hashes, ascending), their weights, TF-IDF.
-
-    A word counts by the logarithm of how often it stands. Words that stand nowhere have no column.
-    """
+    """Return (fitted transformer, matrix) of word counts: TF-IDF, a word by the logarithm of how often it stands."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    words, places = np.unique(np.append(counts.indices, 0), return_inverse=True)  # a matrix must have a column
-    matrix = csr_matrix((counts.data, places[:-1], counts.indptr), (counts.shape[0], len(words)))
-    transformer = TfidfTransformer(sublinear_tf=True)
-    matrix = transformer.fit_transform(matrix)
-    return words, transformer.idf_, matrix
+    transformer = TfidfTransformer(sublinear_tf=True).fit(counts)
+    return transformer, transformer.transform(counts)
 
 
 def weigh_passages(weighed, ages, query):
     """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones follow."""
     if weighed is None:
         return np.zeros(len(ages))
-    from sklearn.preprocessing import normalize
-
-    words, weights, matrix = weighed
-    asked = count_words([query])
-    places = np.searchsorted(words, asked.indices)
-    is_known = words[np.minimum(places, len(words) - 1)] == asked.indices
-    places = places[is_known]
-    rarity = np.full(len(is_known), 1 + np.log(1 + matrix.shape[0]))  # the weight of a word that no passage holds
-    rarity[is_known] = weights[places]
-    asked.data = (1 + np.log(asked.data)) * rarity
-    wanted = np.zeros(len(words))
-    wanted[places] = normalize(asked).data[is_known]
-    return matrix @ wanted / (1 + AGEING * np.asarray(ages))
+    transformer, matrix = weighed
+    asked = transformer.transform(count_words([query])).toarray()[0]
+    return matrix @ asked / (1 + AGEING * np.asarray(ages))

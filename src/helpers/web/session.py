@@ -11,7 +11,7 @@ from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import partial
 from io import BytesIO
-from urllib.parse import parse_qsl, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pandas as pd
 import requests
@@ -220,23 +220,13 @@ class Web:
 
 
 def check_address(url, hosts=".replay"):
-    """Raise GatewayError unless the address is http, at one of the hosts, and names no moment of its own (`at=`).
-
-    >>> check_address("http://oil.replay/?q=1&%61t=2016-11-01")
-    Traceback (most recent call last):
-        ...
-    helpers.web.pages.GatewayError: http://oil.replay/: an address names no moment (at=); leave it out
-    """
+    """Raise GatewayError unless the address is http and at one of the hosts."""
     try:
         parts = urlsplit(url)
-        is_inside = parts.scheme == "http" and (parts.hostname or "").endswith(hosts)
     except ValueError:  # such as an address with half a bracket
         raise GatewayError("outside", f"{url}: no address") from None
-    if not is_inside:
+    if parts.scheme != "http" or not (parts.hostname or "").endswith(hosts):
         raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in {hosts}")
-    named = parse_qsl(parts.query.replace(";", "&"), keep_blank_values=True)
-    if any(name.strip().lower() == "at" for name, _ in named):
-        raise GatewayError("outside", f"{url.partition('?')[0]}: an address names no moment (at=); leave it out")
 
 
 def read_memento(response, url):

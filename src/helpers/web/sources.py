@@ -3,44 +3,97 @@
 One file a source in data/sources/*.toml, made to be edited by a person; data/replay/<source_id>.csv holds its rows.
 """
 
+import re
 import tomllib
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import AfterValidator, Field, StringConstraints
 
-from helpers.faults import raise_all
+from helpers.faults import find_faults, name_field, raise_all
+from helpers.question_sets import WINDOWS
 from helpers.store import ROOT
-from helpers.web.checks import check_source
+from helpers.tables import SITE_TYPES, Count, Positive, Setting, Text, Truth, allow, form, one_of, some
+from helpers.web.checks import check_asking, check_page, check_publication
+
+ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")
+FORMS = ("table", "ranking", "prose", "json", "market")
+CLOCK = r"^([01]\d|2[0-3]):[0-5]\d$"
 
 
-@dataclass(frozen=True)
-class Source:
-    """One site of the registry, as its toml states it."""
+def are_clocks(value):
+    """Return a time such as 09:00, or a list of them. Raises ValueError for anything else."""
+    if not value or not all(re.fullmatch(CLOCK, one) for one in (value if isinstance(value, list) else [value])):
+        raise ValueError
+    return value
 
-    id: str
-    name: str
-    address: str
-    site_type: str
-    domain: str
-    subdomain: str
-    update_frequency: str
-    directly_visible: bool
-    windows: tuple
-    contamination_group: str
-    licence: str
-    form: str
-    history: int
-    publication: dict
-    entities: dict
-    variables: dict
-    extract: dict
-    page: dict = field(default_factory=dict)
-    templates: tuple = ()
-    note: str = ""
-    rows: str = ""
-    live: dict = field(default_factory=dict)
+
+Clock = allow(Annotated[str, StringConstraints(pattern=CLOCK)], "a time such as 09:00")
+Clocks = allow(Annotated[Any, AfterValidator(are_clocks)], "a time such as 09:00, or a list")
+Free = allow(str, "a text")
+Id = allow(Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")], "1 to 64 small letters, digits and _")
+Address = allow(
+    Annotated[str, StringConstraints(pattern=r"^http://[a-z0-9-]+\.replay/\S*$")],
+    "a web address of the replay world, such as http://ferries.replay/",
+)
+Layout = one_of("long", "wide")
+ASKING = dict(id=Id, ask=one_of(*ASKS), variable=Text, text=Text, hour=Clocks, by=one_of("gain", "value"))
+ASKING |= dict(n_options=Count, k=Positive, ranks=some(Positive), order=one_of("asc", "desc"), only=list[Text])
+ASKING |= dict(bands=allow(Annotated[int, Field(ge=2)], "a whole number of 2 or more"), absent=one_of("out"))
+TEMPLATE = form("id", "period", "ask", "variable", "text", period=one_of("daily", "weekly"), **ASKING)
+QUESTION = form("id", "source", "ask", "variable", "text", "per_day", source=Id, per_day=Positive, **ASKING)
+MOMENTS = dict(lag_days=Count, hour=Clock, settled_at=Clock, lag_minutes=Count, period_minutes=Count)
+PARTS = dict.fromkeys("selector issue date item name value variable rows entity pattern".split(), Text)
+PARTS |= dict(kind=one_of("table", "css", "json", "regex", "market"), layout=Layout)
+PARTS |= dict(columns=dict[str, Text], values=dict[str, Text])
+LIVE = form(
+    *("address", "body", "terms"),
+    address=allow(Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+/\S*$")], "an https address"),
+    body=one_of("json", "csv", "page"),
+    date=allow(str | list[str], "a column, or those of year, month, day"),
+    day=one_of("yesterday"),
+    codes=dict[str, Text],
+    values=dict[Id, Text],
+    per_day=dict[Id, Annotated[str, StringConstraints(pattern=r"^(count|(mean|max|min|sum|last) \S+)$")]],
+    header=list[Text],
+    skip=Count,
+    **dict.fromkeys(("wide", "zipped"), Truth),
+    **dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text),
+)
+"""How a source of the open web is fetched and read (`live.records`)."""
+
+
+class Source(Setting):
+    """One site of the registry, as its toml states it; tables in it stay dicts.
+
+    `history`: periods that its page shows; `rows`: another source's name whose rows it shows; `extract`: how its page
+    is read (`derive_extract`).
+    """
+
+    id: Id
+    name: Text
+    address: Address
+    site_type: one_of(*SITE_TYPES)
+    domain: Text
+    subdomain: Text
+    update_frequency: one_of("hourly", "daily", "weekdays", "weekly", "monthly")
+    directly_visible: Truth = True
+    windows: some(one_of(*WINDOWS, "C")) = ["A"]
+    contamination_group: one_of("widely_known", "obscure") = "obscure"
+    licence: one_of("commit", "load-only") = "commit"
+    form: one_of(*FORMS)
+    history: Positive = 28
+    publication: form("timezone", timezone=Text, **MOMENTS)
+    entities: form("label", label=Text, only=list[Text])
+    variables: dict[Id, form("label", "unit", "decimals", label=Text, unit=Free, decimals=Count)]
+    page: form(layout=Layout, sentence=Text, fixtures_days=Count, questions=list[QUESTION]) = {}
+    extract: form("kind", **PARTS) = {}
+    templates: list[TEMPLATE] = []
+    note: Free = ""
+    rows: Id = ""
+    live: LIVE = {}
 
     @property
     def is_hourly(self):
@@ -80,32 +133,23 @@ def parse_source(path):
 def parse_text(name, text):
     """Parse and check the text of one source file, as `parse_source` does; a process that reads it again need not."""
     try:
-        entry = tomllib.loads(text)
+        entry = name_source(name.removesuffix(".toml")) | tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return None, [f"{name}: not valid toml: {error}"]
-    source_id = name.removesuffix(".toml")
-    if wrong := check_source(name, {"id": source_id} | entry):
-        return None, wrong
-    entry = fill_defaults(source_id) | entry
-    source = Source(**entry | {key: tuple(entry[key]) for key in ("templates", "windows")})
+    # only a file of the right form is held to what its parts say of each other
+    wrong = find_faults(entry, Source) or [*check_publication(entry), *check_page(entry), *check_asking(entry)]
+    if wrong:
+        return None, [f"{name}{', ' * bool(place)}{name_field(place)}: {words}" for place, words in wrong]
+    source = Source.model_construct(**entry)
     if not source.extract:
-        source = replace(source, page=source.page or {"layout": "long"}, extract=derive_extract(source))
+        source.page = source.page or {"layout": "long"}
+        source.extract = derive_extract(source)
     return source, []
 
 
-def fill_defaults(source_id):
-    """Return what a source file may leave out: window A, an address made of the id, rows that may be given."""
-    return {
-        "id": source_id,
-        "address": f"http://{source_id.replace('_', '-')}.replay/",
-        "directly_visible": True,
-        "windows": ["A"],
-        "contamination_group": "obscure",
-        "licence": "commit",
-        "history": 28,
-        "templates": [],
-        "extract": {},
-    }
+def name_source(source_id):
+    """Return what a source's id makes of itself and of its address."""
+    return {"id": source_id, "address": f"http://{source_id.replace('_', '-')}.replay/"}
 
 
 def derive_extract(source):

@@ -129,9 +129,7 @@ def parse_json(cell):
     >>> parse_json('["A"]'), parse_json(float("nan")), parse_json("")
     (['A'], None, None)
     """
-    if cell is None or cell == "" or cell != cell:
-        return None
-    return json.loads(cell)
+    return None if cell is None or cell == "" or cell != cell else json.loads(cell)
 
 
 def parse_object(text):

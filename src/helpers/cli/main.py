@@ -338,7 +338,7 @@ def main(arguments=None):
             code, ending = stopped.code, stopped
             sentence = code if isinstance(code, str) else getattr(stopped, "sentence", CODES.get(code))
             found = getattr(stopped, "found", {"error": sentence, "exit": 1 if isinstance(code, str) else code})
-    from helpers.store import clean_value  # here: it imports pandas, which the settings come before
+    from helpers.store import clean_value  # here: it imports pandas, before which the settings are made
 
     print(json.dumps(clean_value(found), ensure_ascii=False))
     if ending:

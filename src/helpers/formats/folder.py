@@ -32,12 +32,12 @@ WORDS = {"events": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}}
 DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 YEARLESS = re.compile(r"\d{1,2}\s?[-/.]\s?\d{1,2}\.?")
 YES_NO = ("Yes", "No")
-MOST_SAMPLES = 1_000_000
 SUM_TOLERANCE = 0.05
 """How far rounded probabilities may add up to something else than 1."""
 FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-REWRITTEN = ("kind", "level", "options", "value", "spread", "probability", "distribution", "sample")
+REWRITTEN = ("kind", "level", "options", "value", "distribution")
 """Columns that may be written more freely here than in the kit's tables, or are checked by hand."""
+NUMBERS = ("spread", "probability", "sample")
 
 
 def read_folder(folder):
@@ -56,31 +56,29 @@ def read_folder(folder):
     wrong = [text for name, table in raw.items() for text in check_file(name, table)]
     if any(set(FILES[name]) - set(table.columns) for name, table in raw.items()):
         raise_all(wrong)
-    events = raw["events"]
-    told = {
-        name: table.groupby("event_id")["value"].agg(set).to_dict() for name, table in raw.items() if name != "events"
-    }
-    known, choices = {}, {}
+    events, given = raw["events"], pd.concat([raw["answers"], raw["predictions"]])
+    given, asked, tables = given.groupby("event_id")["value"].agg(set), {}, []
     for row, event in zip(events.index, events.to_dict("records"), strict=True):
-        key = event["event_id"]
+        key, kind, options = event["event_id"], event["kind"], None
         try:
-            found = list_choices(event, told["answers"].get(key, set()) | told["predictions"].get(key, set()))
+            options = list_choices(event, given.get(key, set()))
         except ValueError as error:
             wrong.append(describe_problem("events.csv", row, "options", str(error)))
-            continue
-        if event["kind"] in HEADLINE:
-            same = known.setdefault(key, event)
-            choices[key] = (
-                found if (same["kind"], same.get("options")) == (event["kind"], event.get("options")) else None
-            )
-    known = {key: event for key, event in known.items() if choices[key] is not None}  # that tell how a value is written
-    ids, tables = {*events["event_id"], ""}, []
+        asked.setdefault(key, (kind, options) if kind in HEADLINE and options is not None else None)
     for name in ("answers", "predictions"):
-        rows, bad = read_rows(name, raw[name], known, choices, ids)
+        rows, bad = read_rows(name, raw[name], asked)
         tables.append(pd.DataFrame(rows))
         wrong += bad
     raise_all(sorted(wrong, key=lambda text: list(FILES).index(text.partition(".")[0])))
-    return finish_events(events, choices), *tables
+    answers, predictions = tables
+    for table in tables:
+        for column in set(NUMBERS) & set(table):
+            table[column] = pd.to_numeric(table[column])
+    predictions["distribution"] = [
+        row.get("distribution") or spread_probability(row, *asked[row["event_id"]])
+        for row in predictions.to_dict("records")
+    ]
+    return finish_events(events, asked), answers, predictions
 
 
 def read_file(folder, name):
@@ -161,23 +159,20 @@ def list_choices(event, values):
     return {word: word for word in YES_NO} if is_yes_no else {}
 
 
-def read_rows(name, table, known, choices, ids):
-    """Return (rows, problems) of answers or predictions as in the kit's tables: values as JSON, numbers as numbers.
+def read_rows(name, table, asked):
+    """Return (rows, problems) of answers or predictions, their values and distributions as JSON.
 
-    A row of an event among `ids` that is not `known` (its own row is wrong) is passed over.
-    The probability of a yes/no prediction becomes its distribution, where none is given.
+    `asked` has each event's (kind, options); a row of one whose own row is wrong (None) is passed over.
     """
     rows, problems = [], []
     for at, cells in enumerate(table.to_dict("records")):
-        row = {key: text or None for key, text in cells.items()}
+        row, key = {column: text or None for column, text in cells.items()}, cells["event_id"]
         rows.append(row)
-        if cells["event_id"] in ids and cells["event_id"] not in known:
+        if key and key not in asked:
+            problems.append(describe_problem(f"{name}.csv", at, "event_id", f"{key!r} is not in events.csv"))
+        if (known := asked.get(key)) is None:
             continue
-        if cells["event_id"] not in known:
-            text = f"{cells['event_id']!r} is not in events.csv"
-            problems.append(describe_problem(f"{name}.csv", at, "event_id", text))
-            continue
-        kind, options = known[cells["event_id"]]["kind"], choices[cells["event_id"]]
+        kind, options = known
         if name == "answers" and kind == "interval":
             kind = "number"  # the number that an interval is to hold
         for column in [column for column in READERS if column in cells]:
@@ -185,29 +180,18 @@ def read_rows(name, table, known, choices, ids):
                 row[column] = READERS[column](cells[column], kind, options)
             except ValueError as error:
                 problems.append(describe_problem(f"{name}.csv", at, column, str(error)))
-        if "agent_id" in cells and not problems:
-            row["distribution"] = dump_json(row.get("distribution") or spread_probability(row, kind, options))
-        row["value"] = dump_json(row["value"])
+        row |= {column: dump_json(row[column]) for column in READERS if column in row}
     return rows, problems
 
 
-def read_number(text, low=-math.inf, high=math.inf):
-    """Return a number, None for a blank cell. Raises ValueError when it is none, infinite or out of bounds.
-
-    >>> read_number("0.25", 0, 1), read_number("")
-    (0.25, None)
-    """
-    if text == "":
-        return None
+def read_number(text):
+    """Return a number. Raises ValueError when it is none, or infinite."""
     try:
         number = float(text)
     except ValueError:
         raise ValueError(f"{text!r} is no number") from None
     if not math.isfinite(number):
         raise ValueError(f"{text!r} is no finite number; leave the cell blank where it is missing")
-    if not low <= number <= high:
-        bounds = f"must be {low} or more" if high == math.inf else f"must lie between {low} and {high}"
-        raise ValueError(f"{text} {bounds}")
     return number
 
 
@@ -240,14 +224,6 @@ def read_value(text, kind, choices):
             raise ValueError(f"{text!r} is no interval; write its two ends, such as 10|20")
         return [read_number(str(part)) for part in parts]
     return [choose_option(part, choices) if kind == "multi" else str(part) for part in parts]
-
-
-def read_sample(text):
-    """Return the number of a repeated answer, from 0. Raises ValueError for what is no such number."""
-    number = read_number(text, 0, MOST_SAMPLES)
-    if number is not None and number % 1:
-        raise ValueError(f"{text} is no whole number")
-    return number
 
 
 def check_date(text):
@@ -286,29 +262,28 @@ def read_distribution(text, kind, choices):
     if kind == "number":
         return {key: read_number(str(value)) for key, value in given.items()}
     names = list(given) if kind == "ranking" else [choose_option(key, choices) for key in given]
-    told = {name: read_number(str(value), 0, 1) for name, value in zip(names, given.values(), strict=True)}
-    if None in told.values() or len(told) < len(given):
-        raise ValueError(f"{text[:40]!r} must have one number for each option")
+    told = {name: read_number(str(value)) for name, value in zip(names, given.values(), strict=True)}
+    if len(told) < len(given) or not all(0 <= share <= 1 for share in told.values()):
+        raise ValueError(f"{text[:40]!r} must have one number for each option, which lies between 0 and 1")
     total = sum(told.values())
     if kind == "single" and abs(total - 1) > SUM_TOLERANCE:
         raise ValueError(f"{text[:40]!r} adds up to {total:g}; the probabilities of a single choice add up to 1")
     return told
 
 
-def finish_events(events, choices):
+def finish_events(events, asked):
     """Return the events table: options as JSON, blanks as missing, level filled in where it can be told (FutureX 3.3).
 
     An option event's level follows from its options; numbers and rankings need a volatility_class (low or high). What
     events share their luck with (`cluster_id`) is their source, where it is not given.
     """
-    table = events.mask(events == "").assign(
-        options=[dump_json(choices[e]) if choices[e] else None for e in events["event_id"]]
-    )
+    choices = [asked[event_id][1] for event_id in events["event_id"]]
+    table = events.mask(events == "").assign(options=[dump_json(options or None) for options in choices])
     if "is_synthetic" in table:
         table["is_synthetic"] = table["is_synthetic"].replace(FLAGS)
     if "source_id" in table and "cluster_id" not in table:
         table["cluster_id"] = table["source_id"]
-    levels = [find_level(event, choices[event["event_id"]]) for event in events.to_dict("records")]
+    levels = [find_level(*pair) for pair in zip(events.to_dict("records"), choices, strict=True)]
     return table.assign(level=pd.array(levels, dtype="Int64"))
 
 
@@ -327,18 +302,12 @@ def find_level(event, choices):
 
 
 def spread_probability(row, kind, options):
-    """Return both options' probabilities of a yes/no prediction from the one of its value, else None."""
-    if kind != "single" or len(options) != 2 or row["value"] is None or row.get("probability") is None:
+    """Return both options' probabilities (JSON) of a yes/no prediction from the one of its value, else None."""
+    told, value = row.get("probability"), row["value"]
+    if kind != "single" or len(options) != 2 or value is None or pd.isna(told):
         return None
-    told = row["probability"]
-    return {option: told if option == row["value"] else round(1 - told, 12) for option in options}
+    return dump_json({name: told if dump_json(name) == value else round(1 - told, 12) for name in options})
 
 
-READERS = {
-    "value": read_value,
-    "spread": lambda text, kind, options: read_number(text, low=0),
-    "probability": lambda text, kind, options: read_number(text, low=0, high=1),
-    "distribution": read_distribution,
-    "sample": lambda text, kind, options: read_sample(text),
-}
+READERS = {"value": read_value, "distribution": read_distribution}
 """Column -> what reads its cells, from the text, the event's kind and its options."""

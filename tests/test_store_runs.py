@@ -1,19 +1,13 @@
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from helpers.store import (
-    ACCIDENTS,
-    DOUBTFUL,
-    FIRST_FAILURES,
     KEPT,
-    STRIKES,
     close_run,
-    count_stored,
     list_done,
     open_store,
     read_runs,
@@ -21,7 +15,6 @@ from helpers.store import (
     save_run,
     write_create_sql,
 )
-from helpers.tables import REPLY_STATUSES
 
 WRITER = """
 import sys
@@ -43,13 +36,6 @@ def save(ledger, run_id, i, **reply):
     return save_questions(ledger, [(reply, prediction, trace)])
 
 
-def test_every_status_of_a_reply_is_final_or_asked_again_by_itself_or_when_that_is_said():
-    assert not set(ACCIDENTS) & set(DOUBTFUL)
-    assert set(REPLY_STATUSES) - {*ACCIDENTS, *DOUBTFUL} == {"ok", "refusal", "message_limit", "unsupported"}
-    assert {*STRIKES, *FIRST_FAILURES} <= set(REPLY_STATUSES)
-    assert not {*STRIKES, *FIRST_FAILURES} & {"ok", "refusal", "over_budget", "message_limit"}
-
-
 def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):
     path = tmp_path / "runs" / "ledger.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
@@ -58,16 +44,6 @@ def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_pa
     for table, n in (("replies", 250), ("predictions", 250), ("traces", 500)):
         assert len(read_runs(path, table)) == n, table
     assert list(read_runs(path, "runs").run_id) == ["r0", "r1", "r2", "r3", "shared"]
-
-
-def test_replies_are_counted_by_run_and_status(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    with closing(open_store(path)) as ledger:
-        for i, status in enumerate(["ok", "timeout", "unreadable", "error"]):
-            save(ledger, "r", i, status=status)
-        save(ledger, "other", 0, status="timeout")
-    assert (count_stored(path, ["r"]), count_stored(path, ["r"], DOUBTFUL), count_stored(path, [])) == (4, 2, 0)
-    assert count_stored(path, ["r", "other"], DOUBTFUL) == 3
 
 
 OPENER = """
@@ -98,16 +74,6 @@ def test_a_file_that_is_no_ledger_is_named_and_left_as_it_is(tmp_path):
     assert (tmp_path / "l.sqlite").read_bytes() == b"something else" * 1000
 
 
-def test_nothing_is_deleted_where_nothing_was_stored(tmp_path):
-    ledger, said = open_store(tmp_path / "l.sqlite"), []
-    ledger.set_trace_callback(said.append)
-    save(ledger, "r", 1, status="error")
-    assert not [sql for sql in said if sql.startswith("DELETE")]
-    save(ledger, "r", 1, status="ok")
-    assert len([sql for sql in said if sql.startswith("DELETE")]) == 3
-    assert list(read_runs(tmp_path / "l.sqlite", "replies").status) == ["ok"]
-
-
 def test_a_question_is_stored_once_and_keeps_its_first_answer(tmp_path):
     ledger = open_store(tmp_path / "l.sqlite")
     assert save(ledger, "r", 1, reply="first")
@@ -124,15 +90,6 @@ def test_questions_stored_together_are_all_there_or_none(tmp_path):
     assert not list_done(ledger, "r")
     assert save_questions(ledger, [(key, key, []) for key in keys[:2]]) == 2
     assert save_questions(ledger, [(key, key, []) for key in keys]) == 1
-
-
-def test_a_question_whose_trace_cannot_be_stored_leaves_nothing(tmp_path):
-    ledger = open_store(tmp_path / "l.sqlite")
-    key = {"run_id": "r", "event_id": "e", "sample": 0}
-    with pytest.raises(Exception, match="NOT NULL"):
-        save_questions(ledger, [(key, key, [key | {"step": 0}, key | {"step": None}])])
-    save_run(ledger, {"run_id": "r"})
-    assert all(read_runs(tmp_path / "l.sqlite", table).empty for table in ("replies", "predictions", "traces"))
 
 
 def test_every_write_is_synchronised_with_the_disk(tmp_path):
@@ -170,13 +127,3 @@ def test_columns_that_the_contract_has_gained_are_added_to_an_older_ledger(tmp_p
     ledger.close()
     key = {"run_id": "r", "event_id": "e", "sample": 0}
     save_questions(open_store(tmp_path / "l.sqlite"), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
-
-
-def test_what_is_not_there_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError, match="make run"):
-        read_runs(tmp_path / "l.sqlite", "replies")
-    open_store(tmp_path / "l.sqlite")
-    with pytest.raises(LookupError, match="no run 'r'"):
-        read_runs(tmp_path / "l.sqlite", "replies", ["r"])
-    with pytest.raises(KeyError, match="holds runs, replies"):
-        read_runs(tmp_path / "l.sqlite", "scores")

@@ -52,13 +52,6 @@ def test_answers_are_what_the_series_shows():
     assert horizons.resolve_question(peak | {"date": "2030-01-06"}, rates) is None
 
 
-def test_a_gap_in_a_series_leaves_a_question_unanswered():
-    prices = horizons.read_series("cpi_months", "index")[0]
-    eggs = {"ask": "value", "entity": "Airline fares", "date": "2025-10-01"}
-    assert pd.isna(prices.reindex(["2025-10-01"])["Airline fares"]).all()  # never published
-    assert horizons.resolve_question(eggs, prices) is None
-
-
 def test_nothing_is_visible_before_it_is_public():
     sunday = pd.Timestamp("2024-01-07T18:00", tz="Europe/Berlin")
     assert horizons.cut_series("ecb_weeks", "rate", sunday).index[-1] == "2023-12-31"  # strictly before

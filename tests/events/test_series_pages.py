@@ -7,7 +7,6 @@ import pytest
 from helpers.events import horizons
 from helpers.events.series_pages import open_series
 from helpers.web.pages import GatewayError
-from helpers.web.replay import open_world
 
 MOMENT = "2024-01-08T00:00:00+08:00"
 
@@ -32,18 +31,6 @@ def test_no_page_shows_what_was_not_public(moment):
             assert dates and dates == sorted(dates, reverse=True)
             published = horizons.compute_published_at(source.publication, pd.Series([str(dates[0].date())]))[0]
             assert published < pd.Timestamp(moment)
-
-
-def test_values_are_those_of_the_series():
-    text = open_series().open("http://flux-weeks.replay/", MOMENT).text
-    series = horizons.cut_series("flux_weeks", "f107", MOMENT)["Sun"]
-    last = pd.Timestamp(series.index[-1])
-    assert f"{last.day} {last:%B %Y} {series.iloc[-1]:.1f}" in text
-
-
-def test_an_address_where_nothing_is_cannot_be_opened():
-    with pytest.raises(GatewayError, match="no page by"):
-        open_series().open("http://nowhere.replay/", MOMENT)
 
 
 def test_what_a_function_reads_was_public_before_the_moment():
@@ -99,17 +86,3 @@ def test_articles_stand_beside_the_series_by_the_same_clock(press):
     assert plain.search("zebrafish", MOMENT) == [] and world.fetch("http://flux-weeks.replay/", MOMENT) == plain.fetch(
         "http://flux-weeks.replay/", MOMENT
     )
-
-
-def test_an_article_is_the_page_that_the_replay_web_gives(press):
-    world = open_series((press,))
-    with open_world(articles=[press]) as opener:
-        crawler = opener()
-        for url in ("http://my-press.replay/", "http://my-press.replay/before"):
-            assert world.fetch(url, MOMENT) == crawler.fetch(url, MOMENT)
-        assert world.open(url, MOMENT, "counted") == crawler.open(url, MOMENT, "counted")
-
-
-def test_a_folder_called_like_a_source_is_refused(press):
-    with pytest.raises(ValueError, match="would stand at a site there is"):
-        open_series((press.rename(press.parent / "flux_weeks"),))

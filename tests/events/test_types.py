@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.events.types import KINDS, NONE_LABEL, RESOLVERS, build_history, order_entities, resolve_event
+from helpers.events.types import KINDS, NONE_LABEL, RESOLVERS, build_history, resolve_event
 
 NAN = float("nan")
 YES = {"Yes": "A", "No": "B"}
@@ -97,21 +97,6 @@ def test_every_ask_has_cases_and_a_kind():
     shapes = {"single": str, "multi": list, "ranking": list, "number": float}
     for terms, _, answer in CASES:
         assert answer is None or type(answer) is shapes[KINDS[terms["ask"]]]
-
-
-def test_order_does_not_depend_on_the_way_in():
-    values = {"b": 1.0, "a": 1.0, "d": 0.0, "c": 1.0}
-    assert order_entities(values) == order_entities(dict(reversed(values.items()))) == ["a", "b", "c", "d"]
-    assert order_entities(values, "asc") == ["d", "a", "b", "c"]
-
-
-def test_gains_count_from_seven_days_before():
-    dates = [f"2016-10-{day:02}" for day in (1, 2, 3, 8, 9, 11)]
-    series = pd.DataFrame({"x": [10.0, 20.0, 40.0, 11.0, 10.0, 99.0]}, index=dates)
-    gains = build_history(series, {"by": "gain"})
-    assert list(gains.index) == ["2016-10-08", "2016-10-09"]
-    assert np.allclose(gains["x"], [10.0, -50.0])
-    assert build_history(series, {}) is series
 
 
 def test_gains_are_those_of_a_calendar():

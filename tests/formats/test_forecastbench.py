@@ -59,18 +59,6 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set):
     assert asked == sorted(asked) and "2025-01-01" < asked[0] and asked[-1] == "2025-03-01"
 
 
-@pytest.mark.parametrize(
-    ("row", "sentence"),
-    [
-        ({"question": None}, "s-llm.json, question 1: field question is no text"),
-        ({"background": 3}, "s-llm.json, question 1: field background is no text"),
-    ],
-)
-def test_a_wrong_field_is_named(write_set, row, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        read_questions(write_set(make_question("1", **row)))
-
-
 def test_other_files_are_refused_by_name(tmp_path):
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(ValueError, match="a.json is no question set of ForecastBench"):

@@ -34,11 +34,6 @@ def test_each_odd_cell_is_dropped_with_its_reason(reason, cells):
     assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": reason}]
 
 
-def test_an_id_that_comes_again_is_dropped():
-    kept, dropped = futurex.screen_rows(pd.DataFrame([make_past_row(0), make_past_row(0) | {"event": "Again?"}]))
-    assert (len(kept), dropped["reason"].tolist()) == (1, ["its id stands earlier in the file"])
-
-
 def build(*rows, **settings):
     kept, dropped = futurex.screen_rows(pd.DataFrame(rows))
     assert dropped.empty
@@ -67,11 +62,6 @@ def test_the_answer_stays_with_its_options_in_whatever_order_they_are_asked():
     assert build(*rows)[0].equals(events), "and the same again"
 
 
-def test_yes_and_no_stay_in_their_order():
-    events, answers = build(*[make_past_row(n, answer="B") for n in range(8)])
-    assert set(events["options"]) == {'{"A": "Yes", "B": "No"}'} and set(answers["value"]) == {'"B"'}
-
-
 def test_levels_starts_and_kinds():
     many = make_past_row(1, options=list("wxyz"))
     several = make_past_row(2, options=list("xyz"), choice_type="multi", answer="A, C")
@@ -85,15 +75,6 @@ def test_levels_starts_and_kinds():
     assert set(build(make_past_row(0), days_before=1)[0]["as_of"]) == {"2026-01-19T00:00:00+08:00"}
     with pytest.raises(ValueError, match="1 to 7 days"):
         build(make_past_row(0), days_before=8)
-
-
-def test_weeks_of_one_series_are_one_cluster():
-    series = [
-        make_past_row(n, event=f"Will the harbour price of copper exceed {n}00 on January {n}, 2026?") for n in (1, 2)
-    ]
-    other = make_past_row(3, event="Who wins the mayor's race in Springfield?")
-    clusters = build(*series, other)[0]["cluster_id"].tolist()
-    assert clusters[0] == clusters[1] != clusters[2]
 
 
 def test_a_file_that_is_no_past_set_is_told(tmp_path):

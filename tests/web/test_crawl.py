@@ -1,14 +1,12 @@
 """What a crawl reads is what was published: extraction inverts rendering for every committed source."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from builders import open_sites
 
 from helpers.store import ROOT
-from helpers.web.extract import ExtractionError, extract_page, select_series
+from helpers.web.extract import ExtractionError, extract_page
 from helpers.web.sources import load_sources
 
 SOURCES = load_sources()
@@ -39,47 +37,13 @@ def test_extraction_inverts_rendering(name, moment, world):
     assert n_periods == source.history or earlier.empty or earlier["occurred_at"].max() < "2020" < moment
 
 
-def test_the_market_shows_questions_and_what_is_settled(world):
-    facts = pd.read_csv(ROOT / "data/replay/market.csv", dtype=str)
-    pages, _ = world().observe("market", "2016-10-20T00:00:00+08:00")
-    facts = facts[facts["occurred_at"] < "2016-10-20T00:00"]
-    asked = facts[facts["question"].notna()].set_index("entity")
-    settled = facts[facts["resolution"].notna()].set_index("entity")["resolution"]
-    pages = pages.set_index("market_id")
-    assert set(pages.index) == set(asked.index)
-    for column in ("question", "closes_at", "rules", "terms"):
-        assert (pages[column] == asked[column].reindex(pages.index)).all(), column
-    assert pages["options"].map(json.loads).to_dict() == asked["options"].map(json.loads).to_dict()
-    assert pages["resolution"].dropna().to_dict() == settled.to_dict()
-    assert 0 < len(settled) < len(asked)
-    assert (pages["opens_at"].str[:16] == asked["occurred_at"].reindex(pages.index)).all()
-
-
-def test_a_page_is_fetched_once_a_moment_and_parsed_once_a_content(monkeypatch):
-    few = {name: SOURCES[name] for name in ("clemson", "weather_bwi")}
-    parsed, fetched = [], []
-    monkeypatch.setattr("helpers.web.session.extract_page", lambda s, t: parsed.append(s.id) or extract_page(s, t))
-    with open_sites(few) as crawler:
-        fetch = crawler.fetch
-        crawler.fetch = lambda *given: fetched.append(given) or fetch(*given)
-        first = crawler.observe("clemson", "2016-10-10T00:00:00+08:00")
-        assert crawler.observe("clemson", "2016-10-10T00:00:00+08:00")[0] is first[0]
-        assert crawler.observe("clemson", "2016-10-10T01:00:00+08:00")[0] is first[0]
-        assert crawler.observe("clemson", "2016-10-11T00:00:00+08:00")[1] != first[1]
-        crawler.observe("weather_bwi", "2016-10-10T00:00:00+08:00")
-    assert (len(fetched), parsed) == (4, ["clemson", "clemson", "weather_bwi"])
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("clemson", "<html><body><p>Nothing of the kind.</p></body></html>"),
-        ("weather_bwi", "<html><body><p>no table</p></body></html>"),
         ("weather_bwi", "<table class='data'><tr><th>Date</th></tr></table>"),
         ("ecb_fixings", "<table class='data'><tr><th>Date</th><th>USD</th></tr><tr><td>2016-10-07</td></tr></table>"),
         ("i94_hours", "<section class='issue'><ol><li>07:00</li></ol></section>"),
-        ("i94_hours", "<section class='ranking'></section>"),
-        ("geomagnetic", "{}"),
         ("geomagnetic", "not json"),
         ("geomagnetic", '{"observations": [{"date": "2016-10-10"}]}'),
         ("market", "<html><body></body></html>"),
@@ -91,12 +55,6 @@ def test_a_page_that_cannot_be_read_is_an_extraction_error(name, text):
         extract_page(SOURCES[name], text)
 
 
-def test_a_page_of_missing_values_only_is_an_extraction_error():
-    page = "<table class='data'><tr><th>Date</th><th>USD</th></tr><tr><td>2016-10-07</td><td>n/a</td></tr></table>"
-    with pytest.raises(ExtractionError, match="reads nothing"):
-        extract_page(SOURCES["ecb_fixings"], page)
-
-
 def test_a_missing_value_stays_missing():
     page = (
         "<table class='data'><tr><th>Date</th><th>EUR</th><th>USD</th></tr>"
@@ -104,21 +62,6 @@ def test_a_missing_value_stays_missing():
     )
     observed = extract_page(SOURCES["ecb_fixings"], page).set_index("entity")["value"]
     assert np.isnan(observed["EUR"]) and observed["USD"] == 12345.5
-
-
-def test_a_series_at_one_time_of_day():
-    observed = pd.DataFrame(
-        [
-            ("2016-10-09T17:00", "b", "x", 1.0),
-            ("2016-10-08T17:00", "a", "x", 2.0),
-            ("2016-10-09T18:00", "a", "x", 3.0),
-            ("2016-10-09T17:00", "a", "y", 4.0),
-        ],
-        columns=["occurred_at", "entity", "variable", "value"],
-    )
-    series = select_series(observed, "x", "17:00")
-    assert list(series.index) == ["2016-10-08", "2016-10-09"]
-    assert series.loc["2016-10-09", "b"] == 1.0 and np.isnan(series.loc["2016-10-09", "a"])
 
 
 def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ from builders import AS_OF
 from helpers.public_files import MIRROR, locate_public
 from helpers.web import news
 from helpers.web.cache import Cache
-from helpers.web.news import describe_articles, locate_feed, read_feed, read_feeds
+from helpers.web.news import describe_articles, locate_feed, read_feed
 from helpers.web.pages import GatewayError
 from helpers.web.replay import Replay, open_world
 from helpers.web.session import Web
@@ -127,14 +127,6 @@ def test_what_is_no_feed_is_told_before_anything_starts(tmp_path):
         read_feed(tmp_path / "absent")
 
 
-def test_a_feed_does_not_take_anothers_address(tmp_path):
-    path = write_folder(tmp_path, OSLO)
-    with pytest.raises(ValueError, match="rename the folder"):
-        read_feeds([path, path])
-    with pytest.raises(ValueError, match="rename the folder"):
-        read_feeds([path], {locate_feed(path)})
-
-
 def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
     path = write_folder(tmp_path, OSLO)
     before = describe_articles([path])
@@ -206,14 +198,6 @@ def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):
         web = Web(adapter)
         page = web.fetch(locate_feed(path) + "a1", AS_OF)
         assert page.page_id.startswith("n") and web.pages[page.page_id]["origin"] == "news"
-
-
-def test_the_whole_world_publishes_articles_beside_its_sources(tmp_path):
-    path = write_folder(tmp_path, OSLO, LATER)
-    with open_world(articles=[path]) as connect:
-        hits = connect().search("storm in Oslo", AS_OF, 2)
-        assert hits[0].url == "http://press.replay/a1" and hits[0].page_id.startswith("n")
-        assert connect().search("price of Brent crude oil", AS_OF, 1)[0].page_id.startswith("p")
 
 
 # --- the public file -------------------------------------------------------------------------------------------------

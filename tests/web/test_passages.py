@@ -7,7 +7,6 @@ from helpers.web.passages import (
     MAX_PASSAGES,
     MAX_PIECES,
     WIDE,
-    join_lines,
     read_page,
 )
 
@@ -82,19 +81,6 @@ BROKEN = {
 def test_what_is_broken_does_not_raise(name):
     title, passages = read_page(*BROKEN[name])
     assert isinstance(title, str) and all(isinstance(passage.text, str) for passage in passages)
-
-
-def test_lines_are_joined_in_order_and_cut_where_too_long():
-    lines = [f"line {i}" for i in range(100)]
-    texts = join_lines(lines)
-    assert "; ".join(texts) == "; ".join(lines) and all(len(text) <= MAX_CHARS for text in texts)
-    assert join_lines([]) == [] == join_lines([""])
-    assert join_lines(["x" * 1000]) == ["x" * MAX_CHARS]
-
-
-def test_a_json_gap_makes_a_column_of_whole_numbers_one_of_floats_and_is_no_number():
-    text = '{"rows": [{"day": 1, "n": 5, "x": true}, {"day": 2, "x": NaN}, {"day": 3, "n": 7, "x": "a"}]}'
-    assert read(text, "application/json")[1] == ["True (n): 1: 5.0", "a (n): 3: 7.0", "n/a (n): 2: n/a"]
 
 
 def test_a_main_text_is_cut_between_words_into_pieces_of_which_none_is_newer():

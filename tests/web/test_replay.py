@@ -54,15 +54,6 @@ def test_faults_have_their_share_and_their_seed(few, kind, status):
     assert len(find_failures(few, status, seed=1, **{kind: 1.0})) == len(NAMES) * len(HOURS)
 
 
-def test_every_form_breaks_when_its_layout_changes(sources):
-    names = {source.form: name for name, source in sources.items()}
-    assert len(names) == 5
-    with open_sites({name: sources[name] for name in names.values()}, layout=1.0) as crawler:
-        for name in names.values():
-            with pytest.raises(ExtractionError, match=name):
-                crawler.observe(name, HOURS[0])
-
-
 def test_late_rows_come_twenty_six_hours_later(few, calm):
     with open_sites(few, seed=1, late=0.3) as crawler:
         late = try_all(crawler)

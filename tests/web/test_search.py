@@ -4,15 +4,13 @@ import threading
 import time
 from email.utils import format_datetime, parsedate_to_datetime
 
-import numpy as np
 import pandas as pd
 import pytest
 from builders import Loopback, serve
-from sklearn.feature_extraction.text import TfidfTransformer
 
-from helpers.web import search, session
+from helpers.web import session
 from helpers.web.pages import GatewayError, Page
-from helpers.web.search import Hit, SearchIndex, count_words, weigh_passages, weigh_words
+from helpers.web.search import SearchIndex
 from helpers.web.session import Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
@@ -121,19 +119,6 @@ def test_in_the_replay_web_every_hit_is_earlier_and_of_another_page(world):
     assert "oil-brent" in crawler.search("Brent crude oil spot price", AS_OF, 1)[0].url
 
 
-@pytest.mark.parametrize("as_of", [AS_OF, LATER])
-def test_weights_are_those_of_the_library_over_all_words_to_the_last_bit(world, as_of):
-    hits, ages, weighed = world().index._index(as_of)
-    counts = count_words([f"{hit.title} {hit.title} {hit.text}" for hit in hits])
-    whole = TfidfTransformer(sublinear_tf=True)
-    matrix = whole.fit_transform(counts)
-    for query in ("rain in Boston", "zzzz EUR zzzz, zyzzyva and 2016-10-09", "price price of crude oil", "zzzz", ""):
-        wanted = matrix @ whole.transform(count_words([query])).toarray().ravel()
-        found = weigh_passages(weighed, ages, query)
-        assert (found == wanted / (1 + search.AGEING * np.asarray(ages))).all()
-        assert (found > 0).any() == (query not in ("zzzz", ""))
-
-
 # --- what is found ---------------------------------------------------------------------------------------------------
 
 
@@ -147,21 +132,6 @@ def test_the_best_come_first_one_a_page_and_no_more_than_asked():
     assert index.search("", AS_OF, 3) == [] == index.search("the and of", AS_OF, 3)
 
 
-def test_of_a_pages_passages_about_one_subject_the_newest_is_found():
-    rows = "".join(f"<tr><td>2016-09-{day:02}</td><td>Oslo</td><td>{day}</td></tr>" for day in range(1, 31))
-    page = f"<h1>Rain</h1><table><tr><th>Date</th><th>City</th><th>Rain</th></tr>{rows}</table>"
-    index = SearchIndex(Shelf({"http://a.replay/": page}).fetch, ["http://a.replay/"])
-    (hit,) = index.search("rain in Oslo", AS_OF, 3)
-    assert "2016-09-30: 30" in hit.text and "2016-09-01" not in hit.text
-
-
-def test_a_passage_weighs_less_for_each_newer_one_about_its_subject():
-    fitted = weigh_words(count_words(["rain in Oslo"] * 4))
-    weights = weigh_passages(fitted, [0, 1, 2, 10], "Oslo")
-    assert weights == pytest.approx(weights[0] / (1 + search.AGEING * np.array([0, 1, 2, 10])))
-    assert weights[0] > weights[1] > weights[2] > weights[3] > 0
-
-
 def test_a_site_that_is_down_is_not_found_and_no_page_at_all_finds_nothing():
     pages = {"http://a.replay/": write("Rain", "rain in Oslo")}
     index = SearchIndex(Shelf(pages).fetch, [*pages, "http://down.replay/"])
@@ -172,30 +142,6 @@ def test_a_site_that_is_down_is_not_found_and_no_page_at_all_finds_nothing():
     assert SearchIndex(Shelf({}).fetch, []).search("rain", AS_OF, 3) == []
     only = {"http://a.replay/": write("", "of the and")}
     assert SearchIndex(Shelf(only).fetch, only).search("rain", AS_OF, 3) == []
-
-
-def test_an_opened_page_shows_what_fits_best_first_and_only_so_much():
-    lines = [f"{word} " * 40 for word in ("snow", "rain", "wind", "fog", "hail")]
-    pages = {"http://a.replay/": write("Weather", *lines), "http://b.replay/": write("", "of the and")}
-    index = SearchIndex(Shelf(pages).fetch, pages)
-    hit = index.open("http://a.replay/", AS_OF, "wind")
-    text = hit.text
-    assert text.startswith("wind wind") and len(text) <= search.MAX_OPENED
-    assert hit == Hit(hit.page_id, "http://a.replay/", "Weather", "2016-10-09T00:00:00+08:00", text)
-    assert index.open("http://a.replay/", AS_OF).text.startswith("snow snow"), "without a wish, in the page's order"
-    assert index.open("http://b.replay/", AS_OF, "rain").text == "of the and"
-
-
-def test_only_so_many_moments_are_kept_and_forgotten_ones_are_made_again(monkeypatch):
-    monkeypatch.setattr(search, "N_KEPT", 2)
-    pages = {"http://a.replay/": write("Rain", "rain on {moment}")}
-    shelf = Shelf(pages)
-    index = SearchIndex(shelf.fetch, pages)
-    for day in (1, 2, 3, 1):
-        as_of = f"2016-10-{day:02}T00:00:00+08:00"
-        assert index.search("rain", as_of, 1)[0].text == f"rain on 2016-10-{day:02}"
-        assert len(index.indexes) <= 2
-    assert len(shelf.fetched) == 4
 
 
 def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_once():

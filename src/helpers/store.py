@@ -20,20 +20,16 @@ import pandas as pd
 
 from helpers.tables import DIGEST, HELD, REPLY_STATUSES, TABLES, check_table, list_columns
 
-ROOMS = ("data/papers", "data/sources", "src/helpers")
-"""Folders by which a checkout of Daybefore is known."""
-
 
 def find_root(code):
     """Return the checkout whose data are read: DAYBEFORE_ROOT, that of `code` (a file), or that above one's folder.
 
-    A package that was installed, and not in place, is in none. Raises FileNotFoundError that says how to get one, and
-    how to name it.
+    A package that was installed, and not in place, is in none. Raises FileNotFoundError that says how to get one.
     """
     named = os.environ.get("DAYBEFORE_ROOT")
     above = [code.resolve().parents[2], Path.cwd(), *Path.cwd().parents]
     for folder in [Path(named).expanduser().resolve()] if named else above:
-        if all((folder / room).is_dir() for room in ROOMS):
+        if (folder / "data/papers").is_dir() and (folder / "src/helpers").is_dir():
             return folder
     where = (
         f"DAYBEFORE_ROOT={named} is no checkout of Daybefore" if named else "no checkout of Daybefore was found here"
@@ -269,10 +265,10 @@ def connect_store(path):
         if str(path) not in CHECKED and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(" ".join(found.split()))
         CHECKED.add(str(path))
-        sql = "SELECT name, group_concat(column) FROM (SELECT m.name, t.name AS column FROM sqlite_master m, "
-        present = dict(connection.execute(f"{sql} pragma_table_info(m.name) t) GROUP BY name").fetchall())
-        absent = [(name, c) for name in KEPT for c in list_columns(name) if c not in present.get(name, "").split(",")]
-        if absent or "requests" not in present:
+        sql = "SELECT m.name, t.name FROM sqlite_master m, pragma_table_info(m.name) t"
+        present = set(connection.execute(sql))
+        absent = [(name, c) for name in KEPT for c in list_columns(name) if (name, c) not in present]
+        if absent or ("requests", "id") not in present:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in [*REQUESTS.split(";"), *map(write_create_sql, KEPT)]:
@@ -367,11 +363,9 @@ def read_runs(path, table, run_ids=None, timings=False):
     """Return one of a store's tables (runs, replies, predictions, traces) as a DataFrame sorted by its key.
 
     `run_ids` keeps only those runs, None keeps all. The columns of TIMINGS come only with `timings=True`: without them
-    two executions of one run give equal tables. Raises KeyError for another table, FileNotFoundError for an absent
-    file, LookupError for a run that is not in the store.
+    two executions of one run give equal tables. Raises FileNotFoundError for an absent file, LookupError for a run that
+    is not in the store.
     """
-    if table not in KEPT:
-        raise KeyError(f"the store has no table {table!r}; it holds {', '.join(KEPT)}")
     if not Path(path).exists():
         raise FileNotFoundError(f"no {Path(path).name} there; `make run AGENT=last_value` makes one")
     columns = [c for c in list_columns(table) if timings or c not in TIMINGS]

@@ -34,10 +34,10 @@ def test_each_odd_cell_is_dropped_with_its_reason(reason, cells):
     assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": reason}]
 
 
-def build(*rows, **settings):
+def build(*rows):
     kept, dropped = futurex.screen_rows(pd.DataFrame(rows))
     assert dropped.empty
-    return futurex.build_events(kept, **settings)
+    return futurex.build_events(kept)
 
 
 def read_right_texts(event, answer):
@@ -72,9 +72,6 @@ def test_levels_starts_and_kinds():
     assert events["level"].tolist() == [1, 2, 2, 1]
     assert events["kind"].tolist() == ["single", "single", "multi", "single"]
     assert events["as_of"].str[:10].tolist() == ["2026-01-13"] * 3 + ["2026-01-16"], "not before it was made"
-    assert set(build(make_past_row(0), days_before=1)[0]["as_of"]) == {"2026-01-19T00:00:00+08:00"}
-    with pytest.raises(ValueError, match="1 to 7 days"):
-        build(make_past_row(0), days_before=8)
 
 
 def test_a_file_that_is_no_past_set_is_told(tmp_path):

@@ -4,13 +4,15 @@ import threading
 import time
 from email.utils import format_datetime, parsedate_to_datetime
 
+import numpy as np
 import pandas as pd
 import pytest
 from builders import Loopback, serve
+from sklearn.feature_extraction.text import TfidfTransformer
 
-from helpers.web import session
+from helpers.web import search, session
 from helpers.web.pages import GatewayError, Page
-from helpers.web.search import SearchIndex
+from helpers.web.search import SearchIndex, count_words, weigh_passages, weigh_words
 from helpers.web.session import Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
@@ -162,3 +164,23 @@ def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_onc
     [thread.join() for thread in threads]
     assert wrong == []
     assert len(shelf.fetched) == len(pages) * 3 + 12, "an index is built once, each page opened once a thread"
+
+
+@pytest.mark.parametrize("as_of", [AS_OF, LATER])
+def test_weights_are_those_of_the_library_over_all_words_to_the_last_bit(world, as_of):
+    hits, ages, weighed = world().index._index(as_of)
+    counts = count_words([f"{hit.title} {hit.title} {hit.text}" for hit in hits])
+    whole = TfidfTransformer(sublinear_tf=True)
+    matrix = whole.fit_transform(counts)
+    for query in ("rain in Boston", "zzzz EUR zzzz, zyzzyva and 2016-10-09", "price price of crude oil", "zzzz", ""):
+        wanted = matrix @ whole.transform(count_words([query])).toarray().ravel()
+        found = weigh_passages(weighed, ages, query)
+        assert (found == wanted / (1 + search.AGEING * np.asarray(ages))).all()
+        assert (found > 0).any() == (query not in ("zzzz", ""))
+
+
+def test_a_passage_weighs_less_for_each_newer_one_about_its_subject():
+    fitted = weigh_words(count_words(["rain in Oslo"] * 4))
+    weights = weigh_passages(fitted, [0, 1, 2, 10], "Oslo")
+    assert weights == pytest.approx(weights[0] / (1 + search.AGEING * np.array([0, 1, 2, 10])))
+    assert weights[0] > weights[1] > weights[2] > weights[3] > 0

@@ -29,7 +29,7 @@ COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "
 """Columns of a past set; an answer is marks of the right options: A the first, and past Z the characters of ASCII."""
 TABLE, SOURCE_ID = "forecast_eval_set", "futurex_past"
 DAYS_BEFORE = get_constant("futurex", "prediction_window_days")
-"""Days from an event's start to its end, by default: FutureX's one-week window (3.4.1)."""
+"""Days from an event's start to its end: FutureX's one-week window (3.4.1)."""
 SEED = 20260115
 LIKENESS = 0.3
 """Questions whose wordings are as like as this, by the cosine of their words' weights, share a cluster."""
@@ -49,8 +49,7 @@ def read_past(path):
             rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (sqlite3.Error, pd.errors.DatabaseError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is no set of past FutureX questions ({error})") from None
-    absent = [column for column in COLUMNS if column not in rows]
-    if absent:
+    if absent := [column for column in COLUMNS if column not in rows]:
         raise ValueError(f"{path.name}: column {absent[0]!r} is missing; a past set has {', '.join(COLUMNS)}")
     return rows[COLUMNS].fillna("").astype(str)
 
@@ -59,8 +58,8 @@ def screen_rows(rows):
     """Return (rows that can be asked and scored, the others as a table of id and reason)."""
     reasons = pd.Series([find_problem(row) for row in rows.to_dict("records")], index=rows.index, dtype=object)
     reasons[rows["id"].duplicated()] = "its id stands earlier in the file"
-    dropped = rows.loc[reasons != "", ["id"]].assign(reason=reasons[reasons != ""])
-    return rows[reasons == ""], dropped.reset_index(drop=True)
+    is_fine = reasons == ""
+    return rows[is_fine], rows.loc[~is_fine, ["id"]].assign(reason=reasons[~is_fine]).reset_index(drop=True)
 
 
 def find_problem(row):
@@ -111,21 +110,16 @@ def name_letters(n):
     return (alone + [first + second for first in alone for second in alone])[:n]
 
 
-def build_events(rows, days_before=DAYS_BEFORE):
-    """Return (events, answers) of window P, from rows that `screen_rows` let pass.
-
-    Raises ValueError when `days_before` is not 1 to 7.
-    """
-    if days_before not in range(1, DAYS_BEFORE + 1):
-        raise ValueError(f"an event starts 1 to {DAYS_BEFORE} days before its end, not {days_before}")
-    made = [build_event(row, days_before) for row in rows.to_dict("records")]
+def build_events(rows):
+    """Return (events, answers) of window P, from rows that `screen_rows` let pass."""
+    made = [build_event(row) for row in rows.to_dict("records")]
     events = pd.DataFrame([event for event, _ in made])
     events["cluster_id"] = cluster_questions(rows)
     answers = pd.DataFrame([answer for _, answer in made])
     return check_table("events", events), check_table("answers", answers)
 
 
-def build_event(row, days_before):
+def build_event(row):
     """Return a row's (event, answer) as dicts of columns of their tables."""
     given = json.loads(row["options"])
     order = list(range(len(given)))
@@ -144,7 +138,7 @@ def build_event(row, days_before):
         "kind": row["choice_type"],
         "options": json.dumps(options, ensure_ascii=False),
         "opens_at": find_made_at(row["id"]),
-        "as_of": choose_start(end, find_made_at(row["id"]), days_before),
+        "as_of": choose_start(end, find_made_at(row["id"])),
         "resolves_at": stamp_moment(end),
         "level": assign_level(row["choice_type"], len(given), ""),
         "resolution_criteria": f"The question closes on {row['end_time']}; it is settled by what has happened by then.",
@@ -157,30 +151,27 @@ def build_event(row, days_before):
 
 
 def find_made_at(row_id):
-    """Return the moment at which an id was made, None for one that does not tell.
-
-    >>> find_made_at("6941510e41b9d1005effa734"), find_made_at("q1")
-    ('2025-12-16T20:31:10+08:00', None)
-    """
+    """Return the moment at which an id was made (seconds, its first 8 of 24 hex digits), None for another form."""
     if not re.fullmatch("[0-9a-f]{24}", row_id):
         return None
     return stamp_moment(pd.Timestamp(int(row_id[:8], 16), unit="s", tz="UTC"))
 
 
-def choose_start(end, made_at, days_before):
-    """Return the moment as of which a question that closes on the day `end` is asked: 1 to 7 days before.
+def choose_start(end, made_at):
+    """Return the moment as of which a question that closes on the day `end` is asked: a week before, or 1 to 6
+    days where it was made later.
 
     >>> end = pd.Timestamp("2026-01-15", tz=ZONE)
-    >>> choose_start(end, "2025-12-16T20:32:14+08:00", 7), choose_start(end, "2026-01-11T09:00:00+08:00", 7)
+    >>> choose_start(end, find_made_at("6941510e41b9d1005effa734")), choose_start(end, "2026-01-11T09:00+08:00")
     ('2026-01-08T00:00:00+08:00', '2026-01-12T00:00:00+08:00')
     """
-    start = end - pd.Timedelta(days=days_before)
+    start = end - pd.Timedelta(days=DAYS_BEFORE)
     if made_at:
         start = max(start, min(pd.Timestamp(made_at).ceil("D"), end - pd.Timedelta(days=1)))
     return stamp_moment(start)
 
 
-def cluster_questions(rows, likeness=LIKENESS):
+def cluster_questions(rows):
     """Return each row's cluster, named after its first question: questions that are worded alike share their luck.
 
     Weeks of one series, several questions on one match, prize or price: by the average cosine likeness of their words,
@@ -191,13 +182,12 @@ def cluster_questions(rows, likeness=LIKENESS):
 
     texts = [re.sub(r"\d+", " ", blank_dates(text)) for text in rows["event"]]
     names = [f"futurex-{row_id}" for row_id in rows["id"]]
-    if len(names) < 2:
-        return names
     try:
         weights = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit_transform(texts).toarray()
-    except ValueError:  # no words are left
+        apart = 1 - np.clip(weights @ weights.T, 0, 1)
+        options = {"metric": "precomputed", "linkage": "average", "distance_threshold": 1 - LIKENESS}
+        groups = AgglomerativeClustering(None, **options).fit_predict(apart)
+    except ValueError:  # a single question, or no words are left
         return names
-    apart = 1 - np.clip(weights @ weights.T, 0, 1)
-    grouping = AgglomerativeClustering(None, metric="precomputed", linkage="average", distance_threshold=1 - likeness)
     first = {}
-    return [first.setdefault(group, name) for group, name in zip(grouping.fit_predict(apart), names, strict=True)]
+    return [first.setdefault(group, name) for group, name in zip(groups, names, strict=True)]

@@ -32,10 +32,10 @@ NEWS = "news/current_events.tar.gz"
 
 
 @lru_cache(maxsize=8)
-def build_past(name=FILE, **settings):
+def build_past(name=FILE):
     """Return (events, answers, dropped rows) of window P, shared by all callers; raises what `locate_public` does."""
     rows, dropped = screen_rows(read_past(locate_public(name)))
-    return *build_events(rows, **settings), dropped
+    return *build_events(rows), dropped
 
 
 @lru_cache(maxsize=1)

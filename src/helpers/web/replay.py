@@ -83,19 +83,15 @@ class Site:
 class Replay(Adapter):
     """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of feeds.
 
-    A site's rows are read when it is first visited. It is pickled as what it was made of.
+    A site's rows are read when it is first visited.
     """
 
     def __init__(self, sources, misbehaviour=Misbehaviour(), articles=()):
-        self.made_of, self.misbehaviour, self.lock = (sources, misbehaviour, articles), misbehaviour, threading.Lock()
+        self.misbehaviour, self.lock, self.sites = misbehaviour, threading.Lock(), {}
         self.sources = {source.address: source for source in sources.values()}
         feeds = read_feeds(articles, self.sources)
         self.feeds = list(feeds)
         self.articles = {url: show for feed in feeds.values() for url, show in list_pages(feed, SHOWN_DAYS).items()}
-        self.sites = {}
-
-    def __reduce__(self):
-        return type(self), self.made_of
 
     def answer(self, url, clock):
         """Return (status, body, headers) of a page at `clock`, with whatever misbehaviour strikes it then."""
@@ -141,7 +137,7 @@ def group_periods(rows, history):
 
 @contextlib.contextmanager
 def open_world(*, local=False, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
-    """Open the replay web; yields a picklable function that returns a new `session.Web` over it.
+    """Open the replay web; yields a function that returns a new `session.Web` over it.
 
     `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line
     and field of what is wrong in the registry or an article.

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import vstack
+from scipy.sparse import csr_matrix, vstack
 
 from helpers.web.markup import parse_json
 from helpers.web.pages import GatewayError
@@ -47,14 +47,15 @@ class SearchIndex:
 
     def __init__(self, fetch, addresses, feeds=(), *, by_passage=False):
         self.fetch, self.addresses, self.feeds, self.by_passage = fetch, addresses, tuple(feeds), by_passage
-        self.parts, self.counts, self.articles, self.indexes = {}, {}, {}, {}
+        self.parts, self.articles, self.indexes = {}, {}, {}
         self.building = threading.Lock()
 
     def search(self, query, as_of, n=3):
         """Return the (at most) `n` best hits that share a word with a query, of what was published before `as_of`."""
         hits, ages, weighed = self._index(as_of)
-        similarity = weigh_passages(weighed, ages, query)
-        chosen = {}
+        if not hits:
+            return []
+        similarity, chosen = weigh_passages(weighed, ages, query), {}
         for place in np.argsort(-similarity, kind="stable"):
             if similarity[place] <= 0 or len(chosen) == n:
                 break
@@ -65,7 +66,7 @@ class SearchIndex:
     def open(self, url, as_of, about=""):
         """Return the hit of a page as of a moment, its text the passages that fit `about` best, first."""
         page = self.fetch(url, as_of)
-        title, passages = self._read(page)
+        title, passages, _ = self._read(page)
         if about and passages:
             weighed = weigh_words(count_words([f"{title} {passage.text}" for passage in passages]))
             similarity = weigh_passages(weighed, [passage.age for passage in passages], about)
@@ -74,9 +75,13 @@ class SearchIndex:
         return Hit(page.page_id, page.url, title, page.published_at, text)
 
     def _read(self, page):
-        """Return a page's (title, passages), read once a content."""
-        found = self.parts.get(page.page_id)
-        return found or keep(self.parts, page.page_id, read_page(page.text, page.content_type), N_PAGES)
+        """Return a page's (title, passages, their counted words), read once a content."""
+        if (found := self.parts.get(page.page_id)) is None:
+            title, passages = read_page(page.text, page.content_type)
+            texts = [f"{title} {title} {passage.text}" for passage in passages]
+            counts = count_words(texts) if texts else None
+            found = keep(self.parts, page.page_id, (title, passages, counts), N_PAGES)
+        return found
 
     def _index(self, as_of):
         """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time, others wait."""
@@ -92,18 +97,18 @@ class SearchIndex:
             if front := self._look(feed, as_of):
                 urls = parse_json(front[0].text)["articles"]
                 found += [self._look_once(url, as_of) for url in urls if url.startswith(feed)]
-        pages = [(page, title, passages) for page, title, passages in filter(None, found) if passages]
+        pages = [part for part in filter(None, found) if part[2]]
         hits, ages = [], []
-        for page, title, passages in pages:
+        for page, title, passages, _ in pages:
             n_weeks = 0  # an article ages; the newest rows of another page stand for its site
             if page.url.startswith(self.feeds):
                 n_weeks = (pd.Timestamp(as_of) - pd.Timestamp(page.published_at)).days // 7
             hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
             ages += [passage.age + n_weeks for passage in passages]
-        return hits, ages, weigh_words(vstack(self._count(pages))) if pages else None
+        return hits, ages, weigh_words(vstack([counts for *_, counts in pages])) if pages else None
 
     def _look(self, address, as_of):
-        """Return (page, title, passages) at an address; None of a site that is down, or has published nothing yet."""
+        """Return (page, title, passages, counts) at an address; None of a site that is down, or had no page by then."""
         try:
             page = self.fetch(address, as_of)
         except GatewayError:
@@ -118,17 +123,6 @@ class SearchIndex:
                 found = replace(found[0], text=""), *found[1:]
                 keep(self.articles, address, (pd.Timestamp(as_of), found), N_PAGES)
         return found
-
-    def _count(self, pages):
-        """Return the counted words of some pages' passages, (page, title, passages) each; the new ones in one call."""
-        known = {page.page_id: self.counts.get(page.page_id) for page, _, _ in pages}
-        new = {page.page_id: (title, passages) for page, title, passages in pages if known[page.page_id] is None}
-        texts = [f"{title} {title} {passage.text}" for title, passages in new.values() for passage in passages]
-        counts, start = count_words(texts) if texts else None, 0
-        for page_id, (_, passages) in new.items():
-            known[page_id] = keep(self.counts, page_id, counts[start : start + len(passages)], N_PAGES)
-            start += len(passages)
-        return [known[page.page_id] for page, _, _ in pages]
 
 
 def keep(memory, key, value, n_most):
@@ -156,17 +150,31 @@ def count_words(texts):
 
 
 def weigh_words(counts):
-    """Return (fitted transformer, matrix) of word counts: TF-IDF, a word by the logarithm of how often it stands."""
+    """Return (words, weights, matrix) of word counts: the words (hashes, ascending), their weights, TF-IDF.
+
+    A word counts by the logarithm of how often it stands. Words that stand nowhere have no column.
+    """
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    transformer = TfidfTransformer(sublinear_tf=True).fit(counts)
-    return transformer, transformer.transform(counts)
+    words, places = np.unique(np.append(counts.indices, 0), return_inverse=True)  # a matrix must have a column
+    matrix = csr_matrix((counts.data, places[:-1], counts.indptr), (counts.shape[0], len(words)))
+    transformer = TfidfTransformer(sublinear_tf=True)
+    matrix = transformer.fit_transform(matrix)
+    return words, transformer.idf_, matrix
 
 
 def weigh_passages(weighed, ages, query):
     """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones follow."""
-    if weighed is None:
-        return np.zeros(len(ages))
-    transformer, matrix = weighed
-    asked = transformer.transform(count_words([query])).toarray()[0]
-    return matrix @ asked / (1 + AGEING * np.asarray(ages))
+    from sklearn.preprocessing import normalize
+
+    words, weights, matrix = weighed
+    asked = count_words([query])
+    places = np.searchsorted(words, asked.indices)
+    is_known = words[np.minimum(places, len(words) - 1)] == asked.indices
+    places = places[is_known]
+    rarity = np.full(len(is_known), 1 + np.log(1 + matrix.shape[0]))  # the weight of a word that no passage holds
+    rarity[is_known] = weights[places]
+    asked.data = (1 + np.log(asked.data)) * rarity
+    wanted = np.zeros(len(words))
+    wanted[places] = normalize(asked).data[is_known]
+    return matrix @ wanted / (1 + AGEING * np.asarray(ages))

@@ -1,5 +1,3 @@
-import json
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -38,20 +36,6 @@ def test_the_same_figure_has_the_same_bytes(room):
     assert (room / "one.png").read_bytes() == (room / "two.png").read_bytes()
     draw("two", n=801)
     assert (room / "one.png").read_bytes() != (room / "two.png").read_bytes()
-
-
-def test_the_image_names_what_it_rests_on_and_no_software(room):
-    draw()
-    with Image.open(room / "a_fig3.png") as picture:
-        text = picture.text
-    assert text.keys() == {"Title", "Description", "daybefore"}
-    assert text["Title"] == FACTS["title"]
-    assert json.loads(text["daybefore"]) == {
-        "n": 800,
-        "window": "A",
-        "dates": "2016-10-10 to 2016-10-24",
-        "status": "public data",
-    }
 
 
 def test_every_figure_carries_its_line(room, monkeypatch):

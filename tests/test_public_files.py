@@ -56,12 +56,6 @@ def site(tmp_path):
     server.server_close()
 
 
-def test_the_mirror_comes_first(tmp_path, monkeypatch):
-    registry, mirror = write_registry(tmp_path, "http://127.0.0.1:9/"), put_file(tmp_path / "mirror")
-    monkeypatch.setenv(public.MIRROR, str(mirror))
-    assert public.locate_public("board/a.csv", registry, tmp_path / "cache") == mirror / "board/a.csv"
-
-
 def test_a_mirrored_file_with_another_digest_is_refused(tmp_path, monkeypatch):
     registry, mirror = write_registry(tmp_path, "http://127.0.0.1:9/"), put_file(tmp_path / "mirror", b"other")
     monkeypatch.setenv(public.MIRROR, str(mirror))
@@ -112,10 +106,3 @@ def test_a_builder_writes_its_table_again_byte_for_byte(tmp_path, monkeypatch):
     written = build.write_public("futurex_board", table)
     assert written.read_bytes() == (public.store.ROOT / "data/public/futurex_board.csv").read_bytes()
     assert sources == ["futurex/leaderboard.json"]
-
-
-@pytest.mark.skipif(not MIRROR_HERE, reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them")
-def test_every_mirrored_file_has_its_digest(monkeypatch):
-    monkeypatch.setenv(public.MIRROR, MIRROR_HERE)
-    for name in public.load_registry():
-        assert public.locate_public(name).name == name.rpartition("/")[2]

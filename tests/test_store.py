@@ -27,11 +27,6 @@ def test_a_repeated_key_is_named():
         check_table("acquisitions", make_acquisitions(FIRST, FIRST))
 
 
-def test_columns_stand_in_the_contracts_order_and_extra_ones_follow():
-    table = check_table("acquisitions", make_acquisitions(FIRST).assign(extra=1)[["extra", "attempted_at", "event_id"]])
-    assert list(table) == [*list_columns("acquisitions"), "extra"]
-
-
 def test_a_table_reads_as_written_and_twice_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     table = make_acquisitions(FIRST, SECOND)

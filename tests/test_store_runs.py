@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -16,17 +15,6 @@ from helpers.store import (
     write_create_sql,
 )
 
-WRITER = """
-import sys
-from helpers.store import close_run, open_store, save_run
-from test_store_runs import save
-path, name = sys.argv[1:]
-ledger = open_store(path)
-for i in range(50):
-    save(ledger, name, i)
-    save(ledger, "shared", i)
-"""
-
 
 def save(ledger, run_id, i, **reply):
     key = {"run_id": run_id, "event_id": f"e{i:03}", "sample": 0}
@@ -34,16 +22,6 @@ def save(ledger, run_id, i, **reply):
     prediction, trace = key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}]
     reply = key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply
     return save_questions(ledger, [(reply, prediction, trace)])
-
-
-def test_four_processes_write_at_once_and_nothing_is_lost_or_stored_twice(tmp_path):
-    path = tmp_path / "runs" / "ledger.sqlite"
-    command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [subprocess.Popen([*command, f"r{i}"], cwd=Path(__file__).parent) for i in range(4)]
-    assert [writer.wait(timeout=60) for writer in writers] == [0] * 4
-    for table, n in (("replies", 250), ("predictions", 250), ("traces", 500)):
-        assert len(read_runs(path, table)) == n, table
-    assert list(read_runs(path, "runs").run_id) == ["r0", "r1", "r2", "r3", "shared"]
 
 
 OPENER = """

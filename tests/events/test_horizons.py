@@ -33,15 +33,6 @@ def test_a_question_is_posed_from_what_was_public_at_its_opening(posed):
             assert known.index[-1] < variables["from_date"] <= variables["date"]
 
 
-def test_the_same_seed_gives_the_same_questions_and_another_does_not(posed):
-    sources = {"dengue_weeks": horizons.load_series()["dengue_weeks"]}
-    again = horizons.pose_questions(sources, starts=["2023-07-04", "2024-01-04"])[0]
-    own = posed[0][posed[0]["source_id"] == "dengue_weeks"]
-    assert again["prompt"].tolist() == own["prompt"].tolist()
-    other = horizons.pose_questions(sources, starts=["2023-07-04", "2024-01-04"], seed=1)[0]
-    assert other["prompt"].tolist() != own["prompt"].tolist()
-
-
 def test_answers_are_what_the_series_shows():
     rates = horizons.read_series("ecb_weeks", "rate")[0]
     terms = {"ask": "threshold", "entity": "USD", "date": "2024-01-07", "threshold": 1.0, "letters": {"Yes": "A"}}

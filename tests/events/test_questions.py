@@ -5,14 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from builders import KEEP_BINARY, open_sites
+from builders import open_sites
 from slice.market import pose_market
 
 from helpers.events.collect import (
     collect_events,
-    is_due,
 )
-from helpers.events.filters import draw_kept, screen_event
+from helpers.events.filters import screen_event
 from helpers.events.levels import classify_volatility
 from helpers.events.levels import measure_ranking_volatility as measure_ranking
 from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
@@ -134,19 +133,6 @@ def test_a_series_that_stands_still_is_frozen(sources):
         pose_event(template, sources["clemson"], observe({"Clemson": [70.0, 71.0]}), AS_OF, open_deck())
 
 
-def test_weekly_templates_fall_on_one_day_and_weekday_sources_rest(sources):
-    days = pd.date_range("2016-10-10", periods=7)
-    for source in sources.values():
-        for template in source.templates:
-            due = [day.weekday() for day in days if is_due(template, source, day)]
-            is_weekdays = source.update_frequency == "weekdays"
-            if template["period"] == "weekly":
-                assert len(due) == 1
-            else:
-                assert due == list(range(5 if is_weekdays else 7))
-            assert not is_weekdays or max(due) < 5
-
-
 # --- A window's events ---
 
 
@@ -221,17 +207,6 @@ def test_each_drop_has_its_reason_and_each_candidate_its_row(collected):
     assert (screenings["filter"] == "frozen").sum() > 10
 
 
-def test_yes_no_events_are_downsampled_to_the_share(collected, opened):
-    n_dropped = int((collected[1]["filter"] == "binary").sum())
-    n_kept = int((opened["options"].map(len) == 2).sum())
-    assert n_kept == round((n_dropped + n_kept) * KEEP_BINARY)
-    rng = np.random.default_rng(0)
-    assert int(draw_kept(193, 36 / 193, rng).sum()) == 36
-    assert draw_kept(10, 0.0, rng).sum() == 0 and draw_kept(10, 1.0, rng).all()
-    often = sum(draw_kept(10, 0.3, np.random.default_rng(seed)) for seed in range(500))
-    assert often.min() > 100 and often.max() < 200  # each has the same chance
-
-
 def make_event(event_id, prompt="How many?", options=()):
     return {"event_id": event_id, "prompt": prompt, "options": dict(options)}
 
@@ -298,18 +273,6 @@ def test_levels_of_the_window_follow_the_definition(opened):
             wanted = 4 if event["volatility"] > (0.05 if event["kind"] == "number" else cut) else 3
         assert event["level"] == wanted, event["event_id"]
     assert (opened.loc[opened["kind"].isin(["number", "ranking"]), "volatility"] > 0).all()
-
-
-def test_volatility_of_a_number_is_that_of_the_rows(opened, sources):
-    n_checked = 0
-    for event in opened[(opened["kind"] == "number") & (opened["source_id"] == "clemson")].to_dict("records"):
-        rows = pd.read_csv(ROOT / "data/replay/clemson.csv")
-        moments = pd.to_datetime(rows["occurred_at"]) + pd.Timedelta(days=1, hours=21)  # 09:00 in New York
-        known = rows[moments < event["as_of"].tz_convert("Asia/Shanghai").tz_localize(None)]
-        values = known[event["variables"]["variable"]].to_numpy()[-7:]
-        assert event["volatility"] == pytest.approx(values.std(ddof=1) / np.abs(values).mean(), abs=1e-6)
-        n_checked += 1
-    assert n_checked > 10
 
 
 # --- The market's own questions ---

@@ -47,14 +47,6 @@ def test_what_a_function_reads_was_public_before_the_moment():
         world.observe("oil_brent", MOMENT)
 
 
-def test_the_past_of_a_gain_is_over_the_questions_own_reference():
-    variables = {"variable": "rate", "by": "gain", "reference": {"CHF": 0.5, "INR": 100.0}}
-    history, _ = open_series().recall("ecb_weeks", MOMENT, variables)
-    series = horizons.cut_series("ecb_weeks", "rate", MOMENT)
-    assert list(history) == ["CHF", "INR"] and history.index[-1] == series.index[-1]
-    assert history["CHF"].iloc[-1] == pytest.approx((series["CHF"].iloc[-1] / 0.5 - 1) * 100)
-
-
 @pytest.fixture
 def press(tmp_path):
     """A folder of articles around the moment: one a second before it, one at it, one too old, one like a source."""

@@ -73,23 +73,6 @@ def test_one_row_that_cannot_be_read_leaves_the_others(tmp_path, row, reason):
     assert events["event_id"].tolist() == ["polymarket-0xother"] and out["reason"].tolist()[0].startswith(reason)
 
 
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ('[{"a": 1}]', r"a\.json, question 1: none of the fields"),
-        (json.dumps([POLY, POLY]), "polymarket-0xabc is there twice"),
-        ("{", r"a\.json: no JSON"),
-        ("x" * 1000, r"a\.json is larger than 0 MB, unpacked"),
-    ],
-)
-def test_a_file_that_holds_no_questions_is_named(tmp_path, monkeypatch, text, match):
-    monkeypatch.setattr("helpers.faults.MAX_BYTES", 900 if text.startswith("x") else 1 << 20)
-    path = tmp_path / "a.json"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=match):
-        read_markets(path)
-
-
 def test_prices_of_each_market_are_of_the_first_option(tmp_path):
     events = read_markets(write(tmp_path, [POLY, MANIFOLD, SEVERAL]))[0]
     history = {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]}

@@ -14,7 +14,7 @@ from helpers.web.session import Web
 AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
 ARTICLES = tuple(write_article(day, "Uncategorized", lines) for day, lines in DAYS.items())
-FEED = Feed("press", "Press", ARTICLES, (("2018-01-01.yaml", "over 30 kB"),))
+FEED = Feed("http://press.replay/", "Press", ARTICLES, (("2018-01-01.yaml", "over 30 kB"),))
 
 
 def test_lines_are_counted_by_year_with_what_was_refused_and_found():

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import tarfile
-from collections import Counter
 
 import pandas as pd
 import pytest
@@ -178,18 +177,6 @@ def test_a_front_page_lists_what_is_public_and_not_too_old(tmp_path, monkeypatch
     assert json.loads(front.text)["articles"] == [locate_feed(path) + "a1"]
 
 
-def test_an_article_is_fetched_once_and_the_pages_table_does_not_depend_on_the_order(tmp_path):
-    path, days, found = write_folder(tmp_path, OSLO), (10, 12, 11), []
-    for order in (days, days[::-1]):
-        web, fetched = open_press(path), Counter()
-        web.index.fetch = lambda url, as_of, web=web, fetched=fetched: fetched.update([url]) or web.fetch(url, as_of)
-        hits = {web.search("storm", f"2016-10-{day}T00:00:00+08:00", 1)[0] for day in order}
-        assert len(hits) == 1
-        found.append((fetched[locate_feed(path) + "a1"], web.pages))
-    assert [n for n, _ in found] == [1, 2], "once, and again for an earlier moment than any before"
-    assert found[0][1] == found[1][1]
-
-
 def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):
     path = write_folder(tmp_path, OSLO)
     replay = Replay({}, articles=[path])
@@ -214,14 +201,3 @@ def test_of_the_current_events_fourteen_files_are_refused_and_the_rest_is_read()
     days = {article.path[:10] for article in feed.articles}
     assert (len(days), min(days), max(days), len(feed.articles)) == (1350, "2016-07-01", "2026-03-28", 2240)
     assert all(article.published == news.end_day(article.path[:10]) for article in feed.articles)
-
-
-@needs_mirror
-def test_in_window_a_no_news_is_seen_of_a_day_that_had_not_ended_everywhere():
-    web = open_press(locate_public("news/current_events.tar.gz"))
-    for day in ("2016-10-10", "2016-10-24"):
-        as_of, newest = f"{day}T00:00:00+08:00", str((pd.Timestamp(day) - pd.Timedelta(days=2)).date())
-        listed = json.loads(web.fetch("http://current-events.replay/", as_of).text)["articles"]
-        hits = web.search("killed attack election president storm", as_of, 900)
-        assert max(url.split("/")[3] for url in listed) == newest and len(hits) > 200
-        assert {hit.url for hit in hits} <= set(listed)

@@ -6,9 +6,6 @@ from builders import AS_OF
 from helpers.web.pages import FOLDER, read_kept
 from helpers.web.replay import open_world
 
-TEXT = "<title>Rates</title>\r\n" + "12,5 °C\n" * 20_000
-PAGE = {"page_id": "p1", "url": "http://x.test/"}
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

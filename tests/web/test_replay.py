@@ -37,12 +37,6 @@ def find_failures(sources, status, **faults):
     return {key for key, outcome in outcomes.items() if isinstance(outcome, str)}
 
 
-@pytest.fixture(scope="module")
-def calm(few):
-    with open_sites(few) as crawler:
-        return try_all(crawler)
-
-
 @pytest.mark.parametrize(("kind", "status"), [("outage", "down"), ("layout", "unreadable")])
 def test_faults_have_their_share_and_their_seed(few, kind, status):
     struck = find_failures(few, status, seed=1, **{kind: 0.3})
@@ -52,26 +46,6 @@ def test_faults_have_their_share_and_their_seed(few, kind, status):
     assert abs(len(struck) / (len(NAMES) * len(HOURS)) - 0.3) < 3 * (0.21 / n_periods) ** 0.5
     assert not find_failures(few, status, seed=1, **{kind: 0.0})
     assert len(find_failures(few, status, seed=1, **{kind: 1.0})) == len(NAMES) * len(HOURS)
-
-
-def test_late_rows_come_twenty_six_hours_later(few, calm):
-    with open_sites(few, seed=1, late=0.3) as crawler:
-        late = try_all(crawler)
-    n_behind = 0
-    for key, observed in calm.items():
-        if not observed.equals(late[key]):
-            n_behind += 1
-            assert set(late[key]["occurred_at"]) < set(observed["occurred_at"]) | {min(late[key]["occurred_at"])}
-    assert 0.15 < n_behind / len(calm) < 0.5
-
-    def first_seen(crawler):
-        hours = pd.date_range("2016-10-12", "2016-10-16", freq="h", tz="Asia/Shanghai")
-        for hour in hours:
-            if "2016-10-12" in set(crawler.observe("clemson", hour.isoformat())[0]["occurred_at"]):
-                return hour
-
-    with open_sites(few) as crawler, open_sites(few, late=1.0) as all_late:
-        assert first_seen(all_late) - first_seen(crawler) == pd.Timedelta(hours=26)
 
 
 def test_a_wrong_charset_is_sent_and_read(sources):

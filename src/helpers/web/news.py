@@ -52,17 +52,12 @@ class Article(NamedTuple):
 
 
 class Feed(NamedTuple):
-    """A site of articles, oldest first, and (where, why) of each that was refused."""
+    """A site of articles, oldest first, whose addresses begin with its own, and (where, why) of each one refused."""
 
-    id: str
+    address: str
     name: str
     articles: tuple
     refused: tuple = ()
-
-    @property
-    def address(self):
-        """Where its front page stands; its articles' addresses begin with it."""
-        return locate_feed(self.id)
 
 
 def locate_feed(path):
@@ -107,7 +102,7 @@ def read_feed(path):
         raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
     name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ")
     articles = tuple(sorted(articles, key=lambda article: (article.published, article.path)))
-    return Feed(slug(name), name.capitalize(), articles, tuple(refused))
+    return Feed(locate_feed(path), name.capitalize(), articles, tuple(refused))
 
 
 def read_feeds(paths, taken=()):
@@ -116,10 +111,10 @@ def read_feeds(paths, taken=()):
     Raises what `read_feed` does, and ValueError when an address is `taken`, by a source or another.
     """
     feeds = {}
-    for path in paths:
-        if locate_feed(path) in feeds or locate_feed(path) in taken:
+    for path, address in zip(paths, map(locate_feed, paths), strict=True):
+        if address in feeds or address in taken:
             raise ValueError(f"the articles of {Path(path).name} would stand at a site there is; rename the folder")
-        feeds[locate_feed(path)] = read_feed(path)
+        feeds[address] = read_feed(path)
     return feeds
 
 

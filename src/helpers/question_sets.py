@@ -4,6 +4,7 @@ A set is known by a name that a person can say and by the short one of its windo
 tables and recorded runs carry.
 """
 
+import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -38,6 +39,24 @@ WINDOWS = {one.window: (one.first, one.last) for one in SETS if not one.is_publi
 PUBLIC_WINDOWS = {one.window: (one.first, one.last) for one in SETS if one.is_public}
 
 
+DAY = re.compile(r"(?:day-20(\d\d)-(\d\d)-(\d\d)|d(\d\d)(\d\d)(\d\d))", re.IGNORECASE)
+"""Names of the sets that `daybefore day` makes: day-2026-11-25, in ids D261125."""
+
+
+def name_day(day):
+    """Return the name of a day's own question set (`day`: a date).
+
+    >>> name_day(date(2026, 11, 25)), find_set("day-2026-11-25").window
+    ('day-2026-11-25', 'D261125')
+    """
+    return f"day-{day:%Y-%m-%d}"
+
+
+def is_day(window):
+    """Tell whether a window is that of a day's own set."""
+    return bool(DAY.fullmatch(window))
+
+
 def find_set(name):
     """Return the set of a name or a window, whatever the case. Raises ValueError with the nearest name for another.
 
@@ -48,6 +67,10 @@ def find_set(name):
         ...
     ValueError: there is no question set 'markts'; did you mean markets? There are october-2016, ...
     """
+    if found := DAY.fullmatch(str(name).strip()):
+        year, month, day = (part for part in found.groups() if part)
+        iso = f"20{year}-{month}-{day}"
+        return QuestionSet(f"day-{iso}", f"D{year}{month}{day}", iso, iso, "a day of one's own benchmark")
     known = {key.casefold(): one for one in SETS for key in (one.name, one.window)}
     if (found := known.get(str(name).strip().casefold())) is not None:
         return found

@@ -20,8 +20,9 @@ NAMES = "AUD|BRL|CAD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-
 UNITS = ["", "", "", *r" barrels| °C| points| km|\,\mathrm{km}| \text{ views}| 点|^\circ\text{C}| cases".split("|")]
 SCALES = {" thousand": 3, "k": 3, " million": 6, r"\text{ million}": 6, "~million": 6, " bn": 9, " billion": 9}
 SCALES |= {" lakh": 5, " crore": 7, " thousand million": 9, " lakh crore": 12, "万": 4, "亿": 8}
-SCALES |= {r" \times 10^{3}": 3, "e4": 4}
-SEPARATORS = [*",|{,}|\\,|'|’|\\text{,}|，|\\ | ".split("|"), "\u202f", "\u2009", "\u00a0"]
+SCALES |= {r" \times 10^{3}": 3, "×10⁶": 6, "e4": 4}
+DIGITS = [str.maketrans("0123456789", row) for row in ("０１２３４５６７８９", "٠١٢٣٤٥٦٧٨٩", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗")]
+SEPARATORS = [*",|{,}|\\,|_|\\_|'|’|\\text{,}|，|\\ | ".split("|"), "\u202f", "\u2009", "\u00a0"]
 POWERS = r"e{}|E+{:02d}| \times 10^{{{}}}|×10^{}|\cdot 10^{}".split("|")
 WRAPS = ["{}", "{}", "{}", *r"\text{{{}}}|\mathrm{{{}}}|\mathbf{{{}}}|**{}**| {} |${}$|\;{}|~{}".split("|"), "\u200b{}"]
 SIGNS = ["", "", "", *r"-|−|–|‑|minus |\textminus |+".split("|")]
@@ -72,9 +73,13 @@ def frame(reply, pick):
 
 def write_digits(value, pick):
     """Write a Decimal that is not negative in one of the ways in which its digits are written."""
-    text, how = f"{value:f}", pick(["plain", "grouped", "grouped", "power"])
+    text, how = f"{value:f}", pick(["plain", "grouped", "grouped", "script", "continental", "power"])
     if how == "grouped" and value >= 1000:
         return f"{value:,f}".replace(",", pick(SEPARATORS))
+    if how == "script":
+        return text.translate(pick(DIGITS))
+    if how == "continental" and -value.as_tuple().exponent in (1, 2):
+        return f"{value:,f}".translate(str.maketrans(",.", pick([".,", " ,"])))
     if how == "power" and value >= 10:
         exponent = value.adjusted()
         return f"{value.scaleb(-exponent):f}" + pick(POWERS).format(exponent)

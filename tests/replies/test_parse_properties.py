@@ -115,6 +115,21 @@ def test_any_text_gives_a_value_of_its_kind_or_a_reason_and_never_raises(reply, 
         assert isinstance(value, str) and value.strip() == value != "" and "\n" not in value
 
 
+@given(st.none() | st.integers() | st.floats() | st.binary() | st.lists(st.text()), kinds, choices)
+def test_what_is_no_text_is_an_empty_reply(reply, kind, options):
+    assert parse_prediction(reply, kind, options, explain=True) == (None, "empty reply")
+
+
+@given(replies, kinds, choices)
+@settings(max_examples=250)
+def test_the_order_of_the_options_changes_no_value(reply, kind, options):
+    turned = dict(reversed(options.items())) if options else None
+    assume(
+        not re.search(r"[A-Za-z]\s*(?:[-–—~～－]|\.{2,3}|\b(?:to|through)\b|至|到)\s*[A-Za-z]", reply)
+    )  # ranges have an order
+    assert parse_prediction(reply, kind, options) == parse_prediction(reply, kind, turned)
+
+
 @given(st.text(" \t\n\r\u200b\u3000\ufeff", max_size=20), kinds, choices)
 def test_nothing_is_never_an_answer(blank, kind, options):
     assert parse_prediction(blank, kind, options, explain=True) == (None, "empty reply")
@@ -180,7 +195,7 @@ def test_full_width_characters_change_nothing(answer):
 @given(answers())
 def test_the_last_of_two_boxes_in_two_sentences_counts(answer):
     text, kind, options, value = answer
-    reply = rf"At first I thought of \boxed{{E}} instead. I changed my mind: \boxed{{{text}}}"
+    reply = rf"At first I thought of \boxed{{E}} which is wrong, so I changed my mind: \boxed{{{text}}}"
     assert parse_prediction(reply, kind, options, explain=True) == (value, "")
 
 

@@ -14,15 +14,16 @@ UNMARKED = re.compile(
 """Dates without a mark between year, month and day: 2016年10月12日, 20161012."""
 SHORT = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{4})(?![0-9])")
 CLOCK = re.compile(
-    r"\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?:\s?[AP]M\b)?|UTC\s?[+-][0-9]{1,2}\b|[+-][0-9]{2}:[0-9]{2}\b", re.I
+    r"\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?:\s?[AP]M\b)?|(?:UTC|GMT)\s?[+-][0-9]{1,2}\b|[+-][0-9]{2}:[0-9]{2}\b", re.I
 )
 BESIDE = re.compile(
     r"(?:[\s.,;:()*~≈\"']|\b(?:T|Z|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|the|of|on|date|around|"
-    r"about|at|UTC|GMT)\b|(?:星期|周)[一二三四五六日天]|大?约)*",
+    r"about|approximately|roughly|circa|at|midnight|noon|UTC|GMT|[CE][ES]?T|answer|prediction|forecast)\b|"
+    r"(?:星期|周)[一二三四五六日天]|大?约)*",
     re.I,
 )
 """What may stand beside a date and leaves it as it is."""
-BOUND = re.compile(r"\b(?:before|after|by|until|between|from|not|later|earlier|since)\b|[之以][前后]", re.I)
+DATE_BOUND = re.compile(r"\b(?:before|after|by|until|between|from|not|later|earlier|since)\b|[之以][前后]", re.I)
 
 
 def read_date(text):
@@ -52,8 +53,9 @@ def read_date(text):
         raise Unreadable("not a date", str(error)) from None
     if len(days) > 1:
         raise Unreadable("several dates", ", ".join(sorted(days)[:3]))
-    if BOUND.search(rest) and days:
+    if DATE_BOUND.search(rest) and days:
         raise Unreadable("bound", "a limit or a range is not a date")
-    if not days or not BESIDE.fullmatch(re.sub(r"^[^:=]*[^\W\d_][^:=]*[:=](?=\s)", "", rest)):
+    label = re.match(r"[^:=]*[^\W\d_][^:=]*[:=](?=\s)", text)
+    if not days or not BESIDE.fullmatch(rest[label.end() :] if label else rest):
         raise Unreadable("not a date", text[:40])
     return days.pop()

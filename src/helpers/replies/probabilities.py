@@ -21,10 +21,11 @@ GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
 
 
 def weigh_reply(reply, kind, options, value):
-    """Return what a recording's log probabilities give of the columns probability and distribution, as a dict.
+    """Return what a reply's log probabilities give of the columns probability and distribution, as a dict.
 
-    `options` are the event's, `value` is what was read. See `weigh_letters` for choices, `weigh_names` for rankings;
-    other kinds give {}.
+    `reply` is a recording (`logprobs`), `options` the event's, `value` what was read. A single choice has the options'
+    probabilities, adding up to 1; a multiple choice the probability that each is named (`weigh_letters`); a ranking
+    that of each name in its place, given those before (`weigh_names`). Other kinds give {}.
     """
     logprobs = reply.get("logprobs") or []
     if kind in ("single", "multi"):

@@ -21,7 +21,7 @@ from helpers.web.news import HEADERS, list_pages, read_feeds
 from helpers.web.render import RENDERERS
 from helpers.web.search import keep
 from helpers.web.session import Adapter, Web, date_page, say
-from helpers.web.sources import load_sources, read_rows
+from helpers.web.sources import load_live, load_sources, read_rows
 
 SHOWN_DAYS = 500
 """A page shows nothing published longer ago: seasons years apart never stand on one page."""
@@ -145,3 +145,15 @@ def open_world(*, local=False, misbehaviour=Misbehaviour(), keeps_pages=False, a
     sources = load_sources(local=local)
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])
     yield partial(Web, replay, sources, replay.feeds, keeps_pages=keeps_pages)
+
+
+@contextlib.contextmanager
+def open_day(window, *, articles=(), **options):
+    """Open the web of a day's own question set: the live sources, as of any moment, by what was known then.
+
+    Yields as `open_world` does. Raises ValueError where no source has been looked at.
+    """
+    if not (sources := load_live(window)):
+        raise ValueError("no live source has been looked at yet; `daybefore day` looks")
+    replay = Replay(sources, Misbehaviour(), [str(Path(path).resolve()) for path in articles])
+    yield partial(Web, replay, sources, replay.feeds, **options)

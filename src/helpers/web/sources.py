@@ -14,13 +14,16 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from helpers.faults import find_faults, name_field, raise_all
 from helpers.question_sets import WINDOWS
-from helpers.store import ROOT
+from helpers.store import ROOT, locate_output
 from helpers.tables import SITE_TYPES, Count, Positive, Setting, Text, Truth, allow, form, one_of, some
 from helpers.web.checks import check_asking, check_page, check_publication
 
 ASKS = ("value", "change", "threshold", "band", "leader", "risers", "above", "top", "rank", "outcome")
 FORMS = ("table", "ranking", "prose", "json", "market")
 CLOCK = r"^([01]\d|2[0-3]):[0-5]\d$"
+
+LIVE_SOURCES = ROOT / "data/live/sources"
+"""The sources of the open web, whose rows `daybefore day` collects."""
 
 
 def are_clocks(value):
@@ -121,6 +124,14 @@ def load_sources(folder=ROOT / "data/sources", *, local=False):
     return sources
 
 
+def load_live(window):
+    """Return the live sources that have rows, {source_id: Source}, as those of a day's question set (its window)."""
+    sources = load_sources(LIVE_SOURCES)
+    return {
+        name: one.model_copy(update={"windows": [window]}) for name, one in sources.items() if locate_rows(one).exists()
+    }
+
+
 def parse_source(path):
     """Read and check one source file; returns (Source, []) or (None, what is wrong with it, a sentence each)."""
     try:
@@ -175,7 +186,9 @@ def head_column(variable):
 
 
 def locate_rows(source):
-    """Return the path of a source's rows; `rows` in the toml names another source's file."""
+    """Return where a source has its rows: `rows` names another source's file, a live source's are the reader's own."""
+    if source.live:
+        return locate_output(f"data/days/rows/{source.id}.csv")
     folder = ROOT / ("data/replay" if source.licence == "commit" else "data/replay/local")
     return folder / f"{source.rows or source.id}.csv"
 

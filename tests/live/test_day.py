@@ -1,0 +1,153 @@
+"""A benchmark of one's own over a week of the simulated internet: looks, questions, answers, faults, politeness."""
+
+import hashlib
+
+import pandas as pd
+import pytest
+from internet import open_internet
+from live.bodies import HOSTS, answer
+
+from helpers.agents.registry import load_agents
+from helpers.agents.runs import run_agents
+from helpers.live import day, rows
+from helpers.live.captures import read_looks
+from helpers.question_sets import find_set
+from helpers.store import locate_output, read_runs, read_table
+from helpers.web.replay import open_day
+from helpers.web.sources import LIVE_SOURCES, load_sources, locate_rows
+
+CHOSEN = (  # some of each form
+    "ecb_rates carbon earthquakes steam lichess npm nhl tsa co2".split()
+)
+SOURCES = {name: source for name, source in load_sources(LIVE_SOURCES).items() if name in CHOSEN}
+FIRST = pd.Timestamp("2026-11-20T17:00:00Z")
+
+
+def show(asked):
+    """Answer as the site would, with a digest by which an unchanged page is not sent again."""
+    if asked.path == "/robots.txt":
+        return 200, {"content-type": "text/plain"}, "User-agent: *\nDisallow: /private\n"
+    query = "&".join(f"{name}={value}" for name, value in asked.query.items())
+    kind, text = answer(f"https://{asked.host}{asked.path}?{query}", asked.now.to_pydatetime())
+    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:12]}"'
+    if asked.headers.get("if-none-match") == tag:
+        return 304, {"etag": tag}, ""
+    return 200, {"content-type": f"{kind}; charset=utf-8", "etag": tag}, text
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    """The sites of the chosen sources; nothing of the kit knows that they are not the real ones."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST) as internet:
+        for name, value in internet.settings.items():
+            monkeypatch.setenv(name, value)
+        yield internet
+
+
+def look(web, **options):
+    """Look at all chosen sources at the internet's moment; returns {source: kind}."""
+    options = {"pace_s": 0.0, "deadline_s": 20.0, "tell": lambda text: None} | options
+    return {row["source_id"]: row["kind"] for row in rows.look(SOURCES, web.now, **options)}
+
+
+def test_a_week_with_faults_poses_settles_and_replays(web):
+    faults = {
+        1: [("drip", "api.npmjs.org"), ("429", "lichess.org", {"retry_after": 7200})],
+        2: [("bomb", "www.tsa.gov"), ("redirect", "gml.noaa.gov", {"to": "http://127.0.0.1:8080/secret"})],
+        3: [("body", "api.carbonintensity.org.uk", {"body": b'{"figures": []}'}), ("closed", "api-web.nhle.com")],
+        4: [("500", "earthquake.usgs.gov"), ("charset", "api.steampowered.com")],
+    }
+    paths = {"api.npmjs.org": "/downloads", "lichess.org": "/api", "www.tsa.gov": "/travel", "gml.noaa.gov": "/webdata",
+             "api.carbonintensity.org.uk": "/intensity", "api-web.nhle.com": "/v1", "earthquake.usgs.gov": "/earth",
+             "api.steampowered.com": "/ISteam"}  # fmt: skip
+    sets, kinds = [], {}
+    for number in range(8):
+        kinds[number, 0] = look(web)
+        web.move(hours=20)  # 13:00 UTC, after the hour of lists without dates
+        for name, host, *settings in faults.get(number, ()):
+            web.plan(name, host, paths[host], **(settings[0] if settings else {}))
+        kinds[number, 20] = look(web, deadline_s=2.0 if number == 1 else 20.0)  # only the drip is to take too long
+        if number:
+            sets.append(day.pose(web.now)[0])
+        web.move(hours=4)
+    assert kinds[1, 20]["npm"] == "too_slow" and kinds[1, 20]["lichess"] == "busy"
+    assert kinds[2, 20]["tsa"] == "too_large" and kinds[2, 20]["co2"] == "redirect"
+    assert kinds[3, 20]["carbon"] == "layout" and kinds[3, 20]["nhl"] == "down"
+    assert kinds[4, 20]["earthquakes"] == "down" and kinds[4, 20]["steam"] == "ok"
+    assert set(kinds[7, 20].values()) == {"ok"}
+    assert not web.refused  # the address inside the machine was never asked for
+    assert len(sets) == 7
+
+    path, counts = day.close_day(web.now)
+    assert [one[0] for one in counts] == sets
+    assert counts[0][4] == 0 and counts[0][2] == counts[0][1] >= 5  # the first day is answered whole
+    text = path.read_text(encoding="utf-8")
+    assert "Nothing." in text and sets[-1] in text
+    for source in SOURCES.values():
+        table = pd.read_csv(locate_rows(source))
+        assert not table.duplicated(["occurred_at", "entity"]).any()
+
+    window = find_set(sets[0]).window
+    events = read_table("events", window)
+    with open_day(window) as opener:  # the web as of a question's start holds nothing that came later
+        crawler = opener()
+        for source_id in events["source_id"].unique():
+            crawler.observe(source_id, events["as_of"][0])
+        assert all(page["published_at"] < events["as_of"][0] for page in crawler.pages.values())
+        kept = []
+        for number in (1, 2):
+            store = locate_output(f"again-{number}.sqlite")
+            agents = {name: agent for name, agent in load_agents().items() if name in ("last_value", "mean_of_7")}
+            run_agents(agents, events, opener, store, window=window)
+            kept.append(read_runs(store, "predictions").to_csv(index=False))
+    assert kept[0] == kept[1]
+
+
+def test_a_second_call_asks_nothing_and_an_unchanged_page_is_not_sent_again(web):
+    look(web)
+    n = len(web.asked)
+    assert look(web) == {} and len(web.asked) == n
+    web.move(hours=4)
+    look(web)
+    again = [one for one in web.asked[n:] if one.host == "data-api.ecb.europa.eu" and one.path != "/robots.txt"]
+    assert [bool(one.headers.get("if-none-match")) for one in again] == [True]
+
+
+def test_a_guest_asks_robots_first_and_keeps_the_pace(web):
+    def forbid(asked):
+        return (200, {}, "User-agent: *\nDisallow: /") if asked.path == "/robots.txt" else (200, {}, "{}")
+
+    web.sites["lichess.org"] = forbid
+    kinds = look(web, pace_s=0.2)
+    assert kinds["lichess"] == "robots"
+    assert web.count("lichess.org") == web.count("lichess.org", "/robots.txt") == 1
+    views = [one.at for one in web.asked if one.host == "api.npmjs.org"]
+    assert len(views) == 7 and min(late - early for early, late in zip(views, views[1:], strict=False)) >= 0.19
+
+
+def test_patience_that_a_host_asks_for_is_kept_across_calls(web):
+    web.plan("429", "lichess.org", "/api", retry_after=7200)
+    assert look(web)["lichess"] == "busy"
+    n = web.count("lichess.org")
+    web.move(hours=1)
+    assert "lichess" not in look(web) and web.count("lichess.org") == n
+    web.move(hours=2)
+    assert look(web)["lichess"] == "ok"
+
+
+def test_three_failures_in_a_row_and_missed_days_are_told(web):
+    look(web)
+    web.move(hours=20)
+    look(web)
+    web.move(hours=24)
+    day.pose(web.now)
+    web.sites["www.tsa.gov"] = lambda asked: (503, {}, "down")
+    for _ in range(3):
+        web.move(hours=24)
+        look(web)
+    path, _ = day.close_day(web.now)
+    text = path.read_text(encoding="utf-8")
+    assert "tsa: 3 looks in a row failed, the last: down" in text
+    assert "Days without questions: 2026-11-23, 2026-11-24, 2026-11-25." in text
+    assert len(read_looks(locate_output(rows.CAPTURES))) == 5 * len(SOURCES)

@@ -8,6 +8,7 @@ recordings go where the notebook's stand, tables and figures do not.
 import argparse
 import ast
 import difflib
+import math
 import os
 import shutil
 import sys
@@ -20,7 +21,6 @@ from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
 from helpers.agents.registry import find_obstacle
-from helpers.cli.main import parse_amount
 
 FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by git."""
@@ -55,6 +55,14 @@ def read_settings(pairs, defaults):
             with suppress(ValueError, SyntaxError):
                 settings[name] = ast.literal_eval(text)
     return settings
+
+
+def read_minutes(text):
+    """Return a positive number. Raises ValueError for another text."""
+    with suppress(ValueError):
+        if 0 < (minutes := float(text)) < math.inf:
+            return minutes
+    raise ValueError(f"MINUTES must be a positive number such as 20, not {text!r}")
 
 
 def check_agents(values):
@@ -109,7 +117,7 @@ def main():
         if "live" not in defaults:
             raise ValueError(f"{given.name} asks no model; `make figures` runs it")
         settings = read_settings(given.pairs, defaults)
-        minutes = parse_amount("MINUTES", str(settings.get("minutes", given.minutes)), "number such as 20")
+        minutes = read_minutes(str(settings.get("minutes", given.minutes)))
         check_agents(defaults | settings)
     except ValueError as problem:
         sys.exit(f"make study: {problem}")

@@ -62,8 +62,8 @@ def write_escapes(**given):
     [
         (interrupt, 130),
         (want_a_file, "daybefore score: no checkout of Daybefore was found here"),
-        (refuse_folder, "daybefore score: nothing can be written to /a/b (not a directory); set DAYBEFORE_OUT to a "
-         "folder that can be written"),
+        (refuse_folder, "daybefore score: /a/b cannot be read or written (not a directory); make room, or set "
+         "DAYBEFORE_OUT to a folder that can be written; the same command goes on"),
         (write_escapes, r"daybefore score: a reply: \x1b[2J\x9b31m"),
         (lambda **given: sys.exit(3), 3),
     ],
@@ -92,6 +92,9 @@ def test_a_fault_of_ours_keeps_its_trace(monkeypatch):
         ([], "name a command: run, compare"),
         (["source"], "missing option '--source'"),
         (["run", "--limt", "3"], "no such option '--limt'. Did you mean '--limit'?"),
+        (["run", "--limit", "0"], "invalid value for '--limit': 0 is not in the range x>=1"),
+        (["run", "--limit", "many"], "invalid value for '--limit': 'many' is not a valid integer"),
+        (["run", "--ceiling=0"], "invalid value for '--ceiling': 0.0 is not in the range x>0"),
     ],
 )
 def test_a_command_line_that_cannot_be_read_ends_with_2_in_one_sentence(arguments, said, monkeypatch, capfd):

@@ -8,14 +8,8 @@ import pandas as pd
 import pytest
 
 from helpers.cli.conditions import Beside
-from helpers.cli.report import (
-    list_missing,
-    measure_costs,
-    show_results,
-    summarize_agents,
-    tabulate_leads,
-    tabulate_scores,
-)
+from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
+from helpers.cli.results import count_missing, keep_results
 from helpers.cli.run import Asked
 from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
 
@@ -66,7 +60,7 @@ def test_the_lead_is_over_the_best_baseline_on_the_same_events():
     assert tabulate_leads(scores, events, ["one", "other"]).loc["mine", "n"] == 18
     assert table.loc["one", "best baseline"] == "other", "a baseline is not set beside itself"
     few = summarize(*make_scores(12, n_sources=4, **marks), ["one", "other"])
-    assert few.loc["mine", "lead"] == "+0.33 (cannot tell)"
+    assert few.loc["mine", "lead"] == "+0.33 (inconclusive)"
 
 
 def test_an_agents_numbers_are_the_same_in_any_company():
@@ -85,7 +79,7 @@ def test_an_agents_numbers_are_the_same_in_any_company():
 def show(folder, run_ids, events):
     asked = Asked("A", events, events, None, folder / STORE)
     beside = Beside(pd.DataFrame(), {}, "", "")
-    return show_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5}, explain=True)
+    return keep_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5})[1]
 
 
 @pytest.fixture
@@ -130,7 +124,7 @@ def test_a_run_leaves_its_results_behind(kept):
     assert (found["cost_usd"], found["n_input_tokens"], found["duration_s"], found["model_s"]) == (6.5, 240, 48.0, 12.0)
     (bin_,) = found["calibration"]
     assert (bin_["said"], bin_["share"], bin_["n"]) == (0.25, 1.0, 20)
-    assert "mine: gave its answers 0.65 and was right 0.20 of the time (n = 20; calibration by bin" in text
+    assert "4 refusal" in text and "mine, 4 refusal: will not bet; e000" in text and "6.500" in text
     reasons = [(row["status"], row["reason"], row["n"]) for row in found["missing"]]
     assert reasons == [("refusal", "will not bet", 4)]
     assert found["lead_over_best_baseline"]["baseline"] == "last_value"
@@ -157,28 +151,14 @@ def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
     assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.5
 
 
-@pytest.fixture
-def ended():
-    """Replies and predictions of four questions: one read, two not, one refused."""
+def test_each_reason_for_what_is_missing_has_its_count_and_one_example():
     statuses, replies = ["ok", "unparsable", "unparsable", "refusal"], ["B", "perhaps", "x" * 200 + " 5 or 6", None]
     table = pd.DataFrame({"run_id": "r", "event_id": list("abcd"), "sample": 0, "status": statuses})
     predictions = table.assign(agent_id="mine", reason=[None, "no answer", "several numbers", "will not bet"])
-    table = table.assign(status=["ok", "ok", "ok", "refusal"], reply=replies, cost_usd=0.5, duration_s=2.0, model_s=1.5)
-    return table, predictions
-
-
-def test_a_reply_that_cannot_be_read_counts_as_missing(ended):
-    events = pd.DataFrame({"event_id": list("abcd")})
-    costs = measure_costs(*ended, events)
-    assert costs.loc["mine", "missing"] == "2 unparsable, 1 refusal"
-    assert costs.loc["mine", ["USD", "s a question", "model s a question"]].tolist() == [2.0, 2.0, 1.5]
-
-
-def test_each_reason_has_its_count_and_one_example(ended):
-    lines = list_missing(ended[1], ended[0]).splitlines()
-    assert "mine, 1 refusal: will not bet; d" in lines
-    assert "mine, 1 unparsable: no answer; b: ...'perhaps'" in lines
-    assert any(line.endswith("5 or 6'") and len(line) < 160 for line in lines)
+    rows = count_missing(predictions, table.assign(reply=replies))
+    told = {(row["status"], row["reason"]): (row["n"], row["event_id"], row["reply"]) for row in rows}
+    assert told["refusal", "will not bet"][:2] == (1, "d") and told["unparsable", "no answer"] == (1, "b", "perhaps")
+    assert told["unparsable", "several numbers"][2].endswith("5 or 6") and len(rows) == 3
 
 
 def test_the_brier_mean_is_of_one_choice_and_its_sum_is_named():

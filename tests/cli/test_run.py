@@ -30,8 +30,6 @@ from helpers.web.sources import load_sources
         (["--agent", "oracle"], r"no agent is called 'oracle'; there are last_value, .*; to add it, write \[oracle\]"),
         (["--set", "Z"], "there is no question set 'Z'; there are october-2016"),
         (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? There are last_value, .*"),
-        (["--limit", "0"], "--limit must be a positive whole number such as 20, not '0'"),
-        (["--limit", "many"], "--limit must be a positive whole number such as 20, not 'many'"),
     ],
 )
 def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, monkeypatch):
@@ -54,7 +52,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine})
     agent = make_agent(find_harbour, category="scripted")
     monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
-    carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12", "--workers", "1"])
+    carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
@@ -79,7 +77,7 @@ def find_harbour(event, world):
 def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     for horizon in ([], ["--horizon", "Near"]):
-        carry_out(["run", "--set", "L", "--limit", "8", "--workers", "1", *horizon])
+        carry_out(["run", "--set", "L", "--limit", "8", *horizon])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
     asked = read_runs(tmp_path / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
@@ -111,24 +109,24 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
         answers, _ = acquire_answers(events, crawler)
     write_table("events", events, "A")
     write_table("answers", answers, "A")
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
     shown = capsys.readouterr().out
     assert "5 events of october-2016" in shown
-    assert all(f" {name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
+    assert all(f"{name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
     before = read_runs(tmp_path / STORE, "replies", timings=True)
     assert len(before) == 5 * 7
     assert set(before.status) == {"ok"}
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
     assert capsys.readouterr().out == shown
     pd.testing.assert_frame_equal(read_runs(tmp_path / STORE, "replies", timings=True), before)
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "6", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "6"])
     assert len(read_runs(tmp_path / STORE, "replies", timings=True).merge(before)) == len(before)
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
-    carry_out(["run", "--limit", "5", "--workers", "1"])
+    carry_out(["run", "--limit", "5"])
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("no agent named: baselines only, 5 events of october-2016; choose by AGENT=name, LIMIT=20")
-    assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--workers", "1", "--json"]) == 0
+    assert first.startswith("no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20")
+    assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
     assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
@@ -214,19 +212,15 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
 
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), [
     (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
-     r"USD, by [\d,]+ tokens of prompt and up to 32,768 of reply; to go on, the same command with CEILING=3\.\d+ has "
-     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all; "
+     r"USD, by up to 32,768 tokens of reply; to go on, the same command with CEILING=3\.\d+ has "
+     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all, at a request each; "
      r"max_tokens = 500 .* 0.0\d+ USD"),
-    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 of reply"),
-    (["--ceiling=0.000001"], {"method": "react"}, "CEILING=.* in all, at a request each"),
+    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 tokens of reply"),
     ([], {"options": {"max_token": 500}}, r"mine: there is no option 'max_token'; did you mean "
      r"max_tokens\? \(what only your server .* extra_body = { max_token = ... } }\); nothing was asked"),
     ([], {"options": {"top_k": 5}, "model": "openai/gpt-4o"}, r"no option 'top_k'; .* extra_body = { top_k"),
     ([], {"options": {"max_tokens": 5}, "method": "deep_research"}, "no option 'max_tokens'.* max_output_tokens"),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
-    (["--ceiling=abc"], {}, "--ceiling must be a positive number of US dollars such as 1.5, not 'abc'"),
-    (["--ceiling=0"], {"usd_per_million": None}, "--ceiling must be a positive number .* not '0'"),
-    (["--samples=0"], {}, "--samples must be a positive whole number such as 5, not '0'"),
 ])  # fmt: skip
 def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
     with pytest.raises(SystemExit, match=sentence):

@@ -35,7 +35,7 @@ def ask(provider, tmp_path, monkeypatch):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
         monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
-        asked = ["--set", "L", "--limit", "6", "--workers", "1", "--agent", "mine"]
+        asked = ["--set", "L", "--limit", "6", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]
 
     return run_mine

@@ -75,7 +75,7 @@ class Stage:
 
     def start(self, *arguments, agent="mine", limit=N, deadline=60, **environment):
         """Start the command in a session of its own, as a terminal would."""
-        command = [sys.executable, "-m", "daybefore", "run", f"--agent={agent}", f"--at-once={AT_ONCE}", "--workers=1"]
+        command = [sys.executable, "-m", "daybefore", "run", f"--agent={agent}", f"--at-once={AT_ONCE}"]
         command += [f"--deadline={deadline}", *[f"--limit={limit}"] * bool(limit), *arguments]
         own = {"DAYBEFORE_ROOT": str(self.folder), "DAYBEFORE_OUT": str(self.folder / "out")}
         own |= {"PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}

@@ -86,7 +86,7 @@ def test_window_l_is_asked_in_order_and_scored_by_type():
 
 def test_an_own_run_is_read_from_its_store_and_the_recorded_ones_from_where_they_are_replayed(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "own"))
-    carry_out(["run", "--set", "long", "--agent", "walk", "--limit", "8", "--workers", "1"])
+    carry_out(["run", "--set", "long", "--agent", "walk", "--limit", "8"])
     monkeypatch.setenv("DAYBEFORE_STORE", str(tmp_path / "own" / STORE))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "figures"))
     monkeypatch.setattr(conditions, "load_arms", lambda: {"qwen_graph-L": load_arms()["qwen_graph-L"]})

@@ -15,16 +15,19 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pandas as pd
 from tqdm import tqdm
 
-from helpers.cli.gallery import list_figures, write_gallery, write_markdown
 from helpers.cli.main import show, tell
-from helpers.cli.report import describe_intervals, summarize_agents, tabulate_leads, tabulate_scores
-from helpers.faults import escape_cells
+from helpers.cli.report import (
+    describe_intervals,
+    summarize_agents,
+    tabulate_leads,
+    tabulate_scores,
+    write_csv,
+    write_page,
+)
 from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_names, list_runs, load_scores
-from helpers.stats.means import MIN_CLUSTERS, find_clusters
 from helpers.store import ROOT, STORE, locate_output
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
@@ -62,9 +65,8 @@ def run_notebook(path, parameters, folder):
     given = [part for name, value in parameters.items() for part in ("-r", name, value)]
     command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT / "notebooks"), *given]
     house = {"JUPYTER_PATH": str(ROOT / ".ci/jupyter"), "JUPYTER_PREFER_ENV_PATH": "1"}
-    source = [str(ROOT / "src"), os.environ.get("PYTHONPATH")]
     house |= {"DAYBEFORE_STORE": str(locate_output(STORE)), "DAYBEFORE_OUT": str(work.resolve())}
-    house |= {"PYTHONPATH": os.pathsep.join(filter(None, source))}
+    house["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     try:
         limit = {"timeout": 60 * MINUTES, "env": os.environ | house}
         done = subprocess.run([*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit)
@@ -93,41 +95,14 @@ def choose_sets(every, names, question_set):
 
     Raises ValueError for a name that no set has, with the nearest.
     """
-    if question_set:
-        one = find_set(question_set)
-        for name in names:
-            find_run(every, name, one.window)
-        return [one.name]
-    windows = {run.window for run in every if {run.agent_id, run.run_id} & set(names)}
-    if strange := [name for name in names if not any(name in (run.agent_id, run.run_id) for run in every)]:
-        find_run(every, strange[0], min(windows, default="A"))
-    found = [find_set(window) for window in sorted(windows)]
-    if not (drawn := [one.name for one in found if not one.is_public]):
-        raise ValueError(f"figures are drawn of sets with recorded runs, and {names[0]} was asked none of these")
-    return drawn
-
-
-def rank(scored, names, folder):
-    """Write leaderboard.csv (every mean with its interval) and leaderboard.md; returns (a table, sentences on it)."""
-    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
-    table = tabulate_scores(scored.scores, scored.events)
-    shown = summarize_agents(table, tabulate_leads(scored.scores, scored.events, baselines))
-    board = shown.reset_index()
-    escape_cells(table.drop(columns="note")).round(6).to_csv(folder / "leaderboard.csv", index=False)
-    clusters, by = find_clusters(scored.events)
-    whole = table[(table["metric"] == "score") & (table["group"] == "overall")].set_index("agent_id")
-    asked = scored.predictions.groupby("agent_id")["event_id"].agg(["nunique", lambda ids: ids.map(clusters).nunique()])
-    notes = [describe_intervals(scored.events)]
-    for name in asked.index[asked.index.isin(names)]:
-        n, n_clusters = asked.loc[name]
-        few = f"; fewer than {MIN_CLUSTERS} cannot tell: no interval, drawn hollow" * bool(n_clusters < MIN_CLUSTERS)
-        why = f"; {whole['note'][name]}" * bool(name in whole.index and pd.isna(whole["mean"][name]))
-        left = "; so it is left out of the figures of overall scores and levels" * bool(why)
-        notes.append(f"{name}: {n} events of {n_clusters} {by}s{few}{why}{left}")
-    told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
-    notes.append(f"{told} compare by it and not by mean; leaderboard.md has the levels, too")
-    (folder / "leaderboard.md").write_text(write_markdown(board) + "\n\n" + "\n\n".join(notes) + "\n", encoding="utf-8")
-    return board[[name for name in board if not name.startswith("level")]], notes
+    known = [run for run in every if {run.agent_id, run.run_id} & set(names)]
+    sets = [find_set(question_set)] if question_set else [find_set(name) for name in sorted({r.window for r in known})]
+    for name in names:
+        if question_set or not any(name in (run.agent_id, run.run_id) for run in known):
+            find_run(every, name, sets[0].window if sets else "A")
+    if drawn := [one.name for one in sets if question_set or not one.is_public]:
+        return drawn
+    raise ValueError(f"figures are drawn of sets with recorded runs, and {names[0]} was asked none of these")
 
 
 def main(agents, question_set=None, out=None):
@@ -150,24 +125,30 @@ def main(agents, question_set=None, out=None):
 
 
 def draw_set(names, question_set, folder):
-    """Draw the figures of one question set into a folder, and its index page; returns what was written."""
-    scored = load_scores(question_set, names)
-    chosen = list_notebooks(question_set)
+    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval) and an
+    index page; returns what was written.
+    """
+    scored, chosen = load_scores(question_set, names), list_notebooks(question_set)
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
-    board, notes = rank(scored, {*names}, folder)
+    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
+    means = tabulate_scores(scored.scores, scored.events)
+    write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
+    board = summarize_agents(means, tabulate_leads(scored.scores, scored.events, baselines)).reset_index()
+    told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
+    notes = [describe_intervals(scored.events), f"{told} compare by it and not by mean"]
+    due = means[means["agent_id"].isin(names) & means["note"].ne("")].drop_duplicates("agent_id")
+    notes += [f"{name}: {note}; so it is left out of the figures of overall scores and levels"
+              for name, note in due[["agent_id", "note"]].to_numpy()]  # fmt: skip
     tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ...")
     given = {"agents": " ".join(names)}
     with ThreadPoolExecutor(2) as pool:
         ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
         problems = dict(zip([path.stem for path in chosen], tqdm(ran, total=len(chosen), unit="notebook"), strict=True))
     shutil.rmtree(folder / "work", ignore_errors=True)
-    refused = [f"{name} is not drawn: {why}" for name, why in problems.items() if why]
-    title = f"{', '.join(names)} on {question_set}"
-    files = {"leaderboard.md": "the leaderboard as text", "leaderboard.csv": "every mean with its interval"}
-    drawn = list_figures(folder / "figures")
-    write_gallery(folder, title, drawn, {"Leaderboard": board}, notes, refused, files)
-    show(f"{title}: {len(drawn)} figures; open in a browser:\n{(folder / 'index.html').resolve().as_uri()}")
-    for sentence in refused:
-        tell(sentence)
-    return {"folder": str(folder), "figures": [one["name"] for one in drawn], "refused": refused, "notes": notes}
+    refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
+    about = {"tables": {"Leaderboard": board}, "notes": notes, "refused": refused, "files": ["leaderboard.csv"]}
+    drawn, page = write_page(folder, title + question_set, **about)
+    show(f"{title}{question_set}: {len(drawn)} figures; open in a browser:\n{page}")
+    tell("\n".join(refused))
+    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}

@@ -8,7 +8,6 @@ import contextlib
 import errno
 import importlib
 import json
-import math
 import os
 import re
 import sys
@@ -45,6 +44,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
 SET_NAMES = ", ".join(one.name for one in SETS)
+COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 
 
 class PartWay(SystemExit):
@@ -53,14 +53,6 @@ class PartWay(SystemExit):
     def __init__(self, found):
         super().__init__(3)
         self.found = found
-
-
-class Refused(SystemExit):
-    """The end of a command line that cannot be read, with the sentence that was printed."""
-
-    def __init__(self, sentence):
-        super().__init__(2)
-        self.sentence = sentence
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -85,31 +77,6 @@ def tell(text):
     print(hide_controls(text), file=sys.stderr, flush=True)
 
 
-def parse_positive(name, text, least=1, example=20):
-    """Return a whole number that is at least `least`. Raises ValueError that names the setting.
-
-    >>> parse_positive("--limit", "all")
-    Traceback (most recent call last):
-        ...
-    ValueError: --limit must be a positive whole number such as 20, not 'all'
-    """
-    if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{name} must be a positive whole number such as {example}, not {text!r}")
-    return int(text)
-
-
-def parse_amount(name, text, what="number of US dollars such as 1.5"):
-    """Return a positive number. Raises ValueError that names the setting and what it is.
-
-    >>> parse_amount("--ceiling", "0.5")
-    0.5
-    """
-    with contextlib.suppress(ValueError):
-        if 0 < (amount := float(text)) < math.inf:
-            return amount
-    raise ValueError(f"{name} must be a positive {what}, not {text!r}")
-
-
 def describe_problem(problem):
     """Return what an exception says; of what the system says against a file, a sentence with its name and a way on.
 
@@ -119,43 +86,13 @@ def describe_problem(problem):
     if not isinstance(problem, OSError) or problem.errno is None:
         return str(problem)
     name, why = problem.filename or "the disk", str(problem.strerror).lower()
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"{name}: {why}; make room, and the same command goes on"
-    if problem.errno in (errno.ENOTDIR, errno.EEXIST, errno.EROFS):
-        return f"nothing can be written to {name} ({why}); set DAYBEFORE_OUT to a folder that can be written"
     if problem.errno == errno.ENOENT:
         return f"there is no file {name}"
-    if problem.errno == errno.EISDIR:
-        return f"{name} is a folder, not a file"
-    return f"{name} cannot be read or written ({why})"
+    way = "make room, or set DAYBEFORE_OUT to a folder that can be written; the same command goes on"
+    return f"{name} cannot be read or written ({why}); {way}"
 
 
 # --- the command line ------------------------------------------------------------------------------------------------
-
-
-class Number(click.ParamType):
-    """A positive number of the command line: a whole one of at least `least`, or with `what` any amount."""
-
-    name = "number"
-
-    def __init__(self, example=20, least=1, what=None):
-        self.example, self.least, self.what = example, least, what
-
-    def convert(self, value, param, ctx):
-        """Return the number; ValueError, which is no matter of usage, where it is none."""
-        if self.what:
-            return parse_amount(param.opts[-1], value, self.what)
-        return parse_positive(param.opts[-1], value, self.least, self.example)
-
-
-class SetName(click.ParamType):
-    """A question set's name, or its window's."""
-
-    name = "name"
-
-    def convert(self, value, param, ctx):
-        """Return the set's window; ValueError with the nearest name where there is none."""
-        return find_set(value).window
 
 
 def write_epilog(example=""):
@@ -196,8 +133,16 @@ def command(example):
     return decorate
 
 
+def find_windows(context, parameter, given):
+    """Return the windows of the question sets named (one, or several). Raises ValueError with the nearest name."""
+    if isinstance(given, tuple):
+        return tuple(find_set(name).window for name in given)
+    return given and find_set(given).window
+
+
 option = click.option
-question_set = option("--set", "window", type=SetName(), help=f"{SET_NAMES}; default {SETS[0].name}.")
+set_help = f"{SET_NAMES}; default {SETS[0].name}."
+question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
 
 @command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
@@ -205,22 +150,14 @@ question_set = option("--set", "window", type=SetName(), help=f"{SET_NAMES}; def
 @question_set
 @option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
 @option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
-@option("--limit", type=Number(), help="Number of events, shared by the levels (default: all).")
-@option("--samples", "n_samples", type=Number(5), help="Answers a question (default 1).")
-@option("--workers", type=Number(2), help="Worker processes of the baselines (default 2).")
-@option("--at-once", type=Number(8), help="Questions at once to a provider's model (default 8).")
-@option(
-    "--ceiling",
-    "ceiling_usd",
-    type=Number(what="number of US dollars such as 1.5"),
-    help="US dollars it may cost in all.",
-)
+@option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
+@option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1).")
+@option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8).")
+@option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars it may cost in all, such as 1.5.")
 @option("--articles", "press", multiple=True, metavar="FOLDER", help="Dated articles to search (.jsonl files).")
 @option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too.")
 @option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
-@option("--deadline", "deadline_s", type=Number(60), help="Seconds a question (default 1800, as in FutureX).")
-@option("--explain", is_flag=True, help="Say what the columns of the printed tables mean.")
-@option("--sample-seed", "seed", type=Number(7, 0), help="Another seed is another sample.")
+@option("--deadline", "deadline_s", type=COUNT, help="Seconds a question (default 1800, as in FutureX).")
 def run():
     """Put agents to events, beside the baselines, and show their scores."""
 
@@ -235,7 +172,7 @@ def compare():
 
 @command("--agents 'my_model other_model'")
 @option("--agents", required=True, metavar="NAMES", help="Names of agents that were run, with spaces between.")
-@option("--set", "question_set", type=SetName(), help="Only this set (default: all that they were asked).")
+@option("--set", "question_set", callback=find_windows, help="Only this set (default: all that they were asked).")
 @option("--out", metavar="FOLDER", help="The folder to write to (default results/NAMES).")
 def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""
@@ -243,7 +180,7 @@ def figures():
 
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
-@option("--set", "windows", type=SetName(), multiple=True, help="Only questions of this set; several times.")
+@option("--set", "windows", callback=find_windows, multiple=True, help="Only questions of this set; several times.")
 @option("--event", help="Print all that is known of this event instead of writing the page.")
 def view():
     """Every question of every run on a page that opens from disk, or one of them as text."""
@@ -266,28 +203,28 @@ def score():
 
 @command("--arm qwen_zero_shot-A --minutes 30")
 @option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
-@option("--minutes", type=Number(what="number such as 20"), help="Stop after so many (default: when all is recorded).")
+@option("--minutes", type=AMOUNT, help="Stop after so many (default: when all is recorded).")
 @option("--renew", is_flag=True, help="Ask only what recorded events lack since a page changed.")
-@option("--again", type=Number(), metavar="N", help="Ask N recorded requests again and compare the replies.")
+@option("--again", type=COUNT, metavar="N", help="Ask N recorded requests again and compare the replies.")
 def record():
     """Record models on the events of data/arms.toml."""
 
 
-def refuse(usage):
-    """Say in one sentence what a command line lacks, on standard error, and end with 2."""
-    path = usage.ctx.command_path if usage.ctx else "daybefore"
-    said = usage.format_message().rstrip(".")
+# --- carrying it out -------------------------------------------------------------------------------------------------
+
+
+def describe_usage(usage):
+    """Return in one sentence what a command line lacks."""
+    path, said = usage.ctx.command_path if usage.ctx else "daybefore", usage.format_message().rstrip(".")
     if isinstance(usage, click.exceptions.NoArgsIsHelpError):
         said = f"name a command: {', '.join(daybefore.commands)}"
-    sentence = hide_controls(f"{path}: {said[:1].lower()}{said[1:]}; {path} --help tells more")
-    print(sentence, file=sys.stderr)
-    raise Refused(sentence)
+    return f"{path}: {said[:1].lower()}{said[1:]}; {path} --help tells more"
 
 
 def carry_out(arguments):
     """Take the settings on, read the command line and do it; returns what was found, {} for nothing.
 
-    Ends by SystemExit in whatever else happens.
+    Ends by SystemExit in whatever else happens, with a code, and its sentence on standard error or in its place.
     """
     os.environ.update(SETTINGS)
     if hasattr(time, "tzset"):
@@ -296,12 +233,10 @@ def carry_out(arguments):
     try:
         found = daybefore.main(list(arguments), prog_name="daybefore", standalone_mode=False)
     except click.UsageError as usage:
-        refuse(usage)
+        tell(describe_usage(usage))
+        raise SystemExit(2) from usage
     except click.Abort as stopped:  # Ctrl-C
-        said = (
-            str(stopped.__cause__ or "") or "stopped; what was stored is kept, and the same command goes on from there"
-        )
-        tell(f"\n{name}: {said}")
+        tell(f"\n{name}: {stopped.__cause__ or CODES[130]}")
         raise SystemExit(130) from None
     except EXPECTED as problem:
         if type(problem) in (KeyError, IndexError):
@@ -336,7 +271,8 @@ def main(arguments=None):
             found = carry_out(arguments)
         except SystemExit as stopped:
             code, ending = stopped.code, stopped
-            sentence = code if isinstance(code, str) else getattr(stopped, "sentence", CODES.get(code))
+            sentence = code if isinstance(code, str) else CODES.get(code)
+            sentence = describe_usage(stopped.__cause__) if code == 2 else sentence
             found = getattr(stopped, "found", {"error": sentence, "exit": 1 if isinstance(code, str) else code})
     from helpers.store import clean_value  # here: it imports pandas, before which the settings are made
 

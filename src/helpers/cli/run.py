@@ -1,30 +1,29 @@
 """`daybefore run` (make run): put agents to a sample of a question set's events, beside the baselines."""
 
-import json
+import contextlib
 import os
 import signal
-from contextlib import ExitStack
 from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
 from helpers.agents.arms import SEED, choose_horizon, move_moments
-from helpers.agents.registry import FUNCTION, connect_agent, load_agents, load_entries
+from helpers.agents.registry import FUNCTION, load_agents, load_entries
 from helpers.agents.runs import DEADLINE_S, run_agents, sample_events, sees_today
 from helpers.agents.samples import make_majority, select_whole
 from helpers.agents.workers import STOPS, Stopped
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
-from helpers.cli.preflight import announce, announce_articles, connect_prompted, count_unanswered, locate_store
-from helpers.cli.report import show_results
+from helpers.cli.preflight import announce_articles, locate_store, prepare_agent
+from helpers.cli.results import keep_results
 from helpers.cli.select_runs import find_moment
 from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.question_sets import WINDOWS, find_set
-from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output
+from helpers.store import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import Plan, plan_run, read_cutoffs, take_condition
@@ -48,23 +47,6 @@ class Asked(NamedTuple):
     path: object
 
 
-def choose_agents(registry, names):
-    """Return the agents asked for and every baseline. Raises ValueError that lists the names there are.
-
-    >>> choose_agents({"last_value": {"category": "baseline"}}, ["oracle"])
-    Traceback (most recent call last):
-        ...
-    ValueError: no agent is called 'oracle'; there are last_value; to add it, write [oracle] into data/agents.local.toml
-    """
-    for name in names:
-        if name not in registry:
-            listed = list_nearest(name, registry, "data/agents.toml")
-            raise ValueError(
-                f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.local.toml"
-            )
-    return {key: agent for key, agent in registry.items() if key in names or agent["category"] == "baseline"}
-
-
 def gather_agents(names, window, plan):
     """Return (entries of agents.toml, {name: agent}) of the agents asked for and the baselines.
 
@@ -72,23 +54,59 @@ def gather_agents(names, window, plan):
     they read holds the answer. Raises ValueError for a name that there is not, and one that cannot be asked so.
     """
     entries, agents = choose_baselines(window, load_entries(wanted=names, own=True), load_agents(wanted=names), names)
-    chosen = choose_agents({name: agents.get(name, entry) for name, entry in entries.items()}, names)
-    own, entries = entries, entries | {name: take_condition(name, entries[name], plan) for name in names}
-    for name in [name for name in names if entries[name]["method"] != own[name]["method"]]:
-        method = f"by the method {entries[name]['method']} in place of its own ({own[name]['method']})"
-        tell(f"{name}: under {plan.condition} its model is asked {method}")
-    return entries, {name: agents.get(name) for name in chosen if plan.moment != OPEN or name in names}
+    entries = dict(entries)
+    for name in names:
+        if name not in entries:
+            listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
+            raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
+        own, entries[name] = entries[name]["method"], take_condition(name, entries[name], plan)
+        if (method := entries[name]["method"]) != own:
+            told = f"by the method {method} in place of its own ({own})"
+            tell(f"{name}: under {plan.condition} its model is asked {told}")
+    beside = [name for name, entry in entries.items() if entry["category"] == "baseline" and plan.moment != OPEN]
+    return entries, {name: agents.get(name) for name in entries if name in names or name in beside}
 
 
-def draw_events(window, limit, seed, plan, path):
+def draw_events(window, limit, plan):
     """Return the run's `Asked`, at the plan's moment. Raises ValueError where no question of the set names it."""
-    whole = move_moments(
-        choose_horizon(read_window("events", window), plan.arm.get("horizon")), plan.arm.get("days_after")
-    )
+    horizon = plan.arm.get("horizon")
+    whole = move_moments(choose_horizon(read_window("events", window), horizon), plan.arm.get("days_after"))
     if whole.empty:
         named = f"those of long and markets name {', '.join(HORIZONS)}"
-        raise ValueError(f"no question of {find_set(window).name} says when {plan.arm['horizon']} is; {named}")
-    return Asked(window, whole, whole if limit is None else sample_events(whole, limit, seed), plan, path)
+        raise ValueError(f"no question of {find_set(window).name} says when {horizon} is; {named}")
+    events = whole if limit is None else sample_events(whole, limit, SEED)
+    return Asked(window, whole, events, plan, locate_store())
+
+
+def split_agents(agents, told):
+    """Return (the baselines' names, {name: agent} of those that ask no model), each with the run's condition.
+
+    A baseline, which reads no articles, has of it when it is asked.
+
+    >>> split_agents({"mean_of_7": {"category": "baseline"}}, "asked at Near; with articles press 01234567")[1]
+    {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
+    """
+    baselines = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
+    found = {}
+    for name, agent in agents.items():
+        if agent:
+            own = find_moment(told) if name in baselines else told
+            found[name] = agent | ({"condition": own} if own else {})
+    return baselines, found
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def heed_stops():
+    """Let SIGINT and SIGTERM raise KeyboardInterrupt while the block runs, also where a parent had them ignored."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def explain_stop(agent_id, stopped, entry, ceiling_usd):
@@ -97,15 +115,12 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
         is_bare = "AuthenticationError" in str(stopped) and entry.get("api_base") and not entry.get("api_key_env")
         key = f"; {NO_KEY}" * bool(is_bare)
         return f"{agent_id}: its model did not answer the first question: {stopped}{key}; nothing else was asked"
-    rest = "the same command asks for the rest, and RETRY=1 also what could not be read"
+    what, rest = "was stopped", "the same command asks for the rest, and RETRY=1 also what could not be read"
     if stopped.cause == "ceiling":
-        higher = f"CEILING={write_usd(2 * ceiling_usd)}" if ceiling_usd else "a higher CEILING"
-        rest = (
-            f"{higher}, which counts all that the run has ever cost, goes on from there; the same CEILING asks nothing"
-        )
-    if stopped.cause == "credit":
+        higher = f"CEILING={write_usd(2 * ceiling_usd)}, which counts all that the run has ever cost"
+        what, rest = "has reached its ceiling", f"{higher}, goes on from there; the same CEILING asks nothing"
+    elif stopped.cause == "credit":
         rest = "with new credit the same command goes on"
-    what = "has reached its ceiling" if stopped.cause == "ceiling" else "was stopped"
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
@@ -128,8 +143,7 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **opti
         try:
             run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how, **options)
         except Stopped as stopped:
-            reason = explain_stop(name, stopped, entries[name], ceiling_usd)
-            stored = list(stopped.run_ids.values())
+            reason, stored = explain_stop(name, stopped, entries[name], ceiling_usd), list(stopped.run_ids.values())
             hint = "; ".join(["", *filter(None, [describe_retry(path, stored)])])
             if stopped.cause == "signal":
                 raise KeyboardInterrupt(f"{reason} ({count_stored(path, stored)} are stored){hint}") from None
@@ -156,23 +170,6 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
     return made
 
 
-def split_agents(agents, condition):
-    """Return (the baselines' names, {name: agent} of those that ask no model, the names of those that ask one).
-
-    The condition, columns of the runs table, is for those that were asked for; baselines, which read no articles, have
-    of it when they are asked.
-
-    >>> told = {"condition": "asked at Near; with articles press 01234567"}
-    >>> split_agents({"mean_of_7": {"category": "baseline"}}, told)[1]
-    {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
-    """
-    moment = find_moment(condition.get("condition", ""))
-    compared = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
-    told = {name: ({"condition": moment} if moment else {}) if name in compared else condition for name in agents}
-    others = {name: agent | told[name] for name, agent in agents.items() if agent}
-    return compared, others, [name for name, agent in agents.items() if agent is None]
-
-
 def describe_retry(path, run_ids):
     """Return how many questions of some runs are asked again, and by what command, as a sentence; "" for none."""
     told = {
@@ -183,27 +180,14 @@ def describe_retry(path, run_ids):
     return "; ".join(words.format(n) for words, n in found.items() if n)
 
 
-def collect_results(run_ids, stops):
-    """Return what `--json` prints of a run: each agent's results.json, and why agents were stopped.
-
-    Raises PartWay, which holds it, where some were.
-    """
-    files = {agent: locate_output(f"data/runs/{run_id}/results.json") for agent, run_id in run_ids.items()}
-    found = {"agents": {agent: json.loads(file.read_text("utf-8")) for agent, file in files.items()}, "stopped": stops}
-    if stops:
-        raise PartWay(found)
-    return found
-
-
+@heed_stops()
 def main(
     names=(),
     window="A",
     limit=None,
     *,
-    workers=2,
     at_once=8,
     deadline_s=DEADLINE_S,
-    seed=SEED,
     ceiling_usd=None,
     retry=False,
     yes=False,
@@ -211,68 +195,56 @@ def main(
     press=(),
     horizon=None,
     condition=None,
-    explain=False,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
-    `condition` one of WorldReasoner's six, for agents of window L. Raises ValueError before anything is asked.
+    `condition` one of WorldReasoner's six, for agents of window L. Raises ValueError before anything is asked, PartWay
+    with the results where an agent was stopped.
     """
-    before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
-    try:
-        plan = plan_run(condition, horizon, window)
-        if plan.condition and not names:
-            raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
-        path, is_named = locate_store(), bool(names)
-        names = list(names) or [name_default(window)]
-        entries, agents = gather_agents(names, window, plan)
-        asked = draw_events(window, limit, seed, plan, path)
-        cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
-        press = [*list_articles(window), *press]
-        told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
-        condition = {"condition": told} if told else {}
-        compared, others, prompted = split_agents(agents, condition)
-        if not is_named:
-            n = f"{len(asked.events):,} events of {find_set(window).name}"
-            tell(f"no agent named: baselines only, {n}; choose by AGENT=name, LIMIT=20")
-        options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
-        again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
-        limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_retry": retry}
-        with ExitStack() as stack:
-            ready, doors = {}, {}
-            for name in prompted:
-                agent = connect_agent(entries[name], None) | condition
-                left = count_unanswered(asked, name, agent, deadline_s=deadline_s, **again)
-                agent, door = connect_prompted(name, entries[name], left, window, stack, **limits)
-                ready[name], doors[name] = agent | condition, door
-                announce(
-                    name, entries[name], left, asked, door, is_limited=limit is not None or yes, n_samples=n_samples
-                )
-            if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
-                tell(f"{', '.join(own)}: your own function: {UNBOUND}")
-            tell(f"starting the replay web, then {len(asked.events)} events by {', '.join([*ready, *others])} ...")
-            local = window in WINDOWS and window != "L" and not set(asked.events["source_id"]) <= set(load_sources())
-            opener = stack.enter_context(open_window(window, local=local, keeps_pages=True, articles=press))
-            ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
-            run_ids, stops = ask_prompted(ready, entries, asked, opener, **ask)
-            if n_samples > 1:
-                run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)
-            run_ids |= run_agents(others, asked.events, opener, asked.path, workers=workers, **options)
-        beside = judge_run(asked, run_ids, cutoffs)
-        today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
-        beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
-        unanswered = {name: door.at_most_usd for name, door in doors.items()}
-        show(show_results(asked, run_ids, compared, seed, beside, unanswered, explain))
-        kept = f"run_id {', '.join(run_ids[name] for name in names)}"
-        show(f"replies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
-        if stops:
-            tell("\n".join(f"daybefore run: {stop}" for stop in stops))
-        if hint := describe_retry(asked.path, [run_ids[name] for name in ready if name in run_ids]):
-            show(f"next: {hint}")
-        elif len(asked.events) < len(asked.whole) and not stops:
-            show("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
-        return collect_results(run_ids, stops)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    plan = plan_run(condition, horizon, window)
+    if plan.condition and not names:
+        raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
+    if not names:
+        tell(f"no agent named: baselines only, on {find_set(window).name}; choose by AGENT=name, LIMIT=20")
+    names = list(names) or [name_default(window)]
+    entries, agents = gather_agents(names, window, plan)
+    asked = draw_events(window, limit, plan)
+    cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
+    press = [*list_articles(window), *press]
+    told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
+    baselines, others = split_agents(agents, told)
+    options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
+    again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
+    with contextlib.ExitStack() as stack:
+        limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": limit is not None or yes}
+        prepare = partial(prepare_agent, asked=asked, condition=told, stack=stack, **limits, **again)
+        prepared = {name: prepare(name, entries[name]) for name, agent in agents.items() if agent is None}
+        ready = {name: agent for name, (agent, _) in prepared.items()}
+        if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
+            tell(f"{', '.join(own)}: your own function: {UNBOUND}")
+        tell(f"starting the replay web, then {len(asked.events)} events by {', '.join([*ready, *others])} ...")
+        local = window in WINDOWS and window != "L" and not set(asked.events["source_id"]) <= set(load_sources())
+        opener = stack.enter_context(open_window(window, local=local, keeps_pages=True, articles=press))
+        ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
+        run_ids, stops = ask_prompted(ready, entries, asked, opener, **ask)
+        if n_samples > 1:
+            run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)
+        run_ids |= run_agents(others, asked.events, opener, asked.path, **options)
+    beside = judge_run(asked, run_ids, cutoffs)
+    today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
+    beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
+    unanswered = {name: door.at_most_usd for name, (_, door) in prepared.items()}
+    found, text = keep_results(asked, run_ids, baselines, SEED, beside, unanswered)
+    kept = f"run_id {', '.join(run_ids[name] for name in names)}"
+    show(f"\n{text}\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
+    if hint := describe_retry(asked.path, [run_ids[name] for name in ready if name in run_ids]):
+        show(f"next: {hint}")
+    elif len(asked.events) < len(asked.whole) and not stops:
+        show("next: a larger LIMIT, or none for all events, adds to this run; nothing is asked twice")
+    found = {"agents": found, "stopped": stops}
+    if stops:
+        tell("\n".join(f"daybefore run: {stop}" for stop in stops))
+        raise PartWay(found)
+    return found

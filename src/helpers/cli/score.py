@@ -1,32 +1,35 @@
 """`daybefore score folder` (make figures RUN=folder): score and draw predictions of your own, from three csv files.
 
 events.csv, answers.csv and predictions.csv are checked first; what is wrong is said with file, row and column, and
-nothing is written. Everything is written under the folder: figures/ and tables/.
+nothing is written. Everything is written under the folder: figures/, tables/ and index.html.
 """
 
-import math
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.cli.gallery import list_figures, write_gallery
 from helpers.cli.main import show
-from helpers.cli.report import BRIER, describe_intervals, tabulate_scores, write_count, write_interval
+from helpers.cli.report import (
+    BRIER,
+    describe_intervals,
+    pair_agents,
+    rank_agents,
+    summarize_agents,
+    tabulate_scores,
+    take_whole,
+    write_csv,
+    write_page,
+    write_table,
+)
 from helpers.faults import Problems, describe_problem, escape_cells
 from helpers.figures import STATUSES, save_figure, use_style, write_index
-from helpers.formats.drawings import (
-    MOST_DRAWN,
-    draw_chances,
-    draw_effects,
-    draw_panels,
-    shorten_names,
-)
+from helpers.formats.drawings import MOST_DRAWN, draw_chances, draw_effects, draw_panels, shorten_names
 from helpers.formats.folder import read_folder
 from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters, tabulate_groups
-from helpers.stats.paired import compare_pairs, score
+from helpers.stats.paired import score
 from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
 
@@ -43,19 +46,14 @@ class Scored(NamedTuple):
     events: pd.DataFrame  # with level 0 where some event has none, and domain
     rows: pd.DataFrame  # the headline scores, with level, kind and domain
     clusters: pd.Series
-    names: list  # the agents drawn, the best first
+    means: pd.DataFrame  # as of `report.tabulate_scores`
+    names: list  # the agents, the best first
     about: dict  # what each figure says of its source
     widths: str  # what thick and thin lines are, and whether all means are over the same events
 
 
-def draw_folder(folder, status=None):
-    """Check, score and draw a folder; return the sentences to print: what was written, what was left out and why.
-
-    `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures and folder/tables, nothing
-    else. Raises Problems before anything is written.
-    """
-    events, answers, predictions = read_folder(folder)
-    predictions = fill_unanswered(events, predictions)
+def score_folder(folder, events, answers, predictions, status):
+    """Return the `Scored` of a folder's tables and sentences on it. Raises Problems where no event can be scored."""
     scores = score(events, answers, predictions)
     is_blank = scores["reason"].str.contains("give no spread", na=False)
     scores = scores.assign(reason=scores["reason"].mask(is_blank, NO_SPREAD))
@@ -66,55 +64,59 @@ def draw_folder(folder, status=None):
         raise Problems([describe_problem("answers.csv", 0, column, f"no event can be scored: {why}")])
     n_blank = int(events["level"].isna().sum())
     known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))
-    table = tabulate_scores(scores, known)
+    means, rows, (clusters, by) = tabulate_scores(scores, known), select_headline(scores, known), find_clusters(known)
+    rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
+    uneven, few = describe_uneven(rows), f"hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
+    widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
+    widths += "; not all over the same events" * bool(uneven)
+    column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
+    which = f"the column {column} of events.csv says which" if column else "events.csv has no source_id or cluster_id"
+    notes = [uneven, f"{describe_intervals(events)}; {which}"]
+    left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
+    for reason, part in left.groupby("reason", sort=False):
+        notes.append(f"events not scored: {len(part)}, {part['event_id'].iloc[0]} the first: {reason}")
+    if n_blank:
+        notes.append(f"levels are left out: {n_blank} events have none; fill in level, or volatility_class low or high")
+    about = describe_folder(folder, events, status)
+    return Scored(scores, known, rows, clusters, means, rank_agents(means), about, widths), notes
+
+
+def draw_folder(folder, status=None):
+    """Check, score and draw a folder; return (the agents' results as texts, sentences, the page's address).
+
+    `status` is what the figures are stamped with (`describe_folder`). Writes folder/figures, folder/tables and
+    folder/index.html. Raises Problems before anything is written.
+    """
+    folder = Path(folder)
+    events, answers, predictions = read_folder(folder)
+    predictions = fill_unanswered(events, predictions)
+    told, notes = score_folder(folder, events, answers, predictions, status)
     with write_under(folder):
         use_style()
-        (clusters, by), rows = find_clusters(known), select_headline(scores, known)
-        rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
-        few, uneven = f"hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive", describe_uneven(rows)
-        widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
-        widths += "; not all over the same events" * bool(uneven)
-        names = list(rank_agents(table)["agent_id"])[:MOST_DRAWN]
-        told = Scored(scores, known, rows, clusters, names, describe_folder(folder, events, status), widths)
-        column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
-        which = "events.csv has no source_id or cluster_id, so each event is its own"
-        which = f"the column {column} of events.csv says which" if column else which
-        notes = [uneven, f"{describe_intervals(events)}; {which}"]
-        notes += write_tables(told, table)
-        left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
-        for reason, part in left.groupby("reason", sort=False):
-            n = write_count(len(part), "event is", "events are")
-            notes.append(f"{n} not scored, {part['event_id'].iloc[0]} the first: {reason}")
-        if n_blank:
-            blank = write_count(n_blank, "event has", "events have")
-            notes.append(f"levels are left out: {blank} none; fill in level, or volatility_class low or high")
+        notes += write_tables(told)
         by = "kind" if (told.rows["level"] == 0).any() else "level"
-        notes.append(draw_means(told, "scores", [by], f"Mean scores, all and by {by}"))
-        notes += [draw_domains(told), draw_probabilities(told, answers, predictions, table), draw_factors(told)]
+        draw_means(told, "scores", by, f"Mean scores, all and by {by}")
+        if n_blank := int(told.events["domain"].isna().sum()):
+            notes.append(f"no domain figure: {n_blank} events have no domain in events.csv")
+        else:
+            draw_means(told, "domains", "domain", "Mean scores by domain")
+        notes += [draw_probabilities(told, answers, predictions), draw_factors(told)]
         write_index()
-    notes, drawn = [*filter(None, notes)], list_figures(Path(folder) / "figures")
-    files = {"tables/agents.csv": "every mean with its interval", "tables/scores.csv": "every score"}
-    tables = {"Agents": tabulate_summary(table)}
-    told = [note.replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "") for note in notes]
-    write_gallery(Path(folder), Path(folder).resolve().name, drawn, tables, told, files=files)
-    return [write_summary(table), "", *notes, f"open in a browser: {(Path(folder) / 'index.html').resolve().as_uri()}"]
+    notes, shown = [*filter(None, notes)], summarize_agents(told.means)
+    table = shown.reset_index().assign(agent=shorten_names(shown.index))
+    files = ("tables/agents.csv", "tables/scores.csv")
+    page = write_page(folder, folder.resolve().name, tables={"Agents": table}, notes=[*notes, BRIER], files=files)[1]
+    return table.set_index("agent"), notes, page
 
 
 def fill_unanswered(events, predictions):
     """Return predictions with a missing one for each event that an agent has no row for: all are held to all events."""
     runs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]]
-    every = runs.merge(events[["event_id"]], how="cross")
-    pairs = ["agent_id", "event_id"]
+    every, pairs = runs.merge(events[["event_id"]], how="cross"), ["agent_id", "event_id"]
     absent = ~pd.MultiIndex.from_frame(every[pairs]).isin(pd.MultiIndex.from_frame(predictions[pairs]))
     filled = every[absent].assign(sample=0, value=None, reason=NO_ROW).to_dict("records")
     columns = dict.fromkeys([*predictions, *(["reason"] if filled else [])])
     return pd.DataFrame([*predictions.to_dict("records"), *filled], columns=list(columns))
-
-
-def rank_agents(table):
-    """Return the agents' rows over all events, the best mean first; of equal means the name decides."""
-    whole = table[(table["metric"] == "score") & (table["group"] == "all")]
-    return whole.sort_values(["mean", "agent_id"], ascending=[False, True], ignore_index=True)
 
 
 def describe_folder(folder, events, status=None):
@@ -123,11 +125,10 @@ def describe_folder(folder, events, status=None):
     The status is the one asked for; else synthetic, where is_synthetic says so of every event; else as given.
     """
     days = events.get("as_of", pd.Series(dtype=object)).dropna().astype(str).str[:10]
-    made_up = events.get("is_synthetic", pd.Series(dtype=object)).dropna().astype(str).str.casefold()
-    said = made_up.iloc[0] if len(made_up) == len(events) and made_up.nunique() == 1 else ""
-    status = status or ("synthetic" if said == "true" else "as given")
+    said = events.get("is_synthetic", pd.Series(None, events.index)).astype(str).str.casefold()
+    status = status or ("synthetic" if said.eq("true").all() else "as given")
     dates = (days.min(), days.max()) if len(days) else ""
-    return {"source": f"{Path(folder).resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
+    return {"source": f"{folder.resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
 
 
 def describe_uneven(rows):
@@ -142,94 +143,41 @@ def describe_uneven(rows):
     )
 
 
-def tabulate_summary(table):
-    """Return the agents' results as texts, the best first."""
-    ranked = rank_agents(table)
-    others = {
-        name: table[table["metric"].eq(metric) & table["group"].eq(group)].set_index("agent_id")["mean"]
-        for name, metric, group in (("overall", "score", "overall"), ("Brier", "brier", "all"))
-    }
-    shown = pd.DataFrame({"agent": shorten_names(ranked["agent_id"])})
-    shown["score"] = [write_interval(*row) for row in ranked[["mean", "low", "high"]].to_numpy()]
-    cells = ranked[["coverage", "n", "n_asked"]].to_numpy()
-    shown["coverage"] = [f"{share:.0%} ({n:.0f} of {n_asked:.0f})" for share, n, n_asked in cells]
-    for name, means in others.items():
-        shown[name] = [write_interval(means.get(agent, math.nan), math.nan, math.nan) for agent in ranked["agent_id"]]
-    return shown
-
-
-def write_summary(table):
-    """Return the best agents' results as text, a line each."""
-    shown = tabulate_summary(table)
-    rest = f"\n... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
-    rest += f"\n{BRIER}" * bool((table["metric"] == "brier").any())
-    return shown.head(MOST_LISTED).to_string(index=False) + rest
-
-
-def write_tables(told, table):
+def write_tables(told):
     """Write tables/scores.csv, agents.csv (every mean with its interval) and pairs.csv; return sentences."""
-    agents = told.rows["agent_id"].nunique()
-    files = [write_csv(told.scores, "scores"), write_csv(table.drop(columns="note"), "agents")]
-    on = write_count(len(told.events), "event", "events")
-    notes = [f"{write_count(agents, 'agent', 'agents')} on {on}: "]
-    if agents > 1:
-        ranked = list(rank_agents(table)["agent_id"])
-        pairs = None if agents <= MOST_PAIRED else [(ranked[0], ranked[1:])]
-        found = compare_pairs(build_matrix(told.rows, ranked), told.clusters, pairs)
-        files.append(write_csv(found, "pairs"))
-        what = "every two agents" if pairs is None else f"the best agent and each other (of {agents} not every two)"
-        notes.append(f"pairs.csv: differences between {what}, one family of {len(found)} (p_holm)")
-    if agents > MOST_DRAWN:
-        notes.append(f"the figures show the {MOST_DRAWN} best of {agents} agents; all are in the tables")
-    return [notes[0] + ", ".join(files), *notes[1:]]
-
-
-def write_csv(table, name):
-    """Write a table to tables/<name>.csv, its texts safe for a spreadsheet; return the path."""
-    path = locate_output(f"tables/{name}.csv")
-    escape_cells(table.round(6)).to_csv(path, index=False, lineterminator="\n")
-    return str(path)
+    n, tables = len(told.names), {"scores": told.scores, "agents": told.means.drop(columns="note")}
+    if n > 1:
+        tables["pairs"] = pair_agents(build_matrix(told.rows, told.names), told.clusters, MOST_PAIRED)
+    files = [write_csv(table.round(6), locate_output(f"tables/{name}.csv")) for name, table in tables.items()]
+    notes = [f"{n} agents on {len(told.events)} events: {', '.join(files)}"]
+    if n > 1:
+        what = "every two agents" if n <= MOST_PAIRED else f"the best agent and each other (of {n} not every two)"
+        notes.append(f"pairs.csv: differences between {what}, one family of {len(tables['pairs'])} (p_holm)")
+    if n > MOST_DRAWN:
+        notes.append(f"the figures show the {MOST_DRAWN} best of {n} agents; all are in the tables")
+    return notes
 
 
 def save(fig, name, shown, *, title, n, about):
-    """Save a figure with the numbers it shows, safe for a spreadsheet; return its path."""
+    """Save a figure with the numbers it shows, safe for a spreadsheet."""
     save_figure(fig, name, escape_cells(shown), title=title, n=n, **about)
-    return str(locate_output(f"figures/{name}.png"))
 
 
-def tabulate_panels(told, groups):
-    """Return the means to draw by group (`means.tabulate_groups`), the groups' names as panel, with n_events."""
-    table = tabulate_groups(told.rows, told.clusters, groups)
+def draw_means(told, name, by, title):
+    """Draw each agent's means by a group (by level or kind over all events too)."""
+    table = tabulate_groups(told.rows, told.clusters, [by])
     named = table["name"].replace("", "all events")
     table["panel"] = named.where(table["group"] != "level", "level " + named)
-    sizes = {("all", ""): told.rows["event_id"].nunique()}
-    for group in groups:
-        counts = told.rows.groupby(group)["event_id"].nunique()
-        sizes |= {(group, str(name)): n for name, n in counts.items()}
-    return table.assign(n_events=[sizes[pair] for pair in zip(table["group"], table["name"], strict=True)])
+    sizes = told.rows.groupby(told.rows[by].astype(str))["event_id"].nunique()
+    table["n_events"] = table["name"].map(sizes).fillna(told.rows["event_id"].nunique()).astype(int)
+    table = table if by != "domain" else table[table["group"] == by]
+    fig = draw_panels(table, told.names[:MOST_DRAWN], title=f"{title} ({told.widths})")
+    save(fig, name, table, title=title, n=told.rows["event_id"].nunique(), about=told.about)
 
 
-def draw_means(told, name, groups, title):
-    """Draw each agent's means by group (with level or kind over all events too) and save them; return their path."""
-    table = tabulate_panels(told, groups)
-    table = table if name == "scores" else table[table["group"] == groups[0]]
-    fig = draw_panels(table, told.names, title=f"{title} ({told.widths})")
-    n = told.rows["event_id"].nunique()
-    return f"{name}: " + save(fig, name, table, title=title, n=n, about=told.about)
-
-
-def draw_domains(told):
-    """Draw each agent's mean by domain."""
-    if n_blank := int(told.events["domain"].isna().sum()):
-        return f"no domain figure: {write_count(n_blank, 'event has', 'events have')} no domain in events.csv"
-    return draw_means(told, "domains", ["domain"], "Mean scores by domain")
-
-
-def draw_probabilities(told, answers, predictions, table):
+def draw_probabilities(told, answers, predictions):
     """Draw Brier errors of one-choice events, and how often what was given a probability came true."""
-    brier = table[table["metric"].eq("brier") & table["group"].eq("all")].sort_values(
-        ["mean", "agent_id"], ignore_index=True
-    )
+    brier = take_whole(told.means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
     bins = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
@@ -237,14 +185,14 @@ def draw_probabilities(told, answers, predictions, table):
     fig = draw_chances(brier, bins, title=f"{title} ({told.widths})")
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
-    path = save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
-    return f"probabilities: {path}"
+    save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
+    return ""
 
 
 def draw_factors(told):
     """Draw the effects of agent, domain and level on the score, with intervals by cluster (Figure 11)."""
     rows = select_rows(told.scores, told.events)
-    rows = rows[rows["agent_id"].isin(told.names)].assign(cluster=rows["event_id"].map(told.clusters))
+    rows = rows[rows["agent_id"].isin(told.names[:MOST_DRAWN])].assign(cluster=rows["event_id"].map(told.clusters))
     factors = [name for name in FACTORS if rows[name].notna().all() and rows[name].nunique() > 1]
     left = [name for name in FACTORS if name not in factors]
     why = f"; without {', '.join(left)} (blank, or all the same)" if left else ""
@@ -263,8 +211,8 @@ def draw_factors(told):
     table = table.rename(columns=lambda name: name.removeprefix("clustered_").replace("n_sources", "n_clusters"))
     by = f"{(by := find_clusters(told.events)[1])}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
     fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
-    path = save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
-    return f"factors: {path}; R2 {fit.r2:.3f} from {fit.n} scores{why}"
+    save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
+    return f"factors: R2 {fit.r2:.3f} from {fit.n} scores{why}"
 
 
 def main(folder, status=None):
@@ -272,15 +220,16 @@ def main(folder, status=None):
 
     Raises ValueError in sentences with file, row and column where its files are wrong.
     """
-    folder = Path(folder)
     if status and status not in STATUSES:
         raise ValueError(f"--status must be one of {', '.join(STATUSES)}, not {status!r}")
-    if not folder.is_dir():
+    if not Path(folder).is_dir():
         raise ValueError(f"{folder} is not a folder; name one with events, answers and predictions (.csv)")
     try:
-        notes = draw_folder(folder, status)
+        shown, notes, page = draw_folder(folder, status)
     except Problems as problems:
         raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
-    show("\n".join(notes))
-    means = pd.read_csv(folder / "tables/agents.csv").to_dict("records")
-    return {"folder": str(folder), "notes": [note for note in notes[1:] if note], "scores": means}
+    more = f"... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
+    show("\n".join(filter(None, [write_table(shown.head(MOST_LISTED)), more, BRIER, *notes])))
+    show(f"open in a browser: {page}")
+    means = pd.read_csv(Path(folder) / "tables/agents.csv").to_dict("records")
+    return {"folder": str(folder), "notes": notes, "scores": means}

@@ -1,4 +1,4 @@
-"""`make source SOURCE=name`: try one source by itself, from its page to its scores."""
+"""`daybefore source` (make source SOURCE=name): try one source by itself, from its page to its scores."""
 
 from datetime import datetime
 
@@ -6,6 +6,8 @@ import pandas as pd
 
 from helpers.agents.registry import predict_events
 from helpers.calendar import ZONE, stamp_moment
+from helpers.cli.main import show
+from helpers.cli.report import write_table
 from helpers.events.collect import collect_events, covers_window
 from helpers.faults import (
     Problems,
@@ -40,9 +42,6 @@ def check_rows(source, window):
     path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
     needs = ["occurred_at", "entity", *names]
     table = open_sheet(path, needs)
-    if len(table.columns) == 1:
-        said = "the header is one cell; separate columns by commas"
-        raise Problems([describe_problem(path.name, None, table.columns[0], said)])
     key = [] if source.form == "market" else needs[:2]
     found = list(check_sheet(path.name, table, needs, filled=needs[:2], key=key))
     if not set(needs) <= set(table.columns):
@@ -53,21 +52,16 @@ def check_rows(source, window):
         wrong = find_faults(cells.tolist(), list[kinds[column]])
         found += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in wrong]
     raise_all(found)
-    raise_all(check_span(source, path.name, table["occurred_at"], window))
+    published, first = compute_published_at(source.publication, table["occurred_at"]), find_first(window)
+    if published.min() >= first or published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
+        span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
+        span += f": none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
+        raise Problems([describe_problem(path.name, None, "occurred_at", span)])
 
 
-def check_span(source, file, occurred_at, window):
-    """Yield a sentence when a page would show nothing on a window's first day: rows too late, or too old."""
-    first = pd.Timestamp(WINDOWS[window][0], tz=ZONE)
-    published = compute_published_at(source.publication, occurred_at)
-    span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
-    if published.min() >= first:
-        yield describe_problem(
-            file, None, "occurred_at", f"{span}: none before {find_set(window).name} begins on {first.date()}"
-        )
-    elif published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
-        said = f"{span}: none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
-        yield describe_problem(file, None, "occurred_at", said)
+def find_first(window):
+    """Return the moment at which a window's first day begins."""
+    return pd.Timestamp(WINDOWS[window][0], tz=ZONE)
 
 
 def choose_source(source_id, window, *, local=False):
@@ -94,34 +88,31 @@ def main(source_id, window="A", local=False):
     sources = choose_source(source_id, window, local=local)
     with open_world(local=local) as connect:
         crawler = connect()
-        page = show_page(crawler, sources[source_id], stamp_moment(pd.Timestamp(list_days(window)[0], tz=ZONE)))
-        share = get_constant("futurex", "keep_binary")
-        chosen = {source_id: sources[source_id]}
+        page = show_page(crawler, sources[source_id], stamp_moment(find_first(window)))
+        share, chosen = get_constant("futurex", "keep_binary"), {source_id: sources[source_id]}
         events, screenings = collect_events(chosen, crawler, window, seed=SEED, keep_binary=share)
         answers, acquisitions = acquire_answers(events, crawler)
         predictions = predict_events(events, crawler)
     n_pages = sum(kept["url"] == page["address"] for kept in crawler.pages.values())
-    print(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
-    dropped = screenings[screenings["is_dropped"]]
-    print(f"{len(events)} events kept, {len(dropped)} dropped{':' * (len(dropped) > 0)}")
-    print_counts(dropped["reason"])
-    is_open = answers["status"] != "ok"
-    print(f"{len(answers) - is_open.sum()} of them answered, {is_open.sum()} not{':' * bool(is_open.any())}")
+    show(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
+    dropped, is_open = screenings[screenings["is_dropped"]], answers["status"] != "ok"
+    show_counts(f"{len(events)} events kept, {len(dropped)} dropped", dropped["reason"])
     attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
-    print_counts(attempts.groupby("event_id")["reason"].last())
+    told = f"{(~is_open).sum()} of them answered, {is_open.sum()} not"
+    show_counts(told, attempts.groupby("event_id")["reason"].last())
     shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
-    known = answers.set_index("event_id")["value"]
-    last = predictions[predictions["agent_id"] == "last_value"].set_index("event_id")["value"]
-    shown = shown.assign(last_value=shown["event_id"].map(last), answer=shown["event_id"].map(known))
-    print("\n" + shown.head(8).to_string(index=False))
+    last = predictions[predictions["agent_id"] == "last_value"]
+    for name, table in (("last_value", last), ("answer", answers)):
+        shown[name] = shown["event_id"].map(table.set_index("event_id")["value"])
+    show("\n" + write_table(shown.head(8).astype(object).fillna("-").set_index("event_id")))
     rows = select_headline(score_predictions(predictions, answers, events), events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = pd.DataFrame({"n": matrix.notna().sum(), "mean score": matrix.mean().round(3)})
-    table = table.sort_values("mean score", ascending=False)
-    print("\n" + table.to_string())
-    scores = table.rename(columns={"mean score": "score"}).rename_axis("agent").reset_index().to_dict("records")
-    kept = shown.astype(object).where(shown.notna(), None).to_dict("records")
-    return {"source": source_id, "window": window, "page": page, "events": kept, "scores": scores}
+    table = pd.DataFrame({"n": matrix.notna().sum(), "score": matrix.mean().round(3)}).rename_axis("agent")
+    table = table.sort_values("score", ascending=False)
+    show("\n" + write_table(table.astype({"n": str})))
+    kept, scores = shown.astype(object).where(shown.notna(), None), table.reset_index()
+    found = {"source": source_id, "window": window, "page": page}
+    return found | {"events": kept.to_dict("records"), "scores": scores.to_dict("records")}
 
 
 def show_page(crawler, source, moment):
@@ -133,13 +124,13 @@ def show_page(crawler, source, moment):
         observations, _ = crawler.observe(source.id, moment)
     except (GatewayError, ExtractionError) as error:
         raise ValueError(f"{source.id}.toml: its page as of {moment} cannot be read: {error}") from None
-    print(f"page {source.address} as of {moment}: {len(observations)} values, the newest are")
     by = "opens_at" if source.form == "market" else "occurred_at"
-    print(observations.sort_values(by, kind="stable").tail(3).to_string(index=False))
+    newest = observations.sort_values(by, kind="stable").tail(3).to_string(index=False)
+    show(f"page {source.address} as of {moment}: {len(observations)} values, the newest are\n{newest}")
     return {"address": source.address, "as_of": moment, "n_values": len(observations)}
 
 
-def print_counts(reasons):
-    """Print each reason with how often it stands, the most frequent first."""
-    for reason, n in reasons.value_counts().items():
-        print(f"  {n} x {reason}")
+def show_counts(told, reasons):
+    """Print a sentence, and each reason with how often it stands, the most frequent first."""
+    listed = [f"\n  {n} x {reason}" for reason, n in reasons.value_counts().items()]
+    show(told + ":" * bool(listed) + "".join(listed))

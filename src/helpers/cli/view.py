@@ -11,7 +11,6 @@ from importlib.resources import files
 import pandas as pd
 
 from helpers.agents.registry import load_entries
-from helpers.cli.gallery import open_templates
 from helpers.cli.main import show, tell
 from helpers.cli.questions import (
     list_pages,
@@ -22,7 +21,7 @@ from helpers.cli.questions import (
     tell_events,
     write_value,
 )
-from helpers.cli.report import write_interval
+from helpers.cli.report import open_templates, write_interval
 from helpers.futurex.past import build_priced
 from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.question_sets import PUBLIC_WINDOWS, find_set

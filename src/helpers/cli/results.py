@@ -1,0 +1,205 @@
+"""What a run leaves: results.json, results.csv and predictions.csv of each of its agents, and the same as text."""
+
+import importlib.metadata
+import json
+
+import pandas as pd
+
+from helpers.cli.report import (
+    BRIER,
+    SCORE_COLUMNS,
+    describe_intervals,
+    summarize_agents,
+    tabulate_leads,
+    tabulate_scores,
+    take_whole,
+    write_csv,
+    write_table,
+)
+from helpers.formats.lines import clean_json
+from helpers.futurex.past import read_window
+from helpers.question_sets import find_set
+from helpers.scoring.scores import score_predictions, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.means import MIN_CLUSTERS, find_clusters
+from helpers.store import locate_output, parse_json, read_runs
+
+KEY = ["run_id", "event_id", "sample"]
+N_REASONS = 3
+"""Reasons for missing predictions that are shown of an agent, the most frequent first."""
+
+PREDICTION_COLUMNS = "event_id sample as_of status reason value probability distribution answer score".split()
+"""Columns of a run's predictions.csv, after agent_id."""
+
+
+def read_sampled(path, table, run_ids, events, timings=False):
+    """Return some runs' rows of a store's table for these events only: a run may already hold more."""
+    rows = read_runs(path, table, run_ids.values(), timings)
+    return rows[rows["event_id"].isin(events["event_id"])]
+
+
+def judge_events(asked, predictions, baselines):
+    """Return (predictions with `answer` and headline `score`, their means, leads and calibration, why there are none).
+
+    As of `tabulate_scores`, `tabulate_leads` and `bin_chances`; the sentence is "" where there are scores.
+    """
+    events, clusters = asked.events, find_clusters(asked.events)[0]
+    try:
+        answers = read_window("answers", asked.window)
+        scores = score_predictions(predictions, answers, events)
+        table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
+    except (FileNotFoundError, ValueError) as error:
+        blank = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"])
+        return predictions, blank, pd.DataFrame(), blank, str(error)
+    rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
+    rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
+    chances = list_chances(events, answers, rows[rows["answer"].notna()])
+    return rows, table, leads, bin_chances(chances, clusters) if len(chances) else chances, ""
+
+
+def count_missing(predictions, replies):
+    """Return what is missing of a run by status and reason, the most frequent first: n, one event, its reply's end."""
+    missing = predictions[predictions["status"] != "ok"].merge(replies[[*KEY, "reply"]], "left", KEY)
+    pairs = zip(missing["reason"], missing["event_id"], strict=True)
+    missing["reason"] = [r.replace(event, "<event>") if isinstance(r, str) else None for r, event in pairs]
+    missing["reply"] = [" ".join(said.split())[-90:] if isinstance(said, str) else None for said in missing["reply"]]
+    groups = missing.groupby(["status", "reason"], dropna=False)
+    groups = sorted(groups, key=lambda group: (-len(group[1]), str(group[0])))
+    first = [part.iloc[0].to_dict() | {"n": len(part)} for _, part in groups]
+    return [{name: row[name] for name in ("status", "reason", "n", "event_id", "reply")} for row in first]
+
+
+def describe_status(status, n_events, n_window):
+    """Return in words how much of its question set a run was asked, of its row's status (`store.close_run`).
+
+    >>> describe_status("partial", 20, 240)
+    'a sample: 20 of the 240 events of the set were asked'
+    """
+    if status == "complete":
+        return "whole: all events of the set were asked"
+    if n_events < n_window:
+        return f"a sample: {n_events} of the {n_window} events of the set were asked"
+    return "all events of the set were asked; some ended in accidents, and the same command asks these again"
+
+
+def describe_result(run, replies, predictions, table, asked, **about):
+    """Return what results.json holds of one run (a row of the table runs), from its own rows.
+
+    `table` is the run's part of `tabulate_scores`; `about` has seed, model_s, calibration (its rows of `bin_chances`),
+    unanswered_usd, lead (its row of `tabulate_leads` or None), facts (what WorldReasoner's scores rest on) and note:
+    why there are no scores, or what they are not. Blank cells are null.
+    """
+    clusters, by = find_clusters(asked.events)
+    n_window, unanswered = len(read_window("events", asked.window)), about["unanswered_usd"]
+    spent = pd.to_numeric(replies["cost_usd"]).sum(min_count=not unanswered) + unanswered
+    return clean_json({
+        **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
+        "status": describe_status(run["status"], replies["event_id"].nunique(), n_window),
+        **{"window": asked.window, "seed": about["seed"], "n_window": n_window, "n_events": len(asked.events)},
+        **{"n_asked": len(replies), "n_answered": int(predictions["status"].eq("ok").sum())},
+        "n_scored": int(take_whole(table)["n"].sum()),
+        "versions": {
+            "kit": importlib.metadata.version("daybefore"),
+            "code_version": run["code_version"],
+            "parser_version": ", ".join(sorted(predictions["parser_version"].dropna().unique())),
+            "packages": parse_json(run["packages"]),
+        },
+        "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
+        "note": about["note"] or next(iter(table["note"]), ""),
+        "scores": table[SCORE_COLUMNS].to_dict("records"),
+        "calibration": about["calibration"].to_dict("records"),
+        "lead_over_best_baseline": about["lead"],
+        "worldreasoner": about["facts"],
+        "missing": count_missing(predictions, replies),
+        "cost_usd": spent,
+        "cost_unanswered_usd": unanswered,
+        **{f"n_{kind}_tokens": int(replies[f"n_{kind}_tokens"].sum()) for kind in ("input", "output", "cached")},
+        "duration_s": round(float(replies["duration_s"].sum()), 3),
+        "model_s": round(about["model_s"], 3),
+    })  # fmt: skip
+
+
+def save_results(found, predictions):
+    """Write results.json, results.csv and predictions.csv of a run into data/runs/<run_id>.
+
+    `found` is what `describe_result` returns; `predictions` are its rows with `answer` and headline `score`.
+    """
+    path = locate_output(f"data/runs/{found['run_id']}/results.json")
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    rows = pd.DataFrame(found["scores"], columns=SCORE_COLUMNS)
+    rows.insert(0, "run_id", found["run_id"])
+    rows.insert(1, "agent_id", found["agent_id"])
+    write_csv(rows, path.with_suffix(".csv"))
+    write_csv(predictions.reindex(columns=["agent_id", *PREDICTION_COLUMNS]), path.with_name("predictions.csv"))
+
+
+def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
+    """Keep what some runs came to, each under data/runs/<run_id>; return ({agent: its results.json}, all as text).
+
+    `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `seed` drew the events; `beside` is
+    what WorldReasoner says of them (`conditions.Beside`); `unanswered` maps agents to what requests without an answer
+    can have cost (US dollars). The text has the scores where there are answers, the costs, and what is missing and why.
+    """
+    events, names = asked.events, ("replies", "predictions", "traces")
+    tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
+    rows, table, leads, bins, problem = judge_events(asked, tables["predictions"], baselines)
+    shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else summarize_agents(table, leads)
+    table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna({"note": ""})
+    found = {}
+    for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
+        agent = run["agent_id"]
+        replies, predictions, traces = (part[part["run_id"] == run["run_id"]] for part in tables.values())
+        found[agent] = describe_result(
+            run,
+            replies,
+            predictions,
+            table[table["agent_id"] == agent],
+            asked,
+            seed=seed,
+            model_s=traces["duration_s"].astype(float).sum(min_count=1),
+            calibration=bins[bins["agent_id"] == agent].drop(columns="agent_id"),
+            unanswered_usd=unanswered.get(agent, 0),
+            lead=leads.loc[agent].to_dict() if agent in leads.index else None,
+            facts=beside.facts.get(agent),
+            note="; ".join(filter(None, [beside.note, problem])),
+        )
+        save_results(found[agent], rows[rows["run_id"] == run["run_id"]])
+    shown = shown.join(pd.DataFrame({agent: tell_costs(one) for agent, one in found.items()}).T)
+    shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
+    words = [f"{len(events)} events of {find_set(asked.window).name}"]
+    words += [
+        f"no scores: {problem}" if problem else f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
+    ]
+    words += [f"overall: {note}" for note in table["note"].unique() if note]
+    words += [f"{agent}, {told}" for agent, one in found.items() for told in list_missing(one)]
+    words += [describe_intervals(events)]
+    words += [
+        "kept in data/runs/<run_id>: results.json, results.csv (also by kind, domain and event) and predictions.csv"
+    ]
+    return found, "\n\n".join(filter(None, [beside.note, write_table(shown), beside.text, "\n".join(words)]))
+
+
+def tell_costs(found):
+    """Return what a run's printed row says of costs and what is missing, from its results.json.
+
+    Missing counts predictions by how they ended: a reply that came but cannot be read is "unparsable"; events without
+    any reply are "not asked", as a ceiling, a spent quota or a stop leaves them.
+    """
+    counts = {}
+    for row in found["missing"]:
+        counts[row["status"]] = counts.get(row["status"], 0) + row["n"]
+    counts |= {"not asked": max(found["n_events"] - found["n_asked"], 0)}
+    costs, n_asked = {"USD": found["cost_usd"]}, max(found["n_asked"], 1)
+    costs |= {"s each": found["duration_s"] / n_asked, "model s": found["model_s"] and found["model_s"] / n_asked}
+    return {
+        **{name: "-" if cost is None else f"{cost:.3f}" for name, cost in costs.items()},
+        "missing": ", ".join(f"{n} {end}" for end, n in counts.items() if n) or "none",
+    }
+
+
+def list_missing(found):
+    """Return the most frequent reasons for what is missing of a run, a line each, with one reply as example."""
+    rows = found["missing"][:N_REASONS]
+    said = [f": ...{row['reply']!r}" if row["reply"] else "" for row in rows]
+    told = [f"{row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}" for row in rows]
+    return [f"{row}{end}" for row, end in zip(told, said, strict=True)]

@@ -16,13 +16,12 @@ from helpers.cli.report import (
     write_csv,
     write_table,
 )
-from helpers.formats.lines import clean_json
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
 from helpers.scoring.scores import score_predictions, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters
-from helpers.store import locate_output, parse_json, read_runs
+from helpers.store import clean_value, locate_output, parse_json, read_runs
 
 KEY = ["run_id", "event_id", "sample"]
 N_REASONS = 3
@@ -92,7 +91,7 @@ def describe_result(run, replies, predictions, table, asked, **about):
     clusters, by = find_clusters(asked.events)
     n_window, unanswered = len(read_window("events", asked.window)), about["unanswered_usd"]
     spent = pd.to_numeric(replies["cost_usd"]).sum(min_count=not unanswered) + unanswered
-    return clean_json({
+    return clean_value({
         **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
         "status": describe_status(run["status"], replies["event_id"].nunique(), n_window),
         **{"window": asked.window, "seed": about["seed"], "n_window": n_window, "n_events": len(asked.events)},

@@ -78,23 +78,16 @@ def download_file(name, entry, path):
 
     Raises FileNotFoundError when it has no address, does not arrive, or has changed since it was retrieved.
     """
-    instead = f"name a folder that holds it in {MIRROR}, or put it at .cache/public/{name}"
-    if "address" not in entry:
-        raise FileNotFoundError(
-            f"{name} is derived, has no address of its own, and is not there with its sha256; {instead} "
-            "(data/public.toml says how to rebuild it)"
-        )
-    try:
-        fetch_file(entry["address"], entry["sha256"], path)
-    except requests.RequestException as problem:
-        raise FileNotFoundError(
-            f"{name} is neither mirrored nor cached, and {entry['address']} could not be read "
-            f"({type(problem).__name__}); {instead}"
-        ) from None
-    except ValueError:
-        raise FileNotFoundError(
-            f"{name} at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs); {instead}"
-        ) from None
+    why = "is derived, has no address of its own, and is not there (data/public.toml says how to rebuild it)"
+    if "address" in entry:
+        try:
+            return fetch_file(entry["address"], entry["sha256"], path)
+        except requests.RequestException as problem:
+            kind = type(problem).__name__
+            why = f"is neither mirrored nor cached, and {entry['address']} could not be read ({kind})"
+        except ValueError:
+            why = f"at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs)"
+    raise FileNotFoundError(f"{name} {why}; name a folder that holds it in {MIRROR}, or put it at .cache/public/{name}")
 
 
 def read_public(name):

@@ -5,7 +5,6 @@ evidence files, and metadata: `source` (its cluster), `criteria` (how it is deci
 for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show.
 """
 
-import gzip
 import re
 from datetime import datetime
 from functools import partial
@@ -17,7 +16,7 @@ from pydantic import BaseModel, StringConstraints
 
 from helpers.faults import find_faults, name_field, read_lines
 from helpers.papers import get_constant
-from helpers.store import dump_json, hash_text, locate_output
+from helpers.store import dump_json, hash_text
 from helpers.tables import Setting, Text, allow, one_of, time_of
 
 TASKS = {
@@ -142,18 +141,6 @@ def read_instances(path):
     if not found:
         raise ValueError(f"{Path(path).name} holds no instance")
     return list(found.values())
-
-
-def write_instances(instances, relative):
-    """Write instances as JSON lines, sorted by id, to a .jsonl.gz; same instances, same bytes. Returns the path."""
-    lines = []
-    for instance in sorted(instances, key=lambda instance: instance.id):
-        if said := find_misfits(instance._asdict()):
-            raise ValueError(f"{instance.id}: {said[0]}")
-        lines.append(dump_json(instance._asdict()) + "\n")
-    path = locate_output(relative)
-    path.write_bytes(gzip.compress("".join(lines).encode(), 9, mtime=0))
-    return path
 
 
 def read_public(path, *, task, cutoff):

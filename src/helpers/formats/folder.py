@@ -1,6 +1,6 @@
 """Read and check a user's own folder: events.csv, answers.csv and predictions.csv, into the kit's tables.
 
-Whatever is wrong is said with file, row and column (`sheets`). Cells hold JSON as in the kit's tables, or plain text: a
+Whatever is wrong is said with file, row and column (`faults`). Cells hold JSON as in the kit's tables, or plain text: a
 letter, an option's text, A|C for several, a number.
 """
 

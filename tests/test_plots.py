@@ -50,15 +50,6 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
         plots.draw_points(pd.concat([table, table]), ax, **look)
 
 
-def test_stacks_add_up_and_small_layers_carry_no_value(ax):
-    table = pd.DataFrame({"kind": ["x", "y"], "low": [10, 1], "high": [90, 4]})
-    plots.draw_stacked(table, ax, label="kind", parts=["low", "high"], colours=["0.8", "0.1"])
-    tops = [bar.get_y() + bar.get_height() for bar in ax.containers[1]]
-    assert tops == [100, 5]
-    shown = [(text.get_text(), text.get_color()) for text in ax.texts if text.get_text()]
-    assert shown == [("10", "0.15"), ("90", "white")]
-
-
 def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
     pairs = pd.DataFrame({"agent_a": ["x", "x", "y"], "agent_b": ["y", "z", "z"]})
     pairs = pairs.assign(difference=[0.1, 0.3, -0.2], seen=[0.05, 0.2, 0.3], told=[True, False, False])

@@ -6,7 +6,6 @@ from helpers.web.passages import (
     MAX_CHARS,
     MAX_PASSAGES,
     MAX_PIECES,
-    WIDE,
     read_page,
 )
 
@@ -29,14 +28,6 @@ def test_a_long_table_has_a_subject_a_name_the_newest_row_first():
     assert title == "Prices today"
     assert texts == ["Oslo (Low, High): 2: 6, n/a; 1: 2, 3", "Rome (Low, High): 1: 4, 5"]
     assert ages == [0, 0]
-
-
-def test_a_wide_table_of_numbers_has_a_subject_a_column():
-    head = ["Date", *(f"C{i}" for i in range(WIDE))]
-    _, texts, _ = read(write_table(head, ["1 May", *range(WIDE)], ["2 May", *range(10, 10 + WIDE)]))
-    assert texts == [f"C{i}: 2 May: {10 + i}; 1 May: {i}" for i in range(WIDE)]
-    _, texts, _ = read(write_table(head[:3], ["1 May", 1, 2], ["2 May", 3, 4]))
-    assert texts == ["C0, C1: 2 May: 3, 4; 1 May: 1, 2"]
 
 
 def test_of_a_subject_only_the_newest_passages_are_kept_with_their_ages():

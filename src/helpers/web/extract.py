@@ -173,20 +173,15 @@ def check_events(rows):
     if not rows or len({row["market_id"] for row in rows}) < len(rows):
         raise ValueError("two events have one name" if rows else "no event on the page")
     for row in rows:
-        check_event(*(row[column] for column in ("market_id", "question", "options", "terms", "opens_at", "closes_at")))
+        keys, options = read_terms(row["terms"])["keys"], json.loads(row["options"])
+        is_whole = row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)
+        if not is_whole:
+            raise ValueError(f"event {row['market_id']} has no question, or not its options")
+        for text in (row["opens_at"], row["closes_at"]):
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None or moment.year not in YEARS:
+                raise ValueError(f"{text[:40]!r} is no moment with an offset")
     return rows
-
-
-@lru_cache(maxsize=4096)
-def check_event(market_id, question, options, terms, *moments):
-    """Raise ValueError for an event page that no question can be made of."""
-    keys, options = read_terms(terms)["keys"], json.loads(options)
-    if not question or not market_id or len(set(options)) < len(options) or len(options) != len(keys):
-        raise ValueError(f"event {market_id} has no question, or not its options")
-    for text in moments:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None or moment.year not in YEARS:
-            raise ValueError(f"{text[:40]!r} is no moment with an offset")
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,238 @@
+"""A run as others' tools read it: an Inspect log, every-eval-ever records, a data set of the hub, ForecastBench's file.
+
+Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
+(`QuestionSet.is_public`) are left out: their rows have ids, answers and scores.
+"""
+
+import json
+from datetime import date
+from typing import NamedTuple
+
+import pandas as pd
+
+from helpers.question_sets import find_set
+from helpers.scoring.runs import read_rows
+from helpers.scoring.scores import score_predictions, select_headline
+from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.store import dump_json, parse_json
+
+TASK, ORGANIZATION = "daybefore", "Daybefore (a run of its user's)"
+WITHHELD = "(the question's words stand in the public set, under its id)"
+SCALES = {"score": (False, 1.0), "brier": (True, 2.0)}
+"""Metric -> (lower is better, its largest value)."""
+
+
+class Exported(NamedTuple):
+    """A run with what it was asked: its row (a dict), its set, and a row a question with prediction and score."""
+
+    run: dict
+    question_set: object
+    rows: pd.DataFrame
+    brier: pd.DataFrame
+
+
+def gather_run(run, events, answers):
+    """Return the `Exported` of a run (`scoring.runs.Run`), events and answers those of its set.
+
+    A row a question that was asked: prompt (withheld where it is not ours), options, answer, value, probability,
+    distribution, status, score of the headline metric, tokens and cost where the run has replies.
+    """
+    one = find_set(run.window)
+    predictions = read_rows("predictions", run)
+    predictions = predictions[predictions["sample"].fillna(0).eq(0)]
+    asked = events[events["event_id"].isin(predictions["event_id"])]
+    scores = score_predictions(predictions, answers, events)
+    headline = select_headline(scores, asked)[["event_id", "score", "is_missing"]]
+    kept = "event_id status reason value probability distribution rationale as_of".split()
+    rows = (
+        asked.drop(columns=["as_of"]).merge(predictions[kept], on="event_id").merge(headline, on="event_id", how="left")
+    )
+    rows = rows.merge(answers[["event_id", "value"]].rename(columns={"value": "answer"}), on="event_id", how="left")
+    try:
+        usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
+        replies = read_rows("replies", run)
+        rows = rows.merge(replies.loc[replies["sample"].fillna(0).eq(0), usage], on="event_id", how="left")
+    except FileNotFoundError:  # a recorded run keeps its requests apart
+        pass
+    if one.is_public:
+        rows["prompt"] = WITHHELD
+    brier = scores[(scores["metric"] == "brier") & scores["is_scored"].astype(bool)]
+    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values("event_id"), brier)
+
+
+def clean_records(rows):
+    """Return a table's rows as dicts of plain values, blanks as None."""
+    return json.loads(rows.to_json(orient="records", double_precision=12))
+
+
+def name_model(found):
+    """Return how a run's model is called where a name must stand: the model, else the agent."""
+    return found.run["model"] if isinstance(found.run.get("model"), str) else f"{TASK}/{found.run['agent_id']}"
+
+
+def write_inspect(found, folder):
+    """Write an Inspect log (.eval), which `inspect view` shows. Raises ModuleNotFoundError without inspect-ai."""
+    from inspect_ai import log as inspect_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+    from inspect_ai.scorer import Score
+
+    samples = []
+    for row in clean_records(found.rows):
+        said = row.get("reply") or row["value"] or f"({row['status']})"
+        options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
+        notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
+        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=row["value"])}
+        samples.append(
+            inspect_log.EvalSample(
+                id=row["event_id"],
+                epoch=1,
+                input=row["prompt"],
+                choices=options,
+                target=row["answer"] or "",
+                messages=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content=said)],
+                output=ModelOutput.from_content(name_model(found), said),
+                scores=scored,
+                metadata=notes,
+            )
+        )
+    scores = found.rows["score"].dropna()
+    metric = inspect_log.EvalMetric(name="mean", value=float(scores.mean()) if len(scores) else float("nan"))
+    started = found.rows.get("started_at", pd.Series(dtype=str)).dropna()
+    made = inspect_log.EvalLog(
+        status="success",
+        eval=inspect_log.EvalSpec(
+            run_id=found.run["run_id"],
+            created=started.min() if len(started) else found.rows["as_of"].max(),
+            task=f"{TASK}/{found.question_set.name}",
+            model=name_model(found),
+            dataset=inspect_log.EvalDataset(name=found.question_set.name, samples=len(samples)),
+            config=inspect_log.EvalConfig(),
+            metadata={"agent_id": found.run["agent_id"], "condition": found.run.get("condition")},
+        ),
+        results=inspect_log.EvalResults(
+            total_samples=len(samples),
+            completed_samples=len(samples),
+            scores=[inspect_log.EvalScore(name="score", scorer="daybefore", metrics={"mean": metric})],
+        ),
+        samples=samples,
+    )
+    path = folder / f"{found.run['run_id']}.eval"
+    inspect_log.write_eval_log(made, str(path), format="eval")
+    return [path]
+
+
+def write_records(found, folder, now=0):
+    """Write every-eval-ever's record of a run (schema 0.2.1): a result a metric. `now` is a Unix time."""
+    results, (clusters, by) = [], find_clusters(found.rows)
+    for metric, rows in (("score", found.rows), ("brier", found.brier)):
+        if (values := rows.set_index("event_id")["score"].dropna()).empty:
+            continue
+        is_error, most = SCALES[metric]
+        mean = summarize_clustered(values.to_frame("score"), clusters).loc["score"]
+        uncertainty = {"num_samples": len(values)}
+        if mean["low"] == mean["low"]:
+            ends = {"lower": mean["low"], "upper": mean["high"], "confidence_level": 0.95}
+            uncertainty["confidence_interval"] = ends | {"method": f"jackknife by {by} (CR3)"}
+        about = {"lower_is_better": is_error, "score_type": "continuous", "min_score": 0.0, "max_score": most}
+        results.append(
+            {
+                "evaluation_name": f"{TASK}/{found.question_set.name}/{metric}",
+                "source_data": {"dataset_name": found.question_set.name, "source_type": "other"},
+                "metric_config": about,
+                "score_details": {"score": mean["mean"], "uncertainty": uncertainty},
+            }
+        )
+    record = {
+        "schema_version": "0.2.1",
+        "evaluation_id": f"{TASK}/{found.run['run_id']}/{now}",
+        "retrieved_timestamp": str(now),
+        "source_metadata": {
+            "source_type": "evaluation_run",
+            "source_organization_name": ORGANIZATION,
+            "evaluator_relationship": "third_party",
+        },
+        "eval_library": {"name": TASK, "version": str(found.run.get("code_version") or "unknown")},
+        "model_info": {"name": name_model(found), "id": name_model(found)},
+        "evaluation_results": results,
+    }
+    path = folder / f"{found.run['run_id']}.json"
+    path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return [path]
+
+
+def write_dataset(found, folder):
+    """Write a folder that `datasets.load_dataset` reads: data/test.parquet and a card with licence and dates."""
+    columns = (
+        "event_id prompt kind options level domain source_id as_of resolves_at status value probability distribution "
+        "answer score"
+    ).split()
+    table = found.rows.reindex(columns=columns).astype({"level": "Int64", "score": "float64", "probability": "float64"})
+    path = folder / "data/test.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_parquet(path, index=False)
+    first, last = found.rows["as_of"].min()[:10], found.rows["as_of"].max()[:10]
+    card = [
+        "---",
+        "license: other",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        "  - {split: test, path: data/test.parquet}",
+        "---",
+        "",
+        f"# {found.run['agent_id']} on {found.question_set.name}",
+        "",
+        f"Predictions of `{name_model(found)}` on {len(table)} questions asked as of {first} to {last}, scored by",
+        "FutureX's rules (`score`, 0 to 1). `answer` is blank where a question is not settled.",
+        "Rows hold values of the questions' sources, each under its terms (data/replay/manifest.csv of Daybefore).",
+    ]
+    (folder / "README.md").write_text("\n".join(card) + "\n", encoding="utf-8")
+    return [path, folder / "README.md"]
+
+
+def write_forecastbench(found, folder):
+    """Write ForecastBench's submission of a run on yes/no questions: the probability of yes, 0.5 where none came.
+
+    Raises ValueError where the run was asked no yes/no question.
+    """
+    rows = found.rows[
+        [sorted((parse_json(cell) or {}).values()) == ["No", "Yes"] for cell in found.rows["options"].fillna("{}")]
+    ]
+    if rows.empty:
+        raise ValueError(f"{found.run['run_id']} was asked no yes/no question, which is all that ForecastBench takes")
+    forecasts = []
+    for row in clean_records(rows):
+        letters = {text: letter for letter, text in parse_json(row["options"]).items()}
+        chances = parse_json(row["distribution"]) if row["distribution"] else {}
+        chance = chances.get(letters["Yes"])
+        if chance is None and row["value"]:
+            is_yes = parse_json(row["value"]) == letters["Yes"]
+            given = row["probability"]
+            chance = (given if is_yes else 1 - given) if given is not None else float(is_yes)
+        forecasts.append(
+            {
+                "id": row["event_id"],
+                "source": row["source_id"],
+                "forecast": 0.5 if chance is None else round(chance, 6),
+                "resolution_date": row["resolves_at"][:10],
+                "reasoning": row["rationale"],
+            }
+        )
+    due = max(row["as_of"][:10] for row in clean_records(rows))
+    made = {
+        "organization": ORGANIZATION,
+        "model": name_model(found),
+        "question_set": f"{date.fromisoformat(due)}-{found.question_set.name}.json",
+        "forecasts": forecasts,
+    }
+    path = folder / f"{due}.{TASK}.{found.run['agent_id']}.json"
+    path.write_text(dump_json(made) + "\n", encoding="utf-8")
+    return [path]
+
+
+WRITERS = {
+    "inspect": write_inspect,
+    "records": write_records,
+    "dataset": write_dataset,
+    "forecastbench": write_forecastbench,
+}

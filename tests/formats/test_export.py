@@ -1,0 +1,65 @@
+"""A run in others' forms: each file is read back by its own reader, or held to what its schema requires."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers.formats import export
+from helpers.scoring.runs import find_run, list_recorded
+from helpers.store import read_table
+
+
+@pytest.fixture(scope="module")
+def found():
+    run = find_run(list_recorded("A"), "qwen_zero_shot", "A")[0]
+    return export.gather_run(run, read_table("events", "A"), read_table("answers", "A"))
+
+
+def test_a_record_has_what_the_schema_requires_and_a_clustered_interval(found, tmp_path):
+    (path,) = export.write_records(found, tmp_path, now=1764000000)
+    record = json.loads(path.read_text())
+    wanted = "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library"
+    assert set(record) == {*wanted.split(), "evaluation_results"}
+    first = record["evaluation_results"][0]
+    assert first["score_details"]["score"] == pytest.approx(found.rows["score"].mean())
+    ends = first["score_details"]["uncertainty"]["confidence_interval"]
+    assert ends["lower"] < first["score_details"]["score"] < ends["upper"] and "source" in ends["method"]
+    assert first["metric_config"]["lower_is_better"] is False
+
+
+def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
+    path, card = export.write_dataset(found, tmp_path)
+    table = pd.read_parquet(path)
+    assert len(table) == len(found.rows) and table["score"].mean() == pytest.approx(found.rows["score"].mean())
+    text = card.read_text()
+    assert text.startswith("---\nlicense: other\n") and "2016-10-10 to 2016-10-24" in text
+
+
+def test_forecastbench_takes_the_probability_of_yes(found, tmp_path):
+    (path,) = export.write_forecastbench(found, tmp_path)
+    made = json.loads(path.read_text())
+    assert made["forecasts"] and all(0 <= one["forecast"] <= 1 for one in made["forecasts"])
+    rows = found.rows.set_index("event_id")
+    for one in made["forecasts"]:
+        letter = next(key for key, text in json.loads(rows.loc[one["id"], "options"]).items() if text == "Yes")
+        chances = rows.loc[one["id"], "distribution"]
+        if isinstance(chances, str):
+            assert one["forecast"] == pytest.approx(json.loads(chances)[letter], abs=1e-6)
+    with pytest.raises(ValueError, match="no yes/no question"):
+        export.write_forecastbench(found._replace(rows=found.rows[found.rows["kind"] == "number"]), tmp_path)
+
+
+def test_words_that_are_not_ours_are_left_out(found, monkeypatch):
+    monkeypatch.setattr(export, "find_set", lambda window: found.question_set._replace(is_public=True))
+    run = find_run(list_recorded("A"), "random", "A")[0]
+    rows = export.gather_run(run, read_table("events", "A"), read_table("answers", "A")).rows
+    assert set(rows["prompt"]) == {export.WITHHELD}
+
+
+def test_inspects_own_reader_takes_a_log(found, tmp_path):
+    log = pytest.importorskip("inspect_ai.log", reason="inspect-ai is an extra: pip install daybefore[export]")
+    (path,) = export.write_inspect(found, tmp_path)
+    read = log.read_eval_log(str(path))
+    assert read.status == "success" and len(read.samples) == len(found.rows)
+    assert read.results.scores[0].metrics["mean"].value == pytest.approx(found.rows["score"].mean())

@@ -72,11 +72,3 @@ def measure_changes(folder=papers.FOLDER):
             if verdict != "not recomputable":
                 rows.append((claim["id"], paper, claim["kind"], verdict, *measure_claim(claim, value, groups)))
     return pd.DataFrame(rows, columns=["id", "paper", "kind", "verdict", "n_references", "n_moving"])
-
-
-def tabulate_changes(changes):
-    """Return by kind of check: claims, references, references that move the verdict, and claims that none moves."""
-    table = changes.assign(n_claims=1, n_unmoved=changes["n_moving"] == 0)
-    columns = ["n_claims", "n_references", "n_moving", "n_unmoved"]
-    table = table.groupby("kind")[columns].sum().sort_values("n_claims", ascending=False, kind="stable")
-    return pd.concat([table, table.sum().to_frame("all kinds").T]).rename_axis("kind").reset_index()

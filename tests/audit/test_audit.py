@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 
-import pandas as pd
 import pytest
 
 from helpers import papers
@@ -42,12 +41,6 @@ def copy_papers(folder):
     return shutil.copytree(papers.FOLDER, folder / "papers")
 
 
-def change_text(path, old, new):
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
 def check(kind, published, operands, tolerance=""):
     """Check a claim whose references are numbers, constants or printed cells of FutureX."""
     claim = {"id": "x", "kind": kind, "published": published, "operands": operands, "tolerance": tolerance}
@@ -62,29 +55,6 @@ def test_claim_gets_its_verdict():
     assert check("none", "8", "") == (8.0, None, "not recomputable")
     assert check("days", "7", "week_first_day; week_last_day")[2] == "consistent"
     assert check("same_set", "domains_figure4_named", "domains_coverage_named")[2] == "inconsistent"
-
-
-def test_two_readings_need_both_sides_in_print():
-    assert check("readings", "30000", "600; 522") == (30000.0, 1122.0, "two readings")
-    assert check("readings", "1122", "600; 522")[2] == "consistent"
-    assert check("readings", "", "600")[2] == "not recomputable"
-    assert check("readings", "past_levels", "plan_levels")[2] == "consistent"
-
-
-def test_only_what_is_printed_on_one_side_is_not_recomputable(ledger):
-    """Where a value and all it refers to are printed, there is a verdict."""
-    lost = ledger.loc[ledger["verdict"] == "not recomputable", "id"]
-    claims = pd.concat([audit.load_claims(paper) for paper in papers.list_papers()]).set_index("id").loc[lost]
-    assert len(claims) <= 40 and not ((claims["published"] != "") & (claims["operands"] != "")).any()
-
-
-def test_capabilities_cannot_make_the_overall_score_of_two_subjects(ledger):
-    """Right answers by hand: 0 + 0 + 0 + 17 of 29 (Qwen3), 28 of 37 (Deepseek-R1)."""
-    rows = ledger[ledger["id"].str.startswith("lab_inputs_")].set_index("id")
-    assert rows["verdict"].to_dict() == dict.fromkeys(
-        ["lab_inputs_qwen3_235b_a22b", "lab_inputs_deepseek_r1"], "inconsistent"
-    )
-    assert rows.loc["lab_inputs_qwen3_235b_a22b", "recomputed"] == "4.545 to 5.348"  # 17 and 20 of 374
 
 
 def test_the_authors_heat_map_does_not_give_table_7(ledger):
@@ -118,13 +88,6 @@ def test_references():
         audit.resolve_reference("table9[a].b", "futurex")
 
 
-def test_every_section_is_a_place_of_its_paper(ledger):
-    for paper, claims in ledger.groupby("paper"):
-        places = set(papers.load_published(paper, "places", dtype=str)["section"])
-        for claim in claims.itertuples():
-            assert claim.section and set(claim.section.split(", ")) <= places, claim.id
-
-
 def test_every_statement_is_used(ledger):
     for paper in papers.list_papers():
         claims = audit.load_claims(paper).to_dict("records")
@@ -152,14 +115,6 @@ def test_known_findings(ledger):
     for claim in ("fx_r2_factors", "fx_missing_with", "fx_missing_without"):
         assert verdicts[claim] == "not recomputable", claim
     assert (verdicts[list(READINGS)] == "two readings").all()
-
-
-def test_changed_digit_changes_only_its_verdict(tmp_path, ledger):
-    folder = copy_papers(tmp_path)
-    change_text(folder / "proof_of_time_table7_test_time_scaling.csv", "35.1,26.7", "35.1,27.7")
-    changed = audit.build_ledger(folder=folder)
-    differs = ledger.loc[ledger["verdict"] != changed["verdict"], "id"].tolist()
-    assert differs == ["pot_scaling_claude_haiku_4_5"]
 
 
 def change_cell(path, row, column, change):
@@ -214,12 +169,3 @@ def test_changed_cell_changes_only_the_claims_that_refer_to_it(tmp_path, ledger,
         seen += bool(changed)
     assert seen >= 5  # a value below a bar, say, may change without a trace
     assert audit.build_ledger([paper], folder).set_index("id")[shown].equals(before)
-
-
-def test_deleted_published_number_leaves_its_claim_not_recomputable(tmp_path, ledger):
-    folder = copy_papers(tmp_path)
-    old = change_cell(folder / "proof_of_time_table7_test_time_scaling.csv", 0, "delta_15_to_50_pp", lambda text: "")
-    assert old == "26.7"
-    changed = audit.build_ledger(["proof_of_time"], folder).set_index("id")
-    claim = changed.loc["pot_scaling_claude_haiku_4_5"]
-    assert claim[["published", "recomputed", "verdict"]].tolist() == ["", "", "not recomputable"]

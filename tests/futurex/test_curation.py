@@ -2,12 +2,11 @@
 
 import tomllib
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.events.filters import judge_harmful
-from helpers.futurex.curation import LABELS, build_judge, draw_events, read_labels, view_questions
+from helpers.futurex.curation import LABELS, build_judge, read_labels, view_questions
 from helpers.models.judges import Verdict
 from helpers.stats.agreement import combine_views
 from helpers.store import ROOT
@@ -31,13 +30,6 @@ def test_a_models_views_of_questions_are_its_flags_and_a_majority_is_taken():
     views = combine_views(view_questions(asked, judges), {"majority": (tuple(judges), "majority")})
     assert views["question"].tolist() == [True, False, None]
     assert views["majority"].tolist()[:2] == [True, False], "two of three flag it: the words do not"
-
-
-def test_events_are_drawn_from_different_units():
-    events = pd.DataFrame({"event_id": list("cab"), "source_id": ["s", "s", "t"]})
-    assert draw_events(events, np.random.default_rng(0), 2, "source_id")["event_id"].tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="only 2 events"):
-        draw_events(events, np.random.default_rng(0), 3, "source_id")
 
 
 def test_labels_hold_ids_and_no_public_text(tmp_path):

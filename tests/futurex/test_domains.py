@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from helpers.futurex import domains
 
@@ -38,10 +37,3 @@ def test_a_planted_difference_is_told_in_its_domain_only():
     }
     said = domains.compare_domains(*make_tables(cells), "random").set_index("domain")["verdict"]
     assert said.to_dict() == {"Sports": "holds", "Space": "cannot tell"}
-
-
-def test_our_domains_become_the_papers_eight():
-    ours = pd.Series(["Weather", "Crypto", "Business"])
-    assert domains.group_domains(ours).tolist() == ["Miscellaneous", "Crypto", "Business & Companies"]
-    with pytest.raises(ValueError, match="domain 'Cooking' has no group"):
-        domains.group_domains(pd.Series(["Cooking"]))

@@ -18,14 +18,6 @@ def test_overall_weighs_levels():
     assert row["overall_note"] == "" and row["n"] == 100 and row["coverage"] == 1
 
 
-def test_overall_counts_missing_beside_it():
-    values = {level: [1.0] * 20 + [None] * 5 for level in (1, 2, 3, 4)}
-    row = levels.combine_overall(*make_scores({"a": values})).iloc[0]
-    assert row["overall"] == pytest.approx(1.0)
-    assert row["overall_imputed"] == pytest.approx(0.8)  # 20 of 25 in each level
-    assert row["coverage"] == pytest.approx(0.8)
-
-
 def test_agent_that_lacks_a_level_has_no_overall():
     full = {level: [0.5] * 25 for level in (1, 2, 3, 4)}
     lacking = {**{level: [0.9] * 25 for level in (1, 2, 3)}, 4: [None] * 25}
@@ -37,28 +29,6 @@ def test_agent_that_lacks_a_level_has_no_overall():
     assert table.loc["b", "overall_note"] == "no overall: nothing predicted in level 4"
     assert table.loc["c", "overall_note"] == "no overall: nothing predicted in level 3"
     assert table.index[0] == "a"
-
-
-def test_level_the_set_lacks_gives_its_weight_to_the_others():
-    scores, events = make_scores({"a": {2: [0.9] * 25, 3: [0.6] * 25, 4: [0.3] * 25}})
-    row = levels.combine_overall(scores, events).iloc[0]
-    assert row["overall"] == pytest.approx((0.2 * 0.9 + 0.3 * 0.6 + 0.4 * 0.3) / 0.9)
-    assert row["overall_note"] == "level 1 (0 events) left out, weights 2: 0.22, 3: 0.33, 4: 0.44"
-
-
-@pytest.mark.parametrize(("n", "overall"), [(25, 0.1 * 1 + 0.9 * 0.0), (24, 0.0)])
-def test_level_counts_from_25_events_on(n, overall):
-    scores, events = make_scores({"a": {1: [1.0] * n, 2: [0.0] * 25, 3: [0.0] * 25, 4: [0.0] * 25}})
-    row = levels.combine_overall(scores, events).iloc[0]
-    assert row["overall"] == pytest.approx(overall)
-    assert ("level 1 (24 events) left out" in row["overall_note"]) == (n == 24)
-
-
-def test_no_level_with_25_events_gives_no_overall():
-    scores, events = make_scores({"a": {level: [1.0] * 24 for level in (1, 2, 3, 4)}})
-    row = levels.combine_overall(scores, events).iloc[0]
-    assert math.isnan(row["overall"]) and math.isnan(row["overall_imputed"])
-    assert row["overall_note"] == "no level has 25 events: see the means by level and kind"
 
 
 # The four findings.
@@ -98,25 +68,6 @@ def test_a_fall_that_guessing_shares_is_none():
     assert not table["statement"].str.startswith("random: ").any()
 
 
-def test_baselines_alone_cannot_tell_about_models_and_few_events_make_no_fall():
-    by_agent = {"last": make_levels(0.5, 0.5, 0.6, 0.6), "mean7": make_levels(0.4, 0.4, 0.2, 0.2)}
-    by_agent["few"] = {level: [0.5] * 24 for level in (1, 2, 3, 4)}
-    scores, events = make_scores(by_agent)
-    table = levels.judge_models(scores, events, pd.DataFrame({"agent_id": list(by_agent), "category": "baseline"}))
-    models = table[table["finding"].isin([2, 3])]
-    assert set(models["verdict"]) == {"cannot tell"} and models["estimate"].isna().all() and (table["n"] > 0).all()
-    assert table.loc[table["finding"] == 4, "verdict"].tolist() == ["fails"], "`last` is best on both"
-    falls = levels.judge_falls(scores, events, ["last", "mean7"])
-    by = falls.set_index("statement")["verdict"]
-    assert [
-        by[f"{who}: levels 1-2 minus levels 3-4, no guessing agent to compare with"] for who in ("last", "mean7")
-    ] == [
-        "fails",
-        "holds",
-    ]
-    assert not falls["statement"].str.startswith("few").any()
-
-
 # Planted truths: each verdict is reached where it is true, and seldom where it is not.
 
 
@@ -144,12 +95,3 @@ AHEAD, EVEN = {"a": (0.9,) * 4, "b": (0.5,) * 4}, {"a": (0.5,) * 4, "b": (0.5,) 
 @pytest.mark.parametrize(("means", "truth"), [(CROSSED, "holds"), (AHEAD, "fails"), (EVEN, "cannot tell")])
 def test_finding_4_reaches_each_verdict(means, truth):
     assert count_verdicts(levels.state_best, np.random.default_rng(3), means)[truth] >= 0.9
-
-
-@pytest.mark.parametrize(("fall", "truth"), [(0.4, "holds"), (-0.4, "fails"), (0.0, "cannot tell")])
-def test_a_fall_is_told_where_it_is_and_seldom_where_it_is_not(fall, truth):
-    def state(matrix, level, clusters):
-        return levels.state_contrast(1, "", matrix["a"] - matrix["random"], levels.FALL, 0.0, level, clusters)
-
-    means = {"a": (0.6 + fall, 0.6 + fall, 0.6, 0.6), "random": (0.4,) * 4}
-    assert count_verdicts(state, np.random.default_rng(4), means)[truth] >= 0.9

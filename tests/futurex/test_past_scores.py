@@ -36,15 +36,6 @@ def test_scores_stand_above_what_guessing_earns_at_the_same_questions():
     assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
 
 
-def test_right_options_that_stand_first_are_seen_and_a_drawn_order_is_not():
-    events = make_events(*["one of several"] * 40, *["yes or no"] * 5)
-    events.loc[40:, "is_first"] = np.nan
-    order = past_scores.measure_order(events).iloc[0]
-    assert order[["seen", "expected", "gain", "n"]].tolist() == [40, 10, 0.75, 40]
-    drawn = past_scores.measure_order(events.assign(is_first=[1, 0, 0, 0] * 10 + [np.nan] * 5)).iloc[0]
-    assert drawn["low"] < 0 < drawn["high"]
-
-
 @pytest.mark.parametrize(("truth", "verdict"), [(0.6, "more"), (-0.6, "less"), (0.0, "cannot tell")])
 def test_what_news_adds_is_found_with_each_verdict(truth, verdict):
     rng = np.random.default_rng(5)

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers.cli.score import draw_folder
-from helpers.forms import keep_answer, read_answers
-from helpers.futurex.people import STEP, find_missing, open_sheets, read_answer, share_questions
+from helpers.futurex.people import STEP, open_sheets, read_answer, share_questions
 
 START = datetime(2026, 6, 1, 9, tzinfo=UTC)
 WORDS = ["rain", "http://rain.example/today", "it rained", "it may again"]
@@ -15,29 +14,6 @@ WORDS = ["rain", "http://rain.example/today", "it rained", "it may again"]
 
 def build_event(event_id="e1", kind="single", options='{"A":"Yes","B":"No"}', level=1):
     return {"event_id": event_id, "kind": kind, "options": options, "level": level, "prompt": "Will it rain?"}
-
-
-def keep_steps(path, n_steps=3, page=WORDS[1]):
-    for at in range(n_steps + 1):
-        words = dict(zip(STEP, [WORDS[0], page, *WORDS[2:]], strict=True)) if at else {}
-        keep_answer(path / "people.sqlite", 7, "e1", words, START.isoformat())
-    return read_answers(path / "people.sqlite", (*STEP, "answer"))
-
-
-@pytest.mark.parametrize(
-    ("n_steps", "page", "answer", "minutes", "missing"),
-    [
-        (3, WORDS[1], "B", 5, []),
-        (3, WORDS[1], "B", 4.9, ["Time: 4.9 of at least 5 minutes."]),
-        (2, WORDS[1], "B", 9, ["Steps: 2 of at least 3."]),
-        (3, "", "B", 9, ["Pages: 0 of at least 1; note the address of what you read."]),
-        (3, WORDS[1], "", 9, ["Answer: it is blank."]),
-        (3, WORDS[1], "C", 9, ["Answer: 'C' is not an option; there are A, B."]),
-    ],
-)
-def test_what_is_missing_is_said(tmp_path, n_steps, page, answer, minutes, missing):
-    kept = keep_steps(tmp_path, n_steps, page)
-    assert find_missing(build_event(), kept, answer, START + timedelta(minutes=minutes)) == missing
 
 
 @pytest.mark.parametrize(

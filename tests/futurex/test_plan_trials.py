@@ -1,32 +1,23 @@
 """The short agent under chosen plans: what a given plan says, and what is counted of trials."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
-import pandas as pd
 import pytest
 from builders import scan
 
 from helpers.futurex.plan_trials import (
     ARMS,
-    MAX_PLAN,
-    PLANNERS,
     Planner,
-    choose_answer,
     choose_events,
-    keep_complete,
     open_bench,
     run_planners,
-    run_trials,
     write_plan_for,
 )
 from helpers.futurex.plans import RUBRICS
 from helpers.models.recordings import Recordings
 from helpers.stats.agreement import READINGS
-from helpers.store import ROOT, parse_json, read_table
+from helpers.store import read_table
 from helpers.web.sources import load_sources
 
 
@@ -37,31 +28,6 @@ def plans():
         {arm: write_plan_for(arm, event, sources[event["source_id"]]) for arm in ARMS} | {"event": event}
         for event in events.to_dict("records")
     ]
-
-
-def test_only_the_good_plan_names_the_page_and_only_the_answering_one_a_letter(plans):
-    for row in plans:
-        letter, options = choose_answer(row["event"]), parse_json(row["event"]["options"])
-        assert row["none"] is None and row["own"] is None
-        assert ".replay/" in row["good"] and ".replay/" not in row["vague"] + row["answer"]
-        stated = f"{letter} ({options[letter]})"
-        assert row["answer"].count(stated) == 5 and stated not in row["good"] + row["vague"]
-
-
-def test_the_stated_letter_is_drawn_without_the_outcome(plans):
-    answers = read_table("answers", "A").set_index("event_id")["value"].map(parse_json)
-    events = [row["event"] for row in plans if row["event"]["event_id"] in answers.index]
-    right = [choose_answer(event) == answers[event["event_id"]] for event in events if event["kind"] == "single"]
-    chance = [1 / len(parse_json(event["options"])) for event in events if event["kind"] == "single"]
-    assert abs(sum(right) - sum(chance)) < 3 * sum(p * (1 - p) for p in chance) ** 0.5
-
-
-def test_events_with_a_reply_that_is_not_recorded_are_left_out():
-    rows = [("e1", "none", "ok"), ("e1", "good", "missing"), ("e2", "none", "ok"), ("e2", "good", "ok")]
-    trials = pd.DataFrame(rows, columns=["event_id", "arm", "status"])
-    assert set(keep_complete(trials)["event_id"]) == {"e2"}
-    with pytest.raises(LookupError, match="make study NOTEBOOK=09_plans"):
-        keep_complete(trials[:2])
 
 
 # --- free planners and their judge -----------------------------------------------------------------------------------
@@ -133,39 +99,3 @@ def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_rev
         assert shown[at] == shown[at + 2] == shown[at + 6] and shown[at + 3] == shown[at][::-1]
     assert len({tuple(shown[at]) for at in (0, 9, 18, 21)}) > 1, "not one order for all plans"
     assert all(text.count(plan) == 1 for text, plan in zip(calls[:9], [plans["plan"][0]] * 9, strict=True))
-
-
-def test_an_event_that_lacks_a_trial_is_left_out_and_none_at_all_is_said(study, provider):
-    with pytest.raises(LookupError, match="make study NOTEBOOK=09_plans"):
-        study(live=False)
-    provider.answer = lambda asked: "401" if "planner" in asked["model"] else play(asked)
-    trials, _, _ = study(n_judged=0)
-    assert trials.loc[trials["arm"] == "yours", "status"].eq("error").all(), "a planner that fails is a missing answer"
-
-
-def test_recorded_plans_replay(sources, world):
-    events = choose_events(read_table("events", "A"), 2)
-    with open_bench() as clients:
-        (client,) = clients.values()
-        trials = run_trials(client, events, sources, world(), ("own",))
-    assert trials["status"].eq("ok").all() and trials["n_plan_tokens"].between(100, MAX_PLAN).all()
-    assert PLANNERS["own"] == Planner()
-
-
-def test_the_notebook_runs_with_a_planner_and_a_judge_of_ones_own(provider, tmp_path):
-    provider.answer = play
-    given = {"agent": "openai/agent-1", "judge": "openai/judge-1", "planner": "openai/planner-1", "kit": "own"}
-    counts = {"n": 2, "n_again": 1, "n_boot": 20, "live": True, "minutes": 5}
-    values = [word for name, value in (given | counts).items() for word in ("-p", name, str(value))]
-    command = [sys.executable, "-m", "papermill", "--cwd", ROOT / "notebooks", "--no-progress-bar"]
-    command += [ROOT / "notebooks/09_plans.ipynb", tmp_path / "study.ipynb", *values]
-    environment = os.environ | {"DAYBEFORE_OUT": str(tmp_path), "OPENAI_API_BASE": provider.address}
-    environment |= {"OPENAI_API_KEY": "sk-canary-notebook"}
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-    assert told.returncode == 0, told.stderr[-2000:]
-    assert {asked["model"] for asked in provider.asked} == {"agent-1", "judge-1", "planner-1"}
-    assert set(provider.keys) == {"Bearer sk-canary-notebook"}
-    effects = pd.read_csv(tmp_path / "figures/futurex_fig13.csv")
-    assert set(effects["judge"]) == {"judge-1", "rules"}
-    assert len(pd.read_csv(tmp_path / "figures/futurex_plan_effect.csv").query("part == 'stated'")) == 5
-    assert not scan(tmp_path, "sk-canary-notebook")

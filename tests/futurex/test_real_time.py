@@ -7,18 +7,14 @@ from builders import open_sites
 
 from helpers.futurex import real_time
 from helpers.futurex.real_time import (
-    READING,
     answer_page,
-    ask_reader,
     connect_near,
     follow_clock,
     list_queries,
-    read_passages,
     repeat_small,
     score_answers,
     summarize_agents,
 )
-from helpers.models.judges import Verdict
 from helpers.web import replay
 from helpers.web import sources as registry
 from helpers.web.cache import Cache
@@ -72,17 +68,6 @@ def test_a_cache_makes_answers_as_stale_as_its_time_to_live(synthetic, ttl, cycl
     assert cache.n_kept == (scored["staleness"] > 0).sum()
 
 
-def test_a_visitor_just_before_the_update_makes_the_next_answer_old(synthetic):
-    queries = make_queries(synthetic)
-    address = synthetic["keywest_water"].address
-    visits = pd.DataFrame({"as_of": [f"{DAY}T05:55:00+08:00"], "address": [address]})
-    with open_sites(synthetic) as direct:
-        scored = ask(connect_near(Cache(direct.adapter, 0.5), synthetic, [TOPIC]), queries, visits)
-    stale = scored[scored["staleness"] > 0]
-    assert stale["as_of"].tolist() == [f"{DAY}T06:10:00+08:00"]
-    assert stale["staleness"].tolist() == [1]
-
-
 def test_a_cache_never_serves_what_is_later_than_the_request(synthetic):
     address = synthetic["keywest_water"].address
     with open_sites(synthetic) as direct:
@@ -93,31 +78,6 @@ def test_a_cache_never_serves_what_is_later_than_the_request(synthetic):
     assert early.published_at < late.published_at
     assert again.published_at == late.published_at  # the newest copy stayed
     assert cache.n_kept == 1
-
-
-def test_a_cache_says_its_age_and_passes_on_what_is_no_page(synthetic):
-    address, clock = synthetic["keywest_water"].address, int(pd.Timestamp("2016-10-12T01:00:00Z").timestamp())
-    with open_sites(synthetic) as direct:
-        cache = Cache(direct.adapter, 6)
-        first, second = cache.answer(address, clock), cache.answer(address, clock + 7200)
-        absent = [cache.answer("http://no-one.replay/", clock)[0] for _ in range(2)]
-    assert "Age" not in first[2] and second[2]["Age"] == "7200" and second[1] == first[1]
-    assert absent == [404, 404] and cache.n_kept == 1
-
-
-def test_the_truth_of_real_sources_is_what_their_pages_show(world, sources):
-    queries = list_queries(sources, DAY, DAY, 2, 10, np.random.default_rng(5))
-    assert queries["source_id"].nunique() == len(real_time.TOPICS)
-    scored = ask(world(), queries)
-    assert scored["is_exact"].all()
-
-
-def test_passages_are_read_by_their_newest_date():
-    values = "2016-10-11 23:00: 1,200, 88; 2016-10-12 01:00: n/a, 7; 2016-10-12 00:00: 5, 90"
-    text = f"A note of 2016\nRoad (cars, speed): {values}"
-    assert read_passages(text, "Road", 0) == ("2016-10-12T00:00", 5.0)
-    assert read_passages(text, "Road", 1) == ("2016-10-12T01:00", 7.0)
-    assert read_passages(text, "Roads", 0) == (None, None)
 
 
 def make_scored():
@@ -144,20 +104,3 @@ def test_summary_ranks_and_small_samples_tell_little():
     # with five queries the good one shares the first place where the poor one is right on all five: 1 in 32
     assert small["n"] == 5 and small["best_shared"] == pytest.approx(1 / 32, abs=0.01)
     assert small["full_order"] == pytest.approx(1 - 2 / 32, abs=0.015)
-
-
-def test_a_reader_sees_the_top_of_the_page_and_its_time_is_read(synthetic):
-    query = make_queries(synthetic, n=24).iloc[5].to_dict()
-    seen = []
-
-    def consult(prompt, schema):
-        seen.append((prompt, schema))
-        return Verdict("ok", {"time": "2016-10-12 03:00", "value": 27}) if len(seen) == 1 else Verdict("missing")
-
-    with open_sites(synthetic) as crawler:
-        assert ask_reader(consult, crawler, query) == ("2016-10-12T03:00", 27.0)
-        assert ask_reader(consult, crawler, query) == (None, None)
-    prompt, schema = seen[0]
-    assert schema == READING
-    assert query["occurred_at"].replace("T", " ") in prompt
-    assert "water temperature of Key West" in prompt

@@ -8,10 +8,9 @@ import pytest
 
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.cases import Step, load_cases, load_questions, rate_level
+from helpers.liveagentbench.cases import load_cases, load_questions
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.funnel import (
-    build_tables,
     catch_planted,
     list_kept,
     run_funnel,
@@ -52,21 +51,6 @@ def write_lines(path, *rows):
 def test_a_wrong_file_of_questions_is_told_by_line(tmp_path, rows, reason):
     with pytest.raises(ValueError, match=reason):
         load_questions(write_lines(tmp_path / "q.jsonl", *rows))
-
-
-def test_questions_without_labels_are_read_and_screened_as_unknown(tmp_path):
-    bare = load_questions(write_lines(tmp_path / "q.jsonl", {"question_id": "a", "text": "How warm will it be?"}))
-    assert bare.loc[0, ["kind", "answer", "lacks"]].isna().all()
-    views = study.screen_questions(bare, {}, {}, build_reader(needs_tool="yes"), lambda *given: [], NOW)
-    labels = views[views["judge"] == "labels"].set_index("stage")["is_kept"]
-    assert labels["attachment"] and labels[["tool dependent", "not retrievable"]].isna().all()
-    assert views.set_index(["judge", "stage"]).loc[("model", "not retrievable"), "status"] == "no answer"
-
-
-def test_levels_follow_steps_and_tools():
-    one = [Step("open", "read", "document")]
-    other = [Step("open", "read", "picture")]
-    assert [rate_level(steps) for steps in (one * 5, one * 6, one + other, one * 10, one * 11)] == [1, 2, 2, 2, 3]
 
 
 NOW = "2016-10-24T00:00:00+08:00"
@@ -141,16 +125,6 @@ def test_what_is_known_or_found_by_one_search_is_dropped():
     assert screen_one("", status="unparsable") == (True, "", "ok")
 
 
-def test_a_mismatch_of_a_half_is_kept_and_missing_labels_are_unknown():
-    steps = [Step("", "read", "document"), Step("", "count", "document")]
-    case = {"steps": steps}
-    question = {"question_id": "a", "abilities": ["read"], "environments": ["picture", "document"]}
-    rows = {row["judge"]: row for row in study.view_relevance(question, case, steps, steps, "ok")}
-    assert rows["labels"]["note"] == "mismatch 0.50" and rows["labels"]["is_kept"] and rows["model"]["is_kept"]
-    bare = question | {"abilities": None, "environments": None}
-    assert study.view_relevance(bare, case, steps, steps, "ok")[1]["is_kept"] is None
-
-
 def test_the_third_reader_is_asked_only_where_two_differ(made):
     case, asked = made[1]["u13"], []
     run = {"status": "ok", "reply": "2016-10-12", "reason": None}
@@ -186,13 +160,3 @@ def test_the_funnel_counts_each_question_once():
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
     assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
-
-
-def test_a_kept_task_is_levelled_by_its_own_steps(made):
-    tasks, cases, _ = made
-    names = sorted(name for name, case in cases.items() if not case["planted"])
-    events, answers = build_tables(names, cases, tasks.columns)
-    assert events.columns.tolist() == tasks.columns.tolist() and set(events["split"]) == {"validation", "test"}
-    assert list_truths(answers).to_dict() == {name: cases[name]["answer"] for name in names}
-    levels = events.set_index("event_id")["level"].to_dict()
-    assert levels == {name: rate_level(cases[name]["steps"]) for name in names}

@@ -46,15 +46,6 @@ def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng
         assert at == sorted(at, reverse=True) and len(at) == 4
 
 
-def test_ties_are_rejected_and_counted(rng):
-    items = make_items([9, 9, 1, 1])
-    assert build_sets(POOL, items, rng, 3, "most_of_four") == ([], 1)
-    assert build_sets(POOL, make_items([9, 8, 1, 1]), rng, 3, "full_order") == ([], 1)
-    assert len(build_sets(POOL, make_items([9, 8, 1, 1]), rng, 3, "most_of_four")[0]) == 1
-    pairs, tied = build_sets(POOL, items, rng, 9, "pairwise")
-    assert (len(pairs), tied) == (4, 2) and {pair.variant for pair in check(pairs)} == {"pairwise"}
-
-
 def test_ranges_are_half_open_and_spread_over_the_classes(rng):
     made = check(builders.build_buckets(POOL, make_items([0, 9, 10, 49, 50, 199, 200, 5000]), rng, 8))
     right = {instance.metadata["items"][""]: instance.target for instance in made}
@@ -65,21 +56,6 @@ def test_ranges_are_half_open_and_spread_over_the_classes(rng):
     assert sorted(instance.target for instance in check(scores)) == ["A", "B", "D", "E", "E"]
     with pytest.raises(ValueError, match="101 lies in no bucket"):
         builders.build_buckets(POOL, make_items([101]), rng, 1, task="frontier_bucket")
-
-
-def test_tiers_are_taken_on_the_side_of_the_cutoff_that_the_task_says(rng):
-    items = make_items([0] * 4, tier=["Best", "Main", "Main", "Findings"], published_at=["2024-11-12"] * 4)
-    made = check(builders.build_tiers(POOL, items, rng, 1, "tier_pre"))
-    assert sorted(instance.target for instance in made) == ["A", "B", "D"]
-    with pytest.raises(ValueError, match="p0: 2024-11-12 is on the wrong side of 2025-01-01 for tier_post"):
-        builders.build_tiers(POOL, items, rng, 1, "tier_post")
-
-
-def test_fields_leave_ties_out(rng):
-    items = make_items([0] * 3, field=["speech", None, "syntax"])
-    for task in ("person_field", "field_focus"):
-        made = check(builders.build_fields(POOL, items, ["speech", "syntax"], rng, 5, task))
-        assert {instance.metadata["items"][""]: instance.target for instance in made} == {"p0": "A", "p2": "B"}
 
 
 def make_records(owners, **columns):

@@ -8,7 +8,6 @@ import pytest
 from helpers import papers
 from helpers.proof_of_time.evidence import LeakError, check_instances, write_evidence
 from helpers.proof_of_time.instances import (
-    TASKS,
     Instance,
     find_misfits,
     read_instances,
@@ -35,11 +34,6 @@ RECORD = {
 def write_lines(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
-
-
-def test_tasks_are_those_of_table_6():
-    table = papers.load_published("proof_of_time", "table6_task_counts")
-    assert [name for _, name in TASKS.values()] == table["task"].tolist()
 
 
 def test_a_line_is_an_instance(tmp_path):
@@ -85,23 +79,6 @@ def test_the_public_layout_is_read(tmp_path):
     assert not any(find_misfits(instance._asdict()) for instance in read)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"answer": "Worst"}, "answer: 'Worst' is none of the choices"),
-        ({"answer": 3}, "answer: "),
-        ({"choices": "Findings, Main"}, "choices: "),
-        ({"metadata": {"task": "sota"}}, "metadata.task: no task 'sota'"),
-        ({"metadata": {"cutoff": "soon"}}, "cutoff: "),
-    ],
-)
-def test_what_is_wrong_in_the_public_layout_is_named(tmp_path, wrong, field):
-    line = {"question": "Which tier?", "choices": ["Findings", "Main"], "answer": "Main"}
-    with pytest.raises(ValueError, match="pot.jsonl, line 1: ") as said:
-        read_public(write_lines(tmp_path / "pot.jsonl", line | wrong), task="tier_post", cutoff=CUTOFF)
-    assert f"line 1: {field}" in str(said.value)
-
-
 def test_an_event_does_not_carry_the_label():
     event = to_event(Instance(**RECORD))
     assert event["as_of"] == "2025-01-01T00:00:00+00:00" and event["kind"] == "single" and event["k"] is None
@@ -120,10 +97,6 @@ def build(folder, table=ROWS, *, prompt=RECORD["prompt"], variant="plain", is_se
     return check_instances([Instance(**RECORD | given)], folder)
 
 
-def test_clean_evidence_passes_and_is_counted(tmp_path):
-    assert build(tmp_path) == (1, 2)
-
-
 def test_a_file_of_the_cutoff_or_later_stops_the_build_with_its_name(tmp_path):
     for day in ("2025-01-01", "2025-10-31"):
         with pytest.raises(LeakError, match=f"bench-1: board.csv is of {day}, not before the cutoff"):
@@ -136,20 +109,6 @@ def test_a_row_of_the_cutoff_or_later_stops_the_build_with_its_line(tmp_path, co
     table.loc[1, column] = "2025-01-01" if column == "day" else "2024-12-31T20:00:00-05:00"
     with pytest.raises(LeakError, match=f"board.csv, line 3: {column} .* is not before the cutoff 2025-01-01"):
         build(tmp_path, table)
-
-
-def test_a_row_without_a_date_and_a_file_without_the_column_stop_the_build(tmp_path):
-    with pytest.raises(LeakError, match="board.csv, line 3: no date in day"):
-        build(tmp_path, ROWS.assign(day=["2024-10-01", ""]))
-    with pytest.raises(LeakError, match="board.csv has no column 'published'"):
-        build(tmp_path, dates="published")
-
-
-def test_another_file_under_the_manifests_name_stops_the_build(tmp_path):
-    entry = write_evidence(tmp_path, "board.csv", ROWS, as_of="2024-12-31", dates="day")
-    (tmp_path / "board.csv").write_text("day\n2024-01-01\n", encoding="utf-8")
-    with pytest.raises(LeakError, match="board.csv is not the manifest's file"):
-        check_instances([Instance(**RECORD | {"manifest": [entry]})], tmp_path)
 
 
 def test_the_papers_leak_is_caught_in_prompt_and_table(tmp_path):
@@ -169,16 +128,6 @@ def test_the_papers_leak_is_caught_in_prompt_and_table(tmp_path):
     assert build(tmp_path, undated.assign(score=[53.7, 41.0]), dates=None) == (1, 2)
 
 
-@pytest.mark.parametrize("told", ["its tier: Best", "Tier BEST", "the tier is best.", "It won a best paper award."])
-def test_a_tier_in_the_prompt_is_caught_in_any_case(tmp_path, told):
-    asked = {"source": "venue", "criteria": "c", "items": {"": "On best rain"}, "asked": [["On best rain", "Best"]]}
-    words = "Which tier was this paper given?\n\nOn best rain\nBest of all is the best tier of clouds."
-    given = RECORD | {"family": "value", "task": "tier_pre", "choices": {"A": "Main", "B": "Best"}, "metadata": asked}
-    assert check_instances([Instance(**given | {"prompt": words})], tmp_path) == (0, 0)
-    with pytest.raises(LeakError, match="the prompt holds the value asked for of On best rain: Best"):
-        check_instances([Instance(**given | {"prompt": f"{words} {told}"})], tmp_path)
-
-
 def test_a_persons_own_record_is_caught_where_the_person_is_one_of_several(tmp_path):
     papers = pd.DataFrame({"day": "2024-10-01", "title": ["On rain", "ON SNOW"], "authors": ["P; Q", "Q; R"]})
     entry = write_evidence(tmp_path, "papers.csv", papers, as_of="2024-12-31", dates="day")
@@ -193,9 +142,3 @@ def test_a_persons_own_record_is_caught_where_the_person_is_one_of_several(tmp_p
     with pytest.raises(LeakError, match="the prompt holds the value asked for of P: On snow"):
         check("P", "Which of these is of the author of On Snow?")
     assert check("P") == (1, 2)
-
-
-def test_counts_of_the_later_snapshot_are_a_split_of_their_own(tmp_path):
-    with pytest.raises(LeakError, match="score was counted on 2025-06-12, after the cutoff"):
-        build(tmp_path, late={"score": "2025-06-12"})
-    assert build(tmp_path, late={"score": "2025-06-12"}, variant="counts_as_of_t1") == (1, 2)

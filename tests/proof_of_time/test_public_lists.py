@@ -8,8 +8,7 @@ import pytest
 from public import pot_lists as public
 from public import pot_rules as rules
 
-from helpers.proof_of_time import baselines
-from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
+from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_misfits
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
@@ -24,30 +23,6 @@ def check(instances, folder):
     assert not [fault for one in instances for fault in find_misfits(one._asdict())]
     check_instances(instances, folder)
     return instances
-
-
-def make_counts(n=24):
-    years = [2022] * 8 + [2024] * (n - 8)
-    rows = [
-        ("NAACL", year, "Long", 7 * at, "2025-06-12", f"Paper of rain {chr(97 + at)}", f"A{at % 4}; B{at}")
-        for at, year in enumerate(years)
-    ]
-    return pd.DataFrame(rows, columns=["venue", "year", "track", "citations", "counted_by", "title", "authors"])
-
-
-def test_citations_are_a_split_of_their_own(rng, tmp_path):
-    table = public.tidy_counts(make_counts())
-    made, n_tied = public.build_citations(table, rng, tmp_path, 5)
-    assert n_tied == 0 and {one.variant for one in check(made, tmp_path)} == {"counts_as_of_t1"}
-    assert {one.task for one in made} == {"most_of_four", "full_order", "bucket"}
-    later = set(table.loc[table["published_at"] > public.T0, "item"])
-    assert all(set(one.metadata["items"].values()) <= later for one in made)
-    assert not later & set(read_evidence(tmp_path, "papers_cited.csv")["title"])
-    with pytest.raises(LeakError, match="citations was counted on 2025-06-12"):
-        check_instances([made[0]._replace(variant="plain")], tmp_path)
-    answers = pd.DataFrame(rules.answer_citations(made, table), columns=["id", "solver", "answer"])
-    described = baselines.describe_instances(made)
-    assert len(answers) == 2 * len(made) and baselines.score_answers(described, answers)["is_right"].dtype == bool
 
 
 def make_papers():
@@ -143,20 +118,6 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
     assert pairs == ["A"] * 3, "a pair's last value is the same for both"
 
 
-def test_a_score_that_was_converted_is_asked_for_as_it_stands_on_the_board(rng, tmp_path):
-    results = make_results()
-    settings = {"measure": "m", "n": 3, "n_pairs": 1, "convert": public.win_games}
-    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, **settings)
-    scores = dict(zip(results["system"], results["score"], strict=True))
-    for one in check(made[:4], tmp_path):
-        name, raw = one.metadata["asked"][-1]
-        assert raw == scores[name]
-        table = pd.DataFrame({"date": "2024-12-01", "system": [name], "score": [raw]})
-        entry = write_evidence(tmp_path, "told.csv", table, as_of="2024-12-01", dates="date")
-        with pytest.raises(LeakError, match="told.csv, line 2 holds the value asked for"):
-            check_instances([one._replace(manifest=[entry])], tmp_path)
-
-
 def test_a_planted_label_table_stops_the_build(rng, tmp_path):
     results = make_results()
     made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="m", n=3, n_pairs=1)
@@ -165,16 +126,3 @@ def test_a_planted_label_table_stops_the_build(rng, tmp_path):
     entry = made[0].manifest[0] | {"sha256": digest}
     with pytest.raises(LeakError, match="bench.csv, line 14: date 2025-01-01 is not before the cutoff"):
         check_instances([made[0]._replace(manifest=[entry])], tmp_path)
-
-
-def test_the_lists_of_boards_become_results():
-    arena = pd.DataFrame({"m1": [1000.0, 1010.0], "m2": [0.0, 1200.0]}, index=[20230508, 20240105])
-    assert public.list_arena(arena)["date"].tolist() == ["2023-05-08", "2024-01-05", "2024-01-05"]
-    week = pd.DataFrame({"week": ["2025-07-W4", "overall"], "agent_id": "a", "overall": [27.941, 30]})
-    assert public.list_futurex(week).to_dict("records") == [
-        {"date": "2025-07-28", "board": "FutureX 2025-07-W4", "system": "a, 2025-07-W4", "score": 27.94}
-    ]
-    entries = [
-        {"date": day, "model": "m", "pass_rate_2": rate} for day, rate in (("2025-01-02", 3.6), ("2024-12-30", 2))
-    ]
-    assert public.list_aider(entries)["score"].tolist() == [2.0]

@@ -7,14 +7,11 @@ import pytest
 from builders import make_event, needs_sandbox, reply_with
 
 from helpers.agents.sandbox import Limits, SandboxError
-from helpers.models.failures import LlmError
 from helpers.proof_of_time import solvers
 from helpers.proof_of_time.solvers import (
-    CONTEXT_LIMIT,
     LOOK_GRAMMAR,
     TURN_GRAMMAR,
     Desk,
-    check_limit,
     solve,
 )
 from helpers.tables import list_columns
@@ -84,15 +81,6 @@ def test_an_agent_that_never_answers_ends_at_its_limit(
     assert read_count(outcome) == told | {"n_messages": n_messages, "n_turns": n_turns}
 
 
-def test_the_time_of_a_question_is_that_of_its_tools_too(reach, provider, desk):
-    needs_sandbox()
-    provider.answer = lambda asked: call("bash", script="sleep 20")
-    outcome = solve(reach(deadline_s=1.5), make_event(), desk, method="agentic")
-    assert outcome["status"] == read_count(outcome)["status"] == "timeout"
-    (step,) = list_tools(outcome)
-    assert step["error"] == "time" and step["duration_s"] < 6
-
-
 def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path):
     needs_sandbox()
     (tmp_path / "scores.csv").write_text("later")
@@ -113,19 +101,3 @@ def test_a_local_model_writes_one_action_a_turn_and_looks_first(reach, provider,
     told = provider.asked[3]["messages"]
     assert "`action`" in told[0]["content"], "it is told how a turn is written"
     assert told[3]["content"] == "3" and len(list_tools(outcome)) == 2, "a call made before is not made again"
-
-
-def test_a_full_context_is_a_limit_of_its_own(reach, provider, desk, monkeypatch):
-    def overflow(*_):
-        raise LlmError("unsupported", "ContextWindowExceededError 400: request (8777 tokens) exceeds the size")
-
-    monkeypatch.setattr(solvers, "take_turn", overflow)
-    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
-    assert read_count(outcome)["status"] == CONTEXT_LIMIT
-
-
-def test_results_that_pass_the_limit_end_a_run():
-    talk = [{"role": role} for role in ("system", "user", "assistant")]
-    check_limit(talk, 5, "messages", n_more=2)
-    with pytest.raises(LlmError, match="limit of 4 messages"):
-        check_limit(talk, 4, "messages", n_more=2)

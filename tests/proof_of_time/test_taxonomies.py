@@ -6,10 +6,9 @@ import pytest
 from public.pot_failures import label_run, read_run
 from public.proof_of_time_logs import list_steps
 
-from helpers import papers
 from helpers.models.judges import Verdict
 from helpers.proof_of_time import rubrics
-from helpers.proof_of_time.rubrics import BOTTLENECKS, ENDLESS, FAILURES, FLAGS, UNLABELLED
+from helpers.proof_of_time.rubrics import UNLABELLED
 
 
 def make_steps(calls=(), turns=(), answer=None, prompt="Which is first? A or B"):
@@ -41,36 +40,6 @@ GOOD = [(f"grep word{name} x.csv", "a row") for name in "abc"]
 def test_a_wrong_run_gets_its_label(steps, label, bottleneck):
     made = label_run(steps, "ok", 0, ("A", "B"), "B")
     assert (made["stratum"], made["label"], made["bottleneck"]) == ("wrong", label, bottleneck)
-
-
-def test_the_right_answer_in_a_wrong_form_is_told_by_the_target_alone():
-    steps = make_steps(GOOD, [], '["one", "two parts"]')
-    assert label_run(steps, "ok", 0, (), "one; two parts")["label"] == "format"
-    assert label_run(steps, "ok", 0, (), "three")["label"] == "reasoning"
-
-
-@pytest.mark.parametrize(
-    ("status", "score", "stratum"),
-    [("ok", 1, "correct"), ("ok", 0.5, "wrong"), ("timeout", None, "incomplete"), ("error", None, "error")],
-)
-def test_strata(status, score, stratum):
-    assert label_run(make_steps(GOOD, [], "A"), status, score)["stratum"] == stratum
-
-
-def test_our_labels_are_the_papers_categories():
-    for ours, table in (
-        (FAILURES, "table4_complete_wrong_taxonomy"),
-        (ENDLESS, "table5_incomplete_categories"),
-        (BOTTLENECKS, "table10_bottlenecks"),
-        (FLAGS, "table11_correct_run_flags"),
-    ):
-        assert list(ours.values()) == papers.load_published("proof_of_time", table).iloc[:, 0].tolist()
-
-
-def test_the_rubrics_keys_are_the_papers():
-    stated = papers.load_published("proof_of_time", "statements").set_index("name")["value"]
-    for stratum, keys in rubrics.RUBRICS.items():
-        assert sorted(keys) == stated[f"rubric_{stratum}_keys"].split("|")
 
 
 def test_a_masked_case_holds_no_text_of_the_run():

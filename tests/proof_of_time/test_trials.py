@@ -3,7 +3,6 @@
 import json
 
 import pandas as pd
-import pytest
 from builders import needs_sandbox
 
 from helpers.proof_of_time.evidence import write_evidence
@@ -82,27 +81,3 @@ def test_a_run_that_was_broken_off_goes_on_in_a_sandbox_that_did_the_same(reach,
     del rows[tools[-1]]
     run_trial(client, instance, tmp_path, cell)
     assert rows[tools[-1]]["step"]["content"] == "once\nover"
-
-
-def test_recorded_seconds_count_against_the_time(reach, provider, tmp_path):
-    needs_sandbox()
-    instance = make_instance(tmp_path)
-    provider.answer = lambda asked: turn(f"echo {len(asked['messages'])}")
-    client = reach(is_local=True)
-    assert run_trial(client, instance, tmp_path, Cell("agentic", 15))["status"] == "message_limit"
-    for row in client.door.recordings.rows.values():
-        row["duration_s"] = 250.0
-    late = run_trial(client, instance, tmp_path, Cell("agentic", 15))
-    assert late["status"] == "timeout" and late["n_turns"] == 2 and late["answer"] is None
-
-
-def test_what_is_not_recorded_is_missing_and_stands_in_no_table(reach, provider, tmp_path):
-    provider.answer = lambda asked: {"content": FINAL}
-    instances = [make_instance(id="b-1"), make_instance(id="b-2", prompt="Where to?")]
-    client = reach()
-    cells = list_cells(["zero_shot"])
-    run_trials(client, instances, tmp_path, cells, {"zero_shot": 1})
-    table = run_trials(reach(False), instances, tmp_path, cells, {"zero_shot": 2})
-    assert table["status"].tolist() == ["ok", "missing"]
-    with pytest.raises(KeyError):
-        run_trials(client, instances, tmp_path, [Cell("agentic", 15)], {})

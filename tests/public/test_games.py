@@ -30,17 +30,6 @@ def test_ratings_worked_by_hand():
     assert rated["home_rate"].tolist() == pytest.approx([0.5, 11 / 21])
 
 
-def test_a_new_season_pulls_ratings_to_the_mean():
-    games = [("2016-01-01", 1, "A", "B", 0.5, 1), ("2017-01-01", 2, "A", "B", 0.5, 1)]
-    rated = rate_games(tidy_games(make_games(*games)), k=40, carry=0.5)
-    assert rated["elo"].iloc[1] == pytest.approx(1 / (1 + 10 ** (-20 / 400) / 1.1))
-
-
-def test_games_of_one_day_do_not_know_each_other():
-    day = [("2016-01-01", 1, "A", "B", 0.5, 1), ("2016-01-01", 1, "A", "C", 0.5, 1)]
-    assert rate_games(tidy_games(make_games(*day)))["elo"].tolist() == pytest.approx([0.5, 0.5])
-
-
 def test_ratings_learn_a_planted_strength_and_nothing_from_the_future():
     games = make_season()
     rated = rate_games(games)

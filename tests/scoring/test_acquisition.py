@@ -1,7 +1,6 @@
 """Answers are followed crawl by crawl, and compared with those acquired under faults."""
 
 import pandas as pd
-import pytest
 
 from helpers.scoring.answers import compare_answers, follow_acquisition
 
@@ -23,11 +22,6 @@ def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
     assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
     assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]
     assert steps.index[-1] == 32 and steps["found_share"].iloc[-1] == 0.75
-
-
-def test_following_needs_an_answer():
-    with pytest.raises(ValueError, match="no answer was found"):
-        follow_acquisition(make_events(1), make_answers(status=["crawl_error"]))
 
 
 def test_answers_under_faults_are_compared_event_by_event():

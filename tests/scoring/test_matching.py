@@ -69,8 +69,3 @@ def test_containment_credits_whole_tokens_of_the_final_line_only():
 )
 def test_the_final_answer_is_found_by_string_handling(reply, answer):
     assert extract_answer(reply) == answer
-
-
-def test_a_truth_without_content_is_refused():
-    with pytest.raises(ValueError, match="nothing to match"):
-        match_answer("5", "...")

@@ -27,14 +27,11 @@ def test_single(prediction, answer, score):
         (["A", "B"], ["B", "A"], 1.0),  # P = R = 1
         (["A"], ["A", "B"], 2 / 3),  # P = 1, R = 1/2: 2 * 1/2 / (3/2)
         (["A", "B"], ["A", "B", "C"], 0.8),  # P = 1, R = 2/3: (4/3) / (5/3)
-        (["A", "B", "C"], ["A", "B"], 0.8),  # P = 2/3, R = 1
-        (["A", "C"], ["A", "B"], 0.5),  # P = R = 1/2
         (["C"], ["A", "B"], 0.0),
         ([], ["A"], 0.0),
         (["A", "A"], ["A"], 1.0),  # a repeated option counts once
         ("AB", ["A", "B"], 0.0),  # a text is one option, not its letters
         (None, ["A"], 0.0),
-        (NAN, ["A"], 0.0),
     ],
 )
 def test_multi_f1(prediction, answer, score):
@@ -46,10 +43,8 @@ def test_multi_f1(prediction, answer, score):
     ("prediction", "answer", "score"),
     [
         (["B", "A"], ["A", "B"], 1.0),
-        (["A", "B"], ["A", "B", "C"], 0.5),
         (["A"], ["A", "B", "C"], 0.5),  # two omitted: still halved once
         (["A", "B", "C"], ["A", "B"], 0.0),
-        (["A", "C"], ["A", "B"], 0.0),  # one omitted and one wrong
         ([], ["A"], 0.0),
         (None, ["A"], 0.0),
     ],
@@ -65,21 +60,14 @@ def test_multi_strict(prediction, answer, score):
         (["a", "b", "c"], ["a", "b", "c"], 1.0),
         (["b", "a", "c"], ["a", "b", "c"], 0.8),  # 0.8 * 3/3: right set, wrong order
         (["a", "x", "b"], ["a", "b", "c"], 0.8 * 2 / 3),
-        (["x", "y", "z"], ["a", "b", "c"], 0.0),
         (["a", "b"], ["a", "b", "c"], 0.8 * 2 / 3),  # padded with a null
-        (["a", None, "c"], ["a", "b", "c"], 0.8 * 2 / 3),
-        (["a", "b", "c", "d"], ["a", "b", "c"], 1.0),  # cut to k
         (["x", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to x, a, b
-        (["a", "a", "b"], ["a", "b", "c"], 0.8 * 2 / 3),  # a counts once
         (["a", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to a, a, b before that
         (["  A", "b  B "], ["a", "B b"], 1.0),  # case and white space
         ([], ["a", "b"], 0.0),
         (["a"], ["a"], 1.0),  # k = 1: 0 or 1
-        (["b"], ["a"], 0.0),
-        ("a", "A", 1.0),
         (["b", "a"], ["a"], 0.0),  # k = 1 takes the first
         (None, ["a", "b"], 0.0),
-        (NAN, ["a", "b"], 0.0),
     ],
 )
 def test_ranking(prediction, answer, score):
@@ -92,19 +80,13 @@ def test_ranking(prediction, answer, score):
     [
         (100, 100, 2, 1.0),
         (101, 100, 2, 0.75),  # 1 - (1/2)^2
-        (99, 100, 2, 0.75),
-        (100.5, 100, 2, 0.9375),  # 1 - (1/4)^2
         (102, 100, 2, 0.0),  # one spread away
         (103, 100, 2, 0.0),  # 1 - 2.25 is cut at 0
         (5, 5, 0, 1.0),  # zero spread: equal
         (5.01, 5, 0, 0.0),  # zero spread: not equal
         (0.1 + 0.2, 0.3, 0, 1.0),  # equal but for rounding
         (0.1 + 0.2, 0.3, 3e-17, 1.0),  # what rounding leaves of a zero spread
-        (0, 0, 0, 1.0),
-        (-1.0, -2.0, 2.0, 0.75),
         (None, 100, 2, 0.0),
-        (NAN, 100, 2, 0.0),
-        (None, 100, 0, 0.0),
     ],
 )
 def test_number(prediction, answer, spread, score):
@@ -123,11 +105,8 @@ def test_number_without_spread_raises(spread, prediction):
     ("prediction", "answer", "score"),
     [
         (45.0, 50.0, 1.0),  # exactly a tenth below
-        (55.0, 50.0, 1.0),
         (44.9, 50.0, 0.0),  # 5.1 off, 5 allowed
         (0.33, 0.3, 1.0),  # equal to the edge but for rounding
-        (-11.0, -10.0, 1.0),
-        (10.0, -10.0, 0.0),
         (0.0, 0.0, 1.0),  # an answer of 0: exact only
         (0.01, 0.0, 0.0),
         (None, 50.0, 0.0),
@@ -169,7 +148,6 @@ def test_date(prediction, answer, score):
         ("Labrador Retriever", "Labrador Retriever", 1.0, 1.0),
         ("labrador, retriever!", "Labrador Retriever", 1.0, 0.0),
         ("it is the Labrador Retriever", "Labrador Retriever", 1.0, 0.0),
-        ("Labrador", "Labrador Retriever", 0.0, 0.0),
         (None, "Labrador Retriever", 0.0, 0.0),
     ],
 )
@@ -184,8 +162,6 @@ def test_text(prediction, answer, score, strict):
     [
         (["Nice", "Lyon"], ["Nice", "Lyon"], 1.0, 1.0),
         (["lyon", "NICE"], ["Nice", "Lyon"], 1.0, 0.0),
-        (["1,000"], ["1000"], 1.0, 0.0),
-        (["Nice"], ["Nice", "Lyon"], 0.0, 0.0),
         (["Nice", "Lyon", "Lyon"], ["Nice", "Lyon"], 0.0, 0.0),
         (None, ["Nice"], 0.0, 0.0),
     ],
@@ -271,23 +247,12 @@ def test_a_stated_probability_is_scored_as_that_of_being_right():
     assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
 
 
-def test_missing_prediction_is_blank_and_imputed_zero():
-    row = score_one("single", None, "A", status="timeout").loc["accuracy"]
-    assert math.isnan(row["score"]) and row["score_imputed"] == 0.0
-    assert row["is_missing"] and row["is_scored"] and row["reason"] == "took too long"
-
-
 @pytest.mark.parametrize("value", [100.0, None])
 def test_number_event_without_spread_is_unscored(value):
     table = score_one("number", value, 100.0, None)
     row = table.loc["number"]
     assert not row["is_scored"] and math.isnan(row["score"]) and math.isnan(row["score_imputed"])
     assert "fewer than 3" in row["reason"]
-
-
-def test_event_without_answer_is_unscored():
-    row = score_one("single", "A", None, answer_status="crawl_error").loc["accuracy"]
-    assert not row["is_scored"] and row["reason"] == "no answer: crawl_error" and math.isnan(row["score_imputed"])
 
 
 def test_prediction_for_unknown_event_raises():

@@ -22,29 +22,6 @@ def test_each_row_its_own_cluster_is_the_plain_t_interval():
     assert row["n"] == row["n_clusters"] == 40
 
 
-def test_the_error_by_cluster_is_statsmodels_where_clusters_are_equal():
-    rng = np.random.default_rng(2)
-    clusters = pd.Series(np.repeat(np.arange(25), 8))
-    values = rng.random(200) + rng.normal(0, 0.5, 25)[clusters]
-    fit = sm.OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-    # statsmodels' CR1 has the factor G/(G-1) * (N-1)/(N-K), with K = 1: that of the jackknife over equal clusters
-    assert summarize_clustered(values[:, None], clusters).loc[0, "se"] == pytest.approx(fit.bse[0], rel=1e-9)
-
-
-def test_strata_weigh_their_means_and_share_their_clusters():
-    rng = np.random.default_rng(4)
-    table, clusters = pd.DataFrame({"a": rng.random(40)}), pd.Series(np.arange(40) % 20)
-    strata = [(0.25, table.index[:10]), (0.75, table.index[10:])]
-    row = summarize_clustered(table, clusters, strata).loc["a"]
-    assert row["mean"] == pytest.approx(0.25 * table["a"][:10].mean() + 0.75 * table["a"][10:].mean())
-    left = [
-        0.25 * table["a"][:10][clusters != at].mean() + 0.75 * table["a"][10:][clusters != at].mean()
-        for at in range(20)
-    ]
-    assert row["se"] == pytest.approx(np.sqrt(19 / 20 * np.sum((np.array(left) - row["mean"]) ** 2)))
-    assert row["n_clusters"] == 20
-
-
 def test_without_variation_there_is_no_interval_but_a_sign_test():
     table = summarize_clustered(pd.DataFrame({"same": [1.0] * 12, "none": [0.0] * 12}))
     assert table[["low", "high"]].isna().all(axis=None) and table["p"].tolist() == [0.5**11, 1.0]
@@ -117,15 +94,18 @@ def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
     assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
 
 
-def test_agent_without_a_prediction_has_a_blank_mean_not_zero():
-    row = tabulate(*make_scores({"a": {1: [1.0, 1.0]}, "b": {1: [None, None]}})).loc["b", "1"]
-    assert math.isnan(row["mean"]) and row["n"] == 0
-    assert row["coverage"] == 0 and row["mean_imputed"] == 0
-
-
 def test_no_scored_event_and_an_event_without_a_level_raise():
     scores, events = make_scores({"a": {1: [1.0]}})
     with pytest.raises(ValueError, match="no scored event is left"):
         tabulate(scores.assign(is_scored=False), events)
     with pytest.raises(ValueError, match="l1_000 has no level"):
         tabulate(scores, events.assign(level=math.nan))
+
+
+def test_the_error_by_cluster_is_statsmodels_where_clusters_are_equal():
+    rng = np.random.default_rng(2)
+    clusters = pd.Series(np.repeat(np.arange(25), 8))
+    values = rng.random(200) + rng.normal(0, 0.5, 25)[clusters]
+    fit = sm.OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    # statsmodels' CR1 has the factor G/(G-1) * (N-1)/(N-K), with K = 1: that of the jackknife over equal clusters
+    assert summarize_clustered(values[:, None], clusters).loc[0, "se"] == pytest.approx(fit.bse[0], rel=1e-9)

@@ -48,14 +48,6 @@ def test_simulation_meets_the_closed_form_for_every_agent_and_rate(replace):
     assert at_20["a"] == pytest.approx(expected)
 
 
-def test_too_small_a_pool_is_refused_and_equal_scores_have_no_growth():
-    scores = pd.DataFrame({"a": [0.5] * 20, "b": [0.5, *[None] * 19]})
-    with pytest.raises(ValueError, match="b has 1 scored predictions for draws of 10"):
-        missing.simulate_std(scores, np.random.default_rng(0), [20], n_drawn=10)
-    table = missing.simulate_std(scores[["a"]], np.random.default_rng(0), [20], n_drawn=10, n_trials=50)
-    assert table["std"].tolist() == [0, 0] and table["growth"].isna().all()
-
-
 def test_refusal_chances_average_to_the_share_and_stay_below_one():
     hardness = np.array([0.0, 1.0, 2.0, 3.0, 94.0])
     chance = missing.weigh_refusals(hardness, 0.4)
@@ -96,15 +88,3 @@ def test_planted_refusals_bias_as_they_must():
     assert bias["own error", "model", "all"] > 0.03
     assert bias["own error", "zero", "all"] == pytest.approx(0, abs=1e-12), "what was dropped was 0 anyway"
     assert (table["low"] <= bias).all() and (bias <= table["high"]).all()
-
-
-def test_places_are_those_of_the_rank():
-    # two agents a tenth apart; zero-imputing a third of the better one's scores costs it exactly one place
-    level = np.tile([1, 2], 200)
-    matrix = pd.DataFrame({"good": np.full(400, 0.6), "bad": np.full(400, 0.5)})
-    known = pd.DataFrame({"level": level, "kind": "number", "domain": "Space"})
-    draws = missing.simulate_refusals(matrix, known, np.random.default_rng(0), 0.33, 5, known.index)
-    draws = draws[draws["rule"] == "level"]
-    places = draws.groupby(["treatment", "agent_id", "level"])["places"].mean()
-    assert places["zero", "good", "all"] == -1 and places["zero", "bad", "all"] == 0
-    assert places["drop", "good", "all"] == 0 and places["model", "bad", "all"] == 0

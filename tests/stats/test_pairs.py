@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.stats.paired import compare, compare_pairs, compute_mde, score
+from helpers.stats.paired import compare, compute_mde, score
 
 EVENTS = pd.DataFrame(
     {
@@ -86,53 +86,6 @@ def test_interval_is_the_paired_t_interval_of_statsmodels():
     a, b = rng.random(40), rng.random(40)
     row = compare(make_scores({"a": a, "b": b}), "a", "b").iloc[0]
     assert [row["low"], row["high"]] == pytest.approx(DescrStatsW(a - b).tconfint_mean(), abs=1e-12)
-
-
-def test_events_that_only_one_predicted_are_left_out_and_counted():
-    nan = math.nan
-    scores = make_scores({"a": [1.0, 1.0, nan, 0.0, 0.5], "b": [0.0, nan, 1.0, 0.0, nan]})
-    row = compare(scores, "a", "b").iloc[0]
-    assert (row["n"], row["n_only_a"], row["n_only_b"]) == (2, 2, 1)
-    assert row["mean_a"] == 0.5 and row["mean_b"] == 0.0
-
-
-def make_shared(rng, gap, n_sources=30, luck=0.3, n_worlds=400):
-    """Scores of an agent "a" and of others that lag `gap` behind it, each in a world of its own, and events' sources.
-
-    How far one lags is the luck that a source's two to nine events share; so events are not independent of each other.
-    """
-    source = np.repeat(np.arange(n_sources), rng.integers(2, 10, n_sources))
-    shape = len(source), n_worlds
-    gaps = gap + rng.normal(0, luck, (n_sources, n_worlds))[source] + rng.normal(0, 0.2, shape)
-    base = rng.random(len(source))
-    return pd.DataFrame(base[:, None] - gaps).assign(a=base), pd.Series(source)
-
-
-def compare_worlds(rng, gap):
-    matrix, sources = make_shared(rng, gap)
-    return compare_pairs(matrix, sources, [("a", list(matrix.columns[:-1]))])
-
-
-def test_intervals_by_source_cover_where_a_source_shares_its_luck_and_those_by_event_do_not():
-    rows = compare_worlds(np.random.default_rng(21), gap=0.1)
-    assert 0.93 <= rows["low"].le(0.1).mul(rows["high"].ge(0.1)).mean() <= 0.97
-    assert rows["low_by_event"].le(0.1).mul(rows["high_by_event"].ge(0.1)).mean() < 0.8
-
-
-def test_compare_takes_the_sources_that_the_events_name():
-    n = 24
-    events = pd.DataFrame({"event_id": [f"e{i:02}" for i in range(n)], "kind": "text", "level": 1})
-    answers = events[["event_id"]].assign(value='"x"')
-    named = {"a": ['"x"', '"x"', '"y"'] * 8, "b": ['"y"'] * n}
-    rows = [(e, agent, v) for agent, values in named.items() for e, v in zip(events["event_id"], values, strict=True)]
-    predictions = pd.DataFrame(rows, columns=["event_id", "agent_id", "value"])
-    plain = compare(score(events, answers, predictions), "a", "b").iloc[0]
-    sourced = compare(score(events.assign(source_id=[f"s{i // 2}" for i in range(n)]), answers, predictions), "a", "b")
-    assert (plain["n_clusters"], sourced.iloc[0]["n_clusters"]) == (n, n / 2)
-    assert plain["low"] == plain["low_by_event"] == pytest.approx(sourced.iloc[0]["low_by_event"])
-    assert sourced.iloc[0]["low"] != pytest.approx(plain["low"], abs=1e-3)
-    few = compare(score(events.assign(source_id=["s1", "s2"] * 12), answers, predictions), "a", "b").iloc[0]
-    assert math.isnan(few["low"]) and few["verdict"] == "cannot tell" and few["low_by_event"] > 0
 
 
 def test_the_difference_that_could_be_seen_is_statsmodels():

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.stats.usage import check_pages_read, list_reasons, measure_usage
+from helpers.stats.usage import check_pages_read, measure_usage
 
 
 def make_traces():
@@ -46,16 +46,3 @@ def test_effort_is_a_mean_over_questions():
     assert effort.loc["a"].to_dict() == {
         "n": 2, "queries": 0.5, "opened": 0.5, "requests": 1, "tokens_read": 200, "tokens_written": 10, "seconds": 45
     }  # fmt: skip
-
-
-def test_missing_predictions_are_counted_with_their_reason():
-    predictions = pd.DataFrame(
-        {
-            "event_id": ["e1", "e2", "e1", "e2"],
-            "agent_id": ["a", "a", "b", "b"],
-            "status": ["ok", "timeout", "ok", "ok"],
-            "reason": [None, "no answer within 5 s", None, None],
-        }
-    )
-    reasons = list_reasons(predictions)
-    assert reasons[["reason", "n", "n_agents"]].values.tolist() == [["no answer within 5 s", 1, 1]]

@@ -4,31 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.events.moments import place_forecast
-from helpers.worldreasoner.conditions import list_conditions
 from helpers.worldreasoner.scores import count_kept, filter_pairs
-
-
-def test_six_conditions_as_the_paper_lists_them():
-    table = list_conditions().set_index("condition")
-    assert table["retrieval"].tolist() == ["no", "no", "gateway", "gateway", "gateway", "open"]
-    assert table.index[table["has_graph"]].tolist() == [
-        *("Causal Simulation", "Search-Enabled Graph", "Near-Resolution", "Real-Time"),
-    ]
-    assert table.index[table["has_sources"]].tolist() == ["Search-Enabled", "Search-Enabled Graph", "Near-Resolution"]
-    assert table["as_of"].tolist() == ["midpoint"] * 4 + ["near resolution", "none"]
-    assert table["n_steps"].tolist() == [10, 25, 15, 25, 25, 25]
-
-
-@pytest.mark.parametrize(
-    ("horizon", "day"),
-    [
-        *[("Early", "2026-01-21"), ("Mid", "2026-02-20"), ("Late", "2026-03-22")],
-        *[("midpoint", "2026-02-20"), ("near resolution", "2026-04-10")],
-    ],
-)
-def test_the_points_of_a_window_of_a_hundred_days(horizon, day):
-    assert place_forecast("2026-01-01", "2026-04-11", horizon) == pd.Timestamp(day)
 
 
 def make_pairs(opens, cutoff, day="first"):
@@ -42,12 +18,6 @@ def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_
     assert make_pairs(opens, "2025-05", "last")["is_kept"].tolist() == [False, False, False, True]
     assert make_pairs(opens, "2025-05-30")["is_kept"].tolist() == [False, False, True, True], "a given day stays"
     assert make_pairs(opens, "2025-05-30", "last")["is_kept"].tolist() == [False, False, True, True]
-
-
-def test_a_model_without_a_cutoff_is_kept_and_says_so():
-    table = make_pairs(["2020-01-01"], None)
-    assert table[["is_kept", "is_filtered"]].values.tolist() == [[True, False]]
-    assert not count_kept(table)["is_filtered"].any()
 
 
 def test_what_cannot_be_filtered_is_told():

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 from helpers.agents.arms import load_arms
-from helpers.agents.paths import load_path_agents
 from helpers.cli.main import carry_out
 from helpers.store import STORE, dump_json, read_table
 from helpers.worldreasoner import conditions
@@ -55,12 +54,6 @@ def test_a_planted_rise_is_found_and_what_stays_is_not(scores):
     assert found.loc["stays", "difference"] == 0 and not found.loc["stays", "p"] < 0.05
 
 
-def test_runs_are_compared_on_what_both_were_asked_and_absent_ones_are_left_out(scores):
-    pairs = [(("learns", "Near"), ("stays", "Near")), (("learns", "Near"), ("nobody", "Near"))]
-    assert conditions.compare_runs(scores, pairs)[["run_a", "difference"]].values.tolist() == [["learns at Near", 0.5]]
-    assert conditions.compare_runs(scores, pairs[1:]).empty
-
-
 def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
     lead = conditions.measure_lead(scores, "stays").set_index("horizon")
     assert np.allclose(lead["reference"], 0.25)
@@ -69,19 +62,6 @@ def test_a_lead_over_the_reference_changes_sign_with_what_is_known(scores):
     assert lead.loc["Early", "high"] < 0 < lead.loc["Near", "difference"]
     with pytest.raises(LookupError, match="no scores of 'market'"):
         conditions.measure_lead(scores, "market")
-
-
-def test_window_l_is_asked_in_order_and_scored_by_type():
-    events, answers = read_table("events", "L").head(40), read_table("answers", "L")
-    agents = {name: agent for name, agent in load_path_agents().items() if name in ("opening", "walk")}
-    said = conditions.ask_horizons(events, agents)
-    assert len(said) == 40 * 4 * 2 and not said.duplicated(["run_id", "event_id"]).any()
-    table = conditions.score_horizons(said, answers, events)
-    opening = table[table["agent_id"] == "opening"].pivot(index="event_id", columns="horizon", values="accuracy")
-    assert (opening.nunique(axis=1) == 1).all()
-    first, end = (pd.to_datetime(said["event_id"].map(events.set_index("event_id")[name])) for name in ENDS)
-    assert ((first < pd.to_datetime(said["as_of"])) & (pd.to_datetime(said["as_of"]) < end)).all()
-    assert ((end - first).dt.days).between(29, 180).all()
 
 
 def test_an_own_run_is_read_from_its_store_and_the_recorded_ones_from_where_they_are_replayed(tmp_path, monkeypatch):

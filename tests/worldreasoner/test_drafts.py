@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from helpers.models.judges import Verdict, build_consult
-from helpers.worldreasoner.hindsight.drafts import ask_edges, ask_events, draft_graph
+from helpers.worldreasoner.hindsight.drafts import draft_graph
 from helpers.worldreasoner.hindsight.graphs import check_form
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
@@ -68,31 +68,6 @@ def test_what_is_left_out_has_a_reason():
     ]
     assert draft.left_out["what"].tolist()[2:5] == ["1 to 1", "0 to 1", "1 to 0"]
     assert len(draft.graph["nodes"]) == 2 and not draft.graph["edges"]
-
-
-def test_circles_and_doubles_are_left_out():
-    same = [make_event(at, day=DAYS[4], articles=[4]) | {"title": f"tide{at}"} for at in range(3)]
-    edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 1), make_edge(1, 2), make_edge(1, -1)]]
-    draft = draft_graph(QUESTION, ARTICLES, script(events=[same], edges=edges)[0], n_rounds=1)
-    reasons = ["it would close a circle", "it is there already", "it does not join two events"]
-    assert draft.left_out["reason"].tolist() == reasons
-    assert draft.check["n_edges"] == 2 and "circle" not in draft.check["reasons"]
-
-
-def test_articles_that_nothing_rests_on_are_shown_first_and_only_they_can_be_named():
-    draft = draft_graph(QUESTION, ARTICLES, script(events=[[make_event(at) for at in range(3)]])[0], n_rounds=1)
-    prompt, schema = ask_events(QUESTION, draft.graph, ARTICLES, draft.check)
-    item = schema["properties"]["events"]["items"]["properties"]
-    assert item["articles"]["items"]["enum"] == list(range(4, 16)) and item["day"]["enum"] == DAYS[4:16]
-    assert "4. 2026-01-05: step 4 of the water" in prompt and "step 3 of the water\n" not in prompt
-    number = ask_edges(QUESTION, draft.graph, ARTICLES, draft.check)[1]["properties"]["edges"]["items"]["properties"]
-    assert (number["cause"]["minimum"], number["effect"]["maximum"]) == (1, 3)
-
-
-def test_a_reply_that_is_not_there_ends_the_work_and_is_told():
-    draft = draft_graph(QUESTION, ARTICLES, lambda *args, **more: Verdict("missing", reason="make study ..."))
-    assert (draft.n_requests, draft.check["is_valid"]) == (1, False)
-    assert draft.left_out[["what", "reason"]].values.tolist() == [["the reply", "missing: make study ..."]]
 
 
 def test_through_the_door_a_graph_is_drafted_and_replayed_without_asking(knock, provider):

@@ -13,7 +13,6 @@ from helpers.worldreasoner.hindsight.matching import (
     SEMANTIC_THRESHOLD,
     THRESHOLD,
     Rules,
-    count_words,
     match_events,
     pick_key_events,
     score_recall,
@@ -150,14 +149,6 @@ def match(seen, said, rules=PRINTED):
     return {(row.hindsight_id, row.forecast_id): (round(row.similarity, 6), row.is_kept) for row in table.itertuples()}
 
 
-def test_words_are_runs_of_letters_and_digits_of_three_or_more_without_stop_words():
-    assert split_words("The U.S. and NATO-led talks, for 2025: a 25% cut (this one)") == [
-        *("nato", "led", "talks", "2025", "cut", "one"),
-    ]
-    assert split_words("") == split_words("of a 12 the") == []
-    assert count_words(["", "oil"]).shape == (2, 1) and count_words(["", ""]).shape == (2, 0)
-
-
 def test_the_threshold_is_inclusive():
     assert match([("oil prices", 3)], [("oil prices rise", 3)], Rules(threshold=0.92))
     assert not match([("oil prices", 3)], [("oil prices rise", 3)], Rules(threshold=0.9201))
@@ -176,29 +167,6 @@ def test_an_undated_event_matches_only_where_it_is_let(days):
     assert match(seen, said) == {}
     assert match(seen, said, Rules(is_undated_free=True)) == {("n0", "n0"): (1.0, True)}
     assert match(seen, said, Rules(days=None)) == {("n0", "n0"): (1.0, True)}
-
-
-@pytest.mark.parametrize("text", ["", "of the", "!!"])
-def test_an_event_without_words_matches_nothing(text):
-    assert match([("oil prices", 3)], [(text, 3)]) == {} == match([(text, 3)], [("oil prices", 3)])
-    assert match([(text, 3)], [(text, 3)]) == {} == match([(text, 3)], [(text, 3)], Rules(scale="self"))
-
-
-def test_meaning_is_the_cosine_and_all_pairs_go_on():
-    seen, said = make_events(("x", 3), ("y", 3), is_outcome=False), make_events(("z", 3), run_id="r")
-    arrays = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[3.0, 4.0]])
-    table = match_events(seen, said, Rules(threshold=SEMANTIC_THRESHOLD), arrays)
-    assert table[["hindsight_id", "similarity", "is_kept"]].round(9).values.tolist() == [
-        ["n1", 0.8, True],
-        ["n0", 0.6, False],
-    ]
-
-
-def test_features_follow_their_rows_whatever_the_order():
-    seen, said = draw_world(np.random.default_rng(9))
-    counts = count_words([*seen["text"], *said["text"]])
-    given = match_events(seen, said, features=(counts[: len(seen)], counts[len(seen) :]))
-    pd.testing.assert_frame_equal(given, match_events(seen, said))
 
 
 # --- key events and recall -------------------------------------------------------------------------------------------
@@ -225,13 +193,6 @@ def test_recall_counts_key_events_one_to_one_with_the_bound_beside():
     table = score_recall(keys, match_events(seen, said), runs)
     assert table["recall"].round(4).tolist()[0] == 0.3333 and table["bound"].round(4).tolist()[0] == 0.6667
     assert np.isnan(table["recall"][1])
-
-
-def test_a_graph_that_finds_nothing_scores_0_and_a_question_without_key_events_is_left_out():
-    seen = make_events(("bank fails", 3), is_outcome=False).assign(impact=0.5)
-    runs = pd.DataFrame({"run_id": "r", "question_id": ["q", "p"], "has_graph": True})
-    nothing = match_events(seen, make_events(("rain", 3), run_id="r"))
-    assert score_recall(pick_key_events(seen), nothing, runs)[["question_id", "recall"]].values.tolist() == [["q", 0.0]]
 
 
 def test_a_match_with_another_questions_key_event_does_not_count():

@@ -5,10 +5,7 @@ import pandas as pd
 import pytest
 from public.false_matches import (
     count_matches,
-    list_cosines,
     match_others,
-    match_own,
-    read_cosines,
     shift_questions,
     stack_faced,
 )
@@ -26,13 +23,6 @@ def make_cards(*rows):
 def cards():
     rows = [("p", "ferry strike Bergen", 1.0), ("p", "ferry strike ends", 3.0), ("q", "comet near Orion", 2.0)]
     return make_cards(*rows, ("q", "ferry comet", 40.0), ("r", "wheat prices fall", 2.0))
-
-
-def test_a_card_faces_the_others_of_its_question_and_never_itself(cards):
-    own = match_own(cards, Rules(threshold=-1.0, days=None))
-    assert own.notna().sum(axis=1).tolist() == [1, 1, 1, 1, 0], "r has one card"
-    assert own.loc[0, "p"] == pytest.approx(0.6 + 0.4 * 2 / 3) and own.loc[0, "p"] < 1
-    assert match_own(cards, Rules(threshold=-1.0)).notna().sum(axis=1).tolist() == [1, 1, 0, 0, 0], "38 days apart"
 
 
 def test_a_card_faces_each_other_question_alone_as_match_events_has_it(cards):
@@ -57,16 +47,3 @@ def test_shares_and_shifts_count_pairs_that_face_each_other():
     counted = count_matches(flags, owners)
     assert (counted["share"], counted["n"], counted["n_cards"], counted["n_questions"]) == (0.4, 5, 3, 3)
     assert np.isnan(counted["low_by_question"]), "three questions give no interval"
-
-
-def test_kept_cosines_give_the_same_pairs_back(cards):
-    vectors = np.random.default_rng(0).uniform(size=(5, 3))
-    gates = {"7 days": Rules(threshold=0.6), "no gate": Rules(threshold=0.6, days=None)}
-    kept = list_cosines(cards, gates, 0.6, vectors)
-    assert set(kept) == {"node_id", "question", "7 days", "no gate"}
-    for name, rules in gates.items():
-        fresh = match_own(cards, rules, vectors).combine_first(match_others(cards, rules, vectors))
-        assert 2 < fresh.notna().sum().sum() < 11
-        pd.testing.assert_frame_equal(
-            read_cosines(kept, cards, name), fresh.round(4), check_names=False, check_column_type=False
-        )

@@ -63,17 +63,6 @@ def test_what_may_not_stand_is_left_out_with_its_reason(change, part, reason):
     assert [(row[0], row[2]) for row in left if row[0] == part] == [(part, reason)] and graph is not None
 
 
-def test_a_graph_of_thousands_of_events_is_read_and_matched():
-    days = pd.date_range("2016-01-01", periods=3000).strftime("%Y-%m-%d")
-    events = [RISE | {"title": f"step {at} of water", "date": days[0] if at % 2 else days[at]} for at in range(3000)]
-    edges = [EDGE | {"cause": at, "effect": at + 2} for at in range(1, 2999)] + [EDGE | {"cause": 3000, "effect": 2}]
-    graph, left = read_graph(write(events, edges), EVENT)
-    assert (len(graph["nodes"]), len(graph["edges"])) == (3001, 2998)
-    assert [row[2] for row in left] == ["it would close a circle"]
-    hindsight = graph | {"nodes": graph["nodes"][:30], "edges": [], "impacts": graph["impacts"][:20]}
-    assert recall_events({("r", "q"): graph}, [hindsight])["bound"].tolist() == [1.0]
-
-
 @pytest.mark.parametrize(
     "reply", [None, "B", "{}", write(events=[]), write(events=[RISE | {"date": "soon"}], edges=[])]
 )

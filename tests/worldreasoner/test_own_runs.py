@@ -4,8 +4,6 @@ import pandas as pd
 import pytest
 from builders import make_event
 
-from helpers.cli.conditions import judge_run
-from helpers.cli.run import Asked
 from helpers.worldreasoner.asking import Plan, plan_run
 from helpers.worldreasoner.conditions import describe_runs
 from helpers.worldreasoner.own_runs import keep_questions, price_runs, tabulate_outcomes
@@ -31,27 +29,6 @@ def test_means_have_intervals_from_ten_sources_on_and_say_what_was_asked():
     assert shared.loc["worldreasoner_brier", "n_clusters"] == 9 and pd.isna(shared.loc["worldreasoner_brier", "low"])
     few = tabulate_outcomes(make_scored(8)).set_index("metric").loc["worldreasoner_brier"]
     assert few["mean"] == pytest.approx(0.34) and pd.isna(few["low"])
-
-
-def test_log_scores_may_lie_below_0_and_blanks_are_left_out_and_counted():
-    scored = make_scored(log=[-0.2, None] * 6, recall=[None] * 8 + [0.5, 0.0, 0.5, 0.0])
-    scored.loc[:2, "type"] = "quantity"
-    told = tabulate_outcomes(scored).set_index(["metric", "group", "name"])
-    log, recall = told.loc[("worldreasoner_log", "all", "")], told.loc[("worldreasoner_recall", "all", "")]
-    assert (log["mean"], log["n"], log["n_asked"]) == (pytest.approx(-0.2), 4, 9), "of questions with options"
-    assert (recall["mean"], recall["n"], recall["n_asked"]) == (0.25, 4, 12) and recall["coverage"] == 4 / 12
-    assert told.loc[("worldreasoner_accuracy", "type", "quantity"), "mean"] == pytest.approx(2 / 3)
-    low = tabulate_outcomes(make_scored(log=[-0.2, -3.0] * 6)).set_index("metric").loc["worldreasoner_log", "low"]
-    assert low < -1
-
-
-def test_what_is_missing_is_wrong_and_not_covered():
-    scored = make_scored(4)
-    scored.loc[0, ["is_missing", "accuracy", "brier"]] = [True, 0.0, None]
-    told = tabulate_outcomes(scored).set_index(["metric", "group"])
-    accuracy = told.loc[("worldreasoner_accuracy", "all")]
-    assert (accuracy["mean"], accuracy["n"], accuracy["coverage"]) == (0.25, 4, 0.75)
-    assert told.loc[("worldreasoner_brier", "all"), ["n", "n_asked"]].tolist() == [3, 4]
 
 
 def describe(method, plan, *, category="base_model", pages=None):
@@ -99,15 +76,3 @@ def test_the_markets_price_of_the_moment_stands_beside_in_pairs():
     assert price_runs(events, answers, said.assign(probability=None), prices, "Mid").empty
     unanswered = answers.assign(value=[None, *answers["value"][1:]])
     assert price_runs(events, unanswered, said, prices, "Mid")["n"].tolist() == [11]
-
-
-def test_of_window_m_the_price_is_told_and_of_others_nothing(monkeypatch):
-    events, answers, said, prices = make_market()
-    monkeypatch.setattr("helpers.cli.conditions.read_sampled", lambda *_: said)
-    monkeypatch.setattr("helpers.cli.conditions.read_window", lambda *_: answers)
-    monkeypatch.setattr("helpers.cli.conditions.build_priced", lambda: (events, answers, prices))
-    plan = Plan(None, None, {})
-    beside = judge_run(Asked("M", events, events, plan, ""), {"mine": "r"}, {"mine": None})
-    assert beside.rows[["metric", "mean", "n"]].round(2).values.tolist() == [["lead_over_market", -0.25, 12]]
-    assert beside.facts["mine"]["market"]["skill"] < 0 and "-0.25 (-0.32 to -0.18)" in beside.text
-    assert judge_run(Asked("A", events, events, plan, ""), {"mine": "r"}, {}).text == ""

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 from planted_world import CHAIN, draw_question, forecast_events
 
-from helpers.models.embeddings import stamp_texts
-from helpers.store import ROOT
 from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import (
     match_events,
@@ -47,19 +45,3 @@ def test_recall_rises_as_evidence_is_revealed(world):
     early, mid, late = (recall[f"honest {horizon}"] for horizon in HORIZONS)
     assert early + 0.15 < mid < late and late > 0.7
     assert recall["copies Early"] > early + 0.3, "who sees what comes after has it early"
-
-
-def test_the_kept_semantic_matches_are_of_the_committed_texts():
-    folder = ROOT / "data/planted_world"
-    seen, said = (pd.read_csv(folder / f"{name}.csv.gz") for name in ("hindsight", "forecasts"))
-    kept = pd.read_csv(ROOT / "data/cards/planted_matches.csv")
-    honest = said[said["run_id"].str.startswith("honest")]
-    assert set(kept["read"]) == {stamp_texts([*seen["text"], *honest["text"]])}
-
-
-def test_edges_that_are_planted_are_told_apart_in_what_is_committed():
-    table = pd.read_csv(ROOT / "data/planted_world/edges.csv.gz")
-    counts = table.groupby(["of", "kind"])["n"].sum()
-    share = counts / counts.groupby("of").transform("sum")
-    assert share["the rule", "directly"] > 2 * share["any two changes", "directly"]
-    assert share["the rule", "not planted"] < 0.1 and ("planted pushes", "missed") not in counts

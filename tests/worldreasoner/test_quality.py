@@ -1,4 +1,3 @@
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -67,18 +66,21 @@ def test_what_looked_certain_and_what_was_asked_before_are_left_out():
     assert quality.count_refusals(again).values.tolist()[0] == ["kept", 2]
 
 
-def test_a_quantity_is_open_when_the_past_leaves_its_tolerance():
-    near = {"value": 100.0, "distribution": {"0.05": 95.0, "0.25": 99.0, "0.5": 100.0, "0.75": 101.0, "0.95": 105.0}}
-    far = {"value": 100.0, "distribution": {"0.05": 50.0, "0.25": 80.0, "0.5": 100.0, "0.75": 120.0, "0.95": 150.0}}
-    assert quality.measure_openness("number", near) == 0 and quality.measure_openness("number", far) == 1
-    assert quality.measure_openness("single", {"distribution": {"A": 1.0, "B": 0.0}}) == 0
-    assert np.isclose(quality.measure_openness("single", OPEN), 1)
+def make_questions():
+    opens = ["2026-01-01", "2026-01-01", "2026-01-01", None]
+    ends = ["2026-01-31", "2026-02-01", "2026-04-02", "2026-04-02"]
+    table = pd.DataFrame({"opens_at": opens, "resolves_at": ends, "type": ["binary", "binary", "quantity", None]})
+    return table.assign(question_id=range(4), origin="series", domain=["a", "b", "b", "b"])
 
 
-MARKET = {"source_id": "kalshi", "variables": None, "prompt": "Will it hail at Oslo by 7 April 2024?\nA. Yes\nB. No"}
+def test_parts_add_up_and_leave_blanks_out():
+    parts = quality.count_parts(make_questions())
+    assert parts[parts["part"] == "horizon"]["hits"].tolist() == [1, 1, 1], "30 days, 31, 91"
+    assert parts.groupby("part")["n"].first().to_dict() == {"type": 3, "origin": 4, "domain": 4, "horizon": 3}
+    assert parts[parts["part"] == "domain"][["name", "hits"]].values.tolist() == [["b", 3], ["a", 1]]
+    assert parts.groupby("part")["share"].sum().round(12).eq(1).all()
 
 
-def test_a_markets_questions_differ_by_their_words():
-    other = MARKET | {"prompt": MARKET["prompt"].replace("Oslo", "Rome")}
-    told = rate(MARKET, other, MARKET)["reasons"].tolist()
-    assert told[:2] == ["", ""] and told[2].startswith("novelty: it was asked before")
+def test_the_mean_of_the_last_band_is_bounded_by_what_the_others_can_take():
+    low, high = quality.bound_days((1, 1, 2), 100)
+    assert (low, high) == ((400 - 30 - 90) / 2, (400 - 1 - 31) / 2)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from public.worldreasoner_states import count_results, judge_sides, split_changed
+from public.worldreasoner_states import count_results, split_changed
 
 KEPT = pd.Series({"Gemini 3 Pro": 108, "DeepSeek V4 Flash": 68, "DeepSeek V4 Pro": 68})
 
@@ -35,13 +35,3 @@ def test_planted_answers_to_left_out_pairs_come_back():
     assert sides.iloc[0].to_dict() == {
         "condition": "Vanilla", "n_left_out": 80, "right_left_out": 58, "n_kept": 136, "right_kept": 73,
     }  # fmt: skip
-
-
-def test_a_gap_that_pairs_show_may_not_be_seen_by_question():
-    sides = pd.DataFrame({"condition": ["a", "b"], "n_left_out": 80, "n_kept": 136, "right_kept": 73})
-    judged = judge_sides(sides.assign(right_left_out=[58, 78]), 2).set_index("condition")
-    assert judged.loc["a", "p_holm_by_pair"] < 0.05 and judged.loc["a", "verdict"] == "left out higher"
-    assert (judged["least"] / judged["least_by_pair"]).round(4).tolist() == [1.4142] * 2, "half as many questions"
-    three = pd.concat([sides.assign(right_left_out=58, condition=str(at)) for at in range(3)], ignore_index=True)
-    assert (judge_sides(three, 2)["verdict"] == "cannot tell").all(), "a family of three corrects more"
-    assert (judge_sides(three, 2)["p"] < 0.05).all()

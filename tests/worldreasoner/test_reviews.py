@@ -16,7 +16,6 @@ from helpers.worldreasoner.hindsight.reviews import (
     open_review,
     read_reviewed,
     read_reviews,
-    summarize_reviews,
     write_card,
 )
 
@@ -51,17 +50,6 @@ def test_the_first_failing_check_gives_the_label():
     found = decide_cards(pd.concat([reviews, make_reviews(("a", "e2", APPROVED))])).set_index("node_id")
     assert found["label"].to_dict() == {"e0": "WrongDate", "e1": "Noise", "e2": APPROVED}
     assert found["n_reviews"].tolist() == [2, 2, 1] and len(LABELS) == 8 and len(CHECKS) == 5
-
-
-def test_the_summary_adds_up_and_stands_on_questions():
-    rows = [(f"q{n // 6}", f"e{n}", list(LABELS)[n % 8] if n % 12 == 0 else APPROVED) for n in range(72)]
-    reviews = pd.DataFrame([("a", *row, "r") for row in rows], columns=COLUMNS)
-    table = summarize_reviews(reviews).set_index("what")
-    assert table.loc["approved", "hits"] == 66 and (table["n"] == 72).all()
-    of_check = {check: sum(table.loc[f"label: {label}", "hits"] for label in CHECKS[check]) for check in CHECKS}
-    assert {check: 72 - table.loc[f"passes: {check}", "hits"] for check in CHECKS} == of_check
-    assert table[["low", "high"]].stack().dropna().between(0, 1).all(), "held to what a share can be"
-    assert table.loc["approved", "n_clusters"] == 12 and table.loc["approved", "low"] < table.loc["approved", "share"]
 
 
 def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):

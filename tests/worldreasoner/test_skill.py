@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from public.market_skill import compare_mixes, mix_forecasts, plan_mixes
 
-from helpers.worldreasoner.prices.skill import measure_skill, price_forecasts, tell_markets
+from helpers.worldreasoner.prices import measure_skill, price_forecasts, tell_markets
 
 
 def make_prices(*rows):
@@ -61,17 +61,6 @@ def make_forecasts(truth, outcome, **agents):
     base = pd.DataFrame({"question_id": [f"q{at}" for at in range(len(truth))], "day": 2.0, "outcome": outcome})
     told = pd.concat([base.assign(agent_id=name, p=p) for name, p in agents.items()], ignore_index=True)
     return told, base[["question_id"]].assign(day=1.0, price=truth)
-
-
-def test_mixes_are_means_in_log_odds_and_blank_where_the_agent_is():
-    told, prices = make_forecasts([0.8, 0.5], [1, 0], half=0.5, ann=[0.2, np.nan])
-    hit, said = mix_forecasts(told, prices, pd.Series())
-    assert hit.tolist() == [1, 0]
-    assert said.loc["q0"].round(4).to_dict() == {
-        **{"price": 0.8, "ann": 0.2, "half": 0.5},
-        **{"price and ann": 0.5, "price and half": round(2 / 3, 4)},
-    }
-    assert said.loc["q1", ["ann", "price and ann"]].isna().all()
 
 
 def test_an_agent_that_knows_nothing_makes_the_price_worse_and_not_the_mix_with_one_half():

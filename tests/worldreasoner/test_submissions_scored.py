@@ -6,11 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import papers
 from helpers.worldreasoner.scores import (
-    CLIP,
-    CLIP_WIDE,
-    mix_correct,
     score_forecast,
     score_sources,
     score_table,
@@ -59,13 +55,6 @@ def test_a_yes_no_forecast_follows_p_yes(value, answer, probability, right, brie
     assert other == pytest.approx(row, nan_ok=True), "which letter stands for Yes changes nothing"
 
 
-def test_several_options_have_the_reduced_brier_score():
-    right, wrong = (score_forecast("single", "A", a, probability=0.4, options=THREE) for a in "AB")
-    assert (right["type"], right["accuracy"], wrong["accuracy"]) == ("multiple choice", 1.0, 0.0)
-    assert right["brier"] == pytest.approx(0.36) and wrong["brier"] == pytest.approx(0.16)
-    assert right["log"] == pytest.approx(math.log(0.4)) and wrong["log"] == pytest.approx(math.log(0.6))
-
-
 def test_with_a_distribution_the_largest_is_the_choice_and_the_whole_brier_stands_beside():
     row = score_forecast("single", "C", "A", distribution={"A": 0.5, "B": 0.3, "C": 0.2}, options=THREE)
     assert row["accuracy"] == 1.0 and row["brier"] == pytest.approx(0.25)
@@ -99,12 +88,6 @@ def test_a_missing_forecast_is_wrong_and_has_no_probability_score(kind):
     assert row["is_missing"] and row["accuracy"] == 0.0 and math.isnan(row["brier"]) and math.isnan(row["log"])
 
 
-def test_the_log_score_is_held_by_both_bounds():
-    assert (CLIP, CLIP_WIDE) == (1e-10, 1e-3)
-    row = score_binary("A", "B", 1.0)
-    assert row["log"] == pytest.approx(-23.02585) and row["log_wide"] == pytest.approx(-6.90776)
-
-
 def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
     options = '{"A": "Yes", "B": "No"}'
     events = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "kind": ["single", "single", "percent", "ranking"]})
@@ -120,16 +103,6 @@ def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
     assert "brier_full" not in found.index
 
 
-def test_an_interval_ends_where_a_score_can_be_no_further():
-    table = pd.DataFrame({"agent_id": "a", "event_id": [f"e{i}" for i in range(12)], "accuracy": [1.0] * 11 + [0.0]})
-    table["log"], table["brier_full"] = [-0.01] * 11 + [-3.0], [0.0] * 11 + [2.0]
-    table["cluster"] = table["event_id"]
-    found = summarize_outcomes(table).set_index("metric")
-    assert found.loc["accuracy", "high"] == 1 and found.loc["accuracy", "low"] > 0.5
-    assert found.loc["log", "high"] == 0 and found.loc["log", "low"] < -0.5
-    assert found.loc["brier_full", "low"] == 0 and found.loc["brier_full", "high"] > 0.4
-
-
 # --- evidence, and the identity --------------------------------------------------------------------------------------
 
 
@@ -140,15 +113,6 @@ def test_source_precision_of_what_was_cited_and_of_what_was_opened():
     table = score_sources(evidence, {"e": {"p1"}, "f": {"p1"}}).set_index("event_id")
     assert table.loc["e", ["srcp_cited", "srcp_accessed"]].tolist() == [0.5, 0.5]
     assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0]
-
-
-def test_the_published_means_of_right_and_wrong_forecasts_make_the_published_whole():
-    table = papers.load_published("worldreasoner", "intext_results")
-    known = table.set_index(["condition_or_row", "subset", "metric"])["value"]
-    graph = {name: float(known["Search-Enabled Graph", *name]) for name in known["Search-Enabled Graph"].index[:4]}
-    share, whole = graph["all (weighted)", "Acc"] / 100, graph["all (weighted)", "KER"]
-    mixed = mix_correct(share, graph["correct", "KER"], graph["incorrect", "KER"])
-    assert abs(mixed - whole) <= 0.05
 
 
 def test_right_and_wrong_make_the_whole_whatever_is_blank():

@@ -9,8 +9,6 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.scoring.scores import convert_brier
-
 PARTS = ("dataset", "market", "overall")
 INDEX_UNIT, BRIER_UNIT = 0.1, 0.001
 """Of the last printed digit."""
@@ -133,3 +131,12 @@ def compare_people(table, people="superforecasters"):
     row = {"people": people, "people_index": float(line["overall"]), "n_people": int(line["n_overall"])}
     row |= {"best_model": best["model"], "best_index": float(best["overall"]), "n_best": int(best["n_overall"])}
     return row | {"gap": gap, "low": gap - down, "high": gap + up, "p_supers": best["p_supers"]}
+
+
+def convert_brier(brier):
+    """Return the Brier index of a Brier score (smaller is better) on the scale to 100 (larger is better).
+
+    >>> [float(x) for x in convert_brier([0.0, 0.25, 1.0])]
+    [100.0, 50.0, 0.0]
+    """
+    return 100 * (1 - np.sqrt(np.asarray(brier, dtype=float)))

@@ -24,7 +24,7 @@ from helpers.stats.paired import compare_pairs, correct_holm, judge_pair
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
 from helpers.worldreasoner.conditions import ask_horizons, load_asked
-from helpers.worldreasoner.prices.skill import measure_skill, price_forecasts, tell_markets
+from helpers.worldreasoner.prices import measure_skill, price_forecasts, tell_markets
 
 CARDS, PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
 SOURCES = {

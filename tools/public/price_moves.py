@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.papers import get_constant
 from helpers.stats.agreement import correlate
 from helpers.stats.means import divide
-from helpers.worldreasoner.prices.markets import SAME, order_prices
+from helpers.worldreasoner.prices import SAME, order_prices
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")

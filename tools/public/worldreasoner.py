@@ -20,7 +20,7 @@ from helpers.stats.paired import compare_pairs, judge_family
 from helpers.store import locate_input, locate_output
 from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
-from helpers.worldreasoner.prices.markets import find_turning_points, order_prices
+from helpers.worldreasoner.prices import find_turning_points, order_prices
 from helpers.worldreasoner.quality import band_days, measure_spans
 from helpers.worldreasoner.scores import count_kept, filter_pairs
 from public.false_matches import (

@@ -9,11 +9,13 @@ be k/n for a whole k.
 import itertools
 import math
 import operator
+from itertools import chain
 from statistics import fmean
 
 import pandas as pd
 
 from helpers.stats.grim import list_sizes
+from helpers.stats.missing import derive_growth
 
 
 def run_check(kind, published, groups, tolerance=0.0):
@@ -48,7 +50,7 @@ def match_values(published, value, tolerance=0.0):
 
 
 def _flatten(groups):
-    return [value for group in groups for value in group]
+    return list(chain.from_iterable(groups))
 
 
 def _change(before, after):
@@ -66,12 +68,6 @@ def _name_largest(groups):
     """Name, of the first group, that stands beside the largest value of the second; None when one is blank."""
     names, values = groups
     return names[values.index(max(values))] if len(names) == len(values) else None
-
-
-def _grow_std_without(percent, drawn, pool):
-    """Percent a mean's standard deviation grows without replacement: percent missing, events drawn, in the pool."""
-    kept = drawn * (1 - percent / 100)
-    return 100 * (math.sqrt((1 / kept - 1 / pool) / (1 / drawn - 1 / pool)) - 1)
 
 
 def _count_days(first, last):
@@ -126,8 +122,10 @@ VALUES = {
     # the first value's place among all, 1 the highest; equal values share the better place
     "rank": _take_all(lambda first, *rest: 1 + sum(value > first for value in rest)),
     # percent that a mean's standard deviation grows when a share is missing: drawn with, and without, replacement
-    "std_growth_with": _take_all(lambda percent: 100 * (1 / math.sqrt(1 - percent / 100) - 1)),
-    "std_growth_without": _take_all(_grow_std_without),
+    "std_growth_with": _take_all(lambda percent: 100 * derive_growth(1, 1 - percent / 100)),
+    "std_growth_without": _take_all(
+        lambda percent, drawn, pool: 100 * derive_growth(drawn, drawn * (1 - percent / 100), pool)
+    ),
     "days": _take_all(_count_days),
     "rate": _take_all(_compute_rate),
 }
@@ -166,16 +164,6 @@ def _compare_readings(published, groups, tolerance):
     return math.fsum(others), match_values(published, math.fsum(others), tolerance)
 
 
-def _compare_order(published, groups, tolerance):
-    """The groups' means fall strictly from first to last."""
-    return _fall([fmean(group) for group in groups])
-
-
-def _compare_gaps(published, groups, tolerance):
-    """The gaps between the means of each two groups, without their signs, fall strictly from first to last pair."""
-    return _fall(_list_gaps(groups))
-
-
 def _compare_first_gap(published, groups, tolerance):
     """The gap between the first two groups' means, without its sign, is above that between each later two."""
     first, *rest = _list_gaps(groups)
@@ -183,10 +171,12 @@ def _compare_first_gap(published, groups, tolerance):
 
 
 def _fall(values):
+    """The values, and whether they fall strictly from first to last."""
     return " > ".join(f"{value:.4g}" for value in values), all(a > b for a, b in itertools.pairwise(values))
 
 
 def _list_gaps(groups):
+    """The gaps between the means of each two groups, without their signs."""
     means = [fmean(group) for group in groups]
     return [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
 
@@ -288,8 +278,8 @@ JUDGEMENTS = {
     "subset": _compare_names(operator.le),
     "disjoint": _compare_names(set.isdisjoint),
     "readings": _compare_readings,
-    "order": _compare_order,
-    "gaps_fall": _compare_gaps,
+    "order": lambda published, groups, tol: _fall([fmean(group) for group in groups]),
+    "gaps_fall": lambda published, groups, tol: _fall(_list_gaps(groups)),
     "first_gap": _compare_first_gap,
     "dates_rise": _compare_dates,
     "highest": _compare_highest,

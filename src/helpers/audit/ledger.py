@@ -33,6 +33,10 @@ the paper does not print and the kit assumes."""
 REFERENCE = re.compile(r"(?P<table>\w+)\[(?P<where>[^\]]*)\]\.(?P<column>\w+|\*)")
 DERIVED = re.compile(r"(?P<kind>[a-z_]+)\((?P<references>.*)\)")
 DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+N_CELLS = 4
+"""Of a longer row or column of a table the first so many cells are quoted."""
+N_SIDES = 8
+"""Of more references than these the first are quoted."""
 
 
 # --- references -------------------------------------------------------------------------------------------------------
@@ -50,19 +54,20 @@ def read_value(text):
         return text
 
 
-def select_rows(table, where):
-    """Return the rows of a text table that meet `where` (see the module's head); raises LookupError for none.
+def select_rows(rows, where):
+    """Return the rows {number: cells} that meet `where` (see the module's head); raises LookupError for none.
 
-    >>> select_rows(pd.DataFrame({"a": ["x", "y"], "b": ["1", "1"]}), "b=1&a!=x")["a"].tolist()
-    ['y']
+    >>> select_rows({0: {"a": "x", "b": "1"}, 1: {"a": "y", "b": "1"}}, "b=1&a!=x")
+    {1: {'a': 'y', 'b': '1'}}
     """
-    conditions = re.split("&", where) if re.search("!?=", where) else [f"{table.columns[0]}={where}"] if where else []
+    first = next(iter(next(iter(rows.values()))))
+    conditions = where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
     for condition in conditions:
         column, different, value = re.fullmatch(r"(\w+)(!?)=(.*)", condition).groups()
-        table = table[(table[column] == value) != bool(different)]
-    if table.empty:
+        rows = {at: cells for at, cells in rows.items() if (cells[column] == value) != bool(different)}
+    if not rows:
         raise LookupError(f"no row has {where}")
-    return table
+    return rows
 
 
 def resolve_reference(reference, paper, folder=papers.FOLDER):
@@ -127,19 +132,14 @@ def _read_cells(reference, paper, folder):
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
     table, where, column = found.groups()
     path = folder / f"{paper}_{table}.csv"
-    return _select_cells(table, where, column, paper, folder, path.stat().st_mtime_ns if path.exists() else None)
-
-
-@lru_cache(maxsize=4096)
-def _select_cells(table, where, column, paper, folder, changed_ns):
-    rows = select_rows(_load_text(paper, table, folder, changed_ns), where)
-    rows = rows.drop(columns="section") if column == "*" else rows[[column]]
-    return {(table, row, name): text for row, cells in rows.to_dict("index").items() for name, text in cells.items()}
+    rows = select_rows(_load_rows(paper, table, folder, path.stat().st_mtime_ns if path.exists() else None), where)
+    names = [name for name in next(iter(rows.values())) if name != "section"] if column == "*" else [column]
+    return {(table, at, name): cells[name] for at, cells in rows.items() for name in names}
 
 
 @lru_cache
-def _load_text(paper, table, folder, changed_ns):
-    return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False)
+def _load_rows(paper, table, folder, changed_ns):
+    return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False).to_dict("index")
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------
@@ -218,10 +218,7 @@ def build_ledger(paper_keys=None, folder=papers.FOLDER):
             basis = "" if verdict == "not recomputable" else find_basis(claim, value, groups, assumed, glance)
             shown = {"published": show_value(value), "recomputed": show_value(recomputed), "verdict": verdict}
             rows.append(claim | {"paper": paper, "basis": basis} | shown)
-    ledger = pd.DataFrame(rows, columns=COLUMNS)
-    if ledger["id"].duplicated().any():
-        raise ValueError(f"id {ledger.loc[ledger['id'].duplicated(), 'id'].iloc[0]} stands in two papers' claims")
-    return ledger
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def show_value(value):
@@ -233,3 +230,67 @@ def show_value(value):
     if value is None or value != value:
         return ""
     return str(value) if isinstance(value, str) else f"{round(value, 4):.10g}"
+
+
+# --- both sides in the paper's own words -----------------------------------------------------------------------------
+
+
+def quote_ledger(ledger, folder=papers.FOLDER):
+    """Return a ledger's claims with both sides quoted: id, printed, against.
+
+    What the kit keeps of a paper is a phrase around each number, twelve words at most.
+    """
+    claims = pd.concat([load_claims(paper, folder) for paper in ledger["paper"].unique()]).set_index("id")
+    rows = [(row.id, *quote_claim(claims.loc[row.id], row.paper, folder)) for row in ledger.itertuples()]
+    return pd.DataFrame(rows, columns=["id", "printed", "against"])
+
+
+def quote_claim(claim, paper, folder=papers.FOLDER):
+    """Return the two sides of a claim as texts: what is printed, and what it is held against, each with its place.
+
+    Where nothing is published, the first operand is held against the others.
+    """
+    operands = dict.fromkeys(reference.strip() for reference in claim["operands"].split(";") if reference.strip())
+    published = [claim["published"]] if claim["published"] else list(operands)[:1]
+    against = [name for name in operands if name not in published]
+    sides = [
+        "; ".join(quote_reference(name, paper, folder) for name in part) for part in (published, against[:N_SIDES])
+    ]
+    return sides[0], sides[1] + f"; and {len(against) - N_SIDES} more" * (len(against) > N_SIDES)
+
+
+def quote_reference(reference, paper, folder=papers.FOLDER):
+    """Return what a reference names as a quote: "..." with its section, or table, row, column and value.
+
+    >>> quote_reference("models_abstract", "futurex")
+    '"We evaluate 25 LLM/agent models" (Abstract)'
+    >>> quote_reference("@crawl_hours.0", "futurex")
+    '14 (3.2.4)'
+    >>> quote_reference("table5_planning_scores[Qwen3-32b].plan_actionability", "futurex")
+    'Table 5, Qwen3-32b, plan actionability: 4'
+    """
+    if isinstance(read_value(reference), float):
+        return reference
+    if derived := DERIVED.fullmatch(reference):
+        inner = [quote_reference(name, paper, folder) for name in derived["references"].split(", ")]
+        return f"{derived['kind']} of {' and '.join(inner)}"
+    if reference.startswith("@"):
+        entry = papers.list_constants(paper, folder).set_index("name").loc[reference[1:].partition(".")[0]]
+        values = ", ".join(str(value) for value in resolve_reference(reference, paper, folder))
+        return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
+    return _quote_cells(find_cells(reference, paper, folder), paper, folder)
+
+
+def _quote_cells(cells, paper, folder):
+    """A statement's phrase, or the cells of a table with their row's name where there is one row."""
+    name = cells[0][0]
+    table = papers.load_published(paper, name, folder, dtype=str, keep_default_na=False)
+    if name == "statements":
+        row = table.loc[cells[0][1]]
+        return f'"{row["printed"]}" ({row["section"]})'
+    rows, columns = (list(dict.fromkeys(cell[at] for cell in cells)) for at in (1, 2))
+    columns = [column for column in columns if column != table.columns[0]] or columns
+    values = [table.at[row, column] for row in rows for column in columns if table.at[row, column]]
+    shown = ", ".join(values[:N_CELLS]) + ", ..." * (len(values) > N_CELLS)
+    names = [table.at[rows[0], "section"], *([table.iat[rows[0], 0]] if len(rows) == 1 else [])]
+    return f"{', '.join(names + [column.replace('_', ' ') for column in columns if len(columns) == 1])}: {shown}"

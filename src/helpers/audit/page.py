@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from helpers import papers
-from helpers.audit.ledger import BASES, VERDICTS
+from helpers.audit.ledger import BASES, VERDICTS, resolve_reference, show_value
 from helpers.faults import read_sheet
 from helpers.plots import COLOURS, lighten, pick_ink
 
@@ -43,6 +43,20 @@ SHADES = {
     "not recomputable": "0.8",
 }
 """Colours of verdicts; claims that hold by what they rest on."""
+BENCHMARK_KEYS = ("futurex", "liveagentbench")
+BENCHMARKS = {"gaia": "GAIA", "agentbench": "AgentBench", "api_bank": "API-Bank", "liveagentbench": "LiveAgentBench"}
+PROPERTIES = {
+    "n_events": "questions",
+    "n_domains": "domains",
+    "live_update": "live updates",
+    "time": "events lie in",
+    "source": "sources",
+    "llm_agents": "LLM agents",
+    "env": "environment",
+    "frequency": "frequency",
+    "auto": "automatic",
+}
+"""Columns of FutureX's Table 1 -> what they say of a benchmark."""
 TEMPLATE = Path(__file__).with_suffix(".html")
 
 
@@ -94,7 +108,7 @@ def draw_counts(verdicts, reasons):
 def write_page(ledger, matters, benchmarks, quotes):
     """Return the page as HTML text.
 
-    `benchmarks` is the table that `benchmarks.spread_benchmarks` returns, `quotes` that of `quotes.quote_ledger`.
+    `benchmarks` is the table that `spread_benchmarks` returns, `quotes` that of `ledger.quote_ledger`.
     """
     quoted = ledger.merge(quotes, on="id", how="left", validate="1:1")
     both = ["paper", "claim", "printed", "against", "recomputed", "note"]
@@ -118,3 +132,49 @@ def write_page(ledger, matters, benchmarks, quotes):
         benchmarks=benchmarks.reset_index(),
         claims=ledger[COLUMNS].assign(recomputed=ledger["recomputed"].mask(is_same, "the same")),
     )
+
+
+# --- benchmarks -------------------------------------------------------------------------------------------------------
+
+
+def merge_benchmarks(folder=papers.FOLDER):
+    """Return what the four papers print of benchmarks: benchmark, property, value, paper, section, a row a cell.
+
+    From Tables 1 of FutureX and LiveAgentBench (what a paper says of another's benchmark is its reading), and what the
+    others print of themselves, as references to their numbers (benchmarks.csv).
+    """
+    first = papers.load_published("futurex", "table1_benchmarks", folder, dtype=str, keep_default_na=False)
+    parts = [first.melt(["benchmark", "section"], list(PROPERTIES), "property").replace({"property": PROPERTIES})]
+    second = papers.load_published("liveagentbench", "table1", folder, dtype=str, keep_default_na=False)
+    named = (second["category"] + ": " + second["subcategory"]).str.lower()
+    second = second.assign(property=named).melt(["property", "section"], list(BENCHMARKS), "benchmark")
+    parts.append(second.replace({"benchmark": BENCHMARKS}))
+    parts = [part.assign(paper=key) for part, key in zip(parts, BENCHMARK_KEYS, strict=True)]
+    table = pd.concat([*parts, read_own(folder)], ignore_index=True)
+    table = table[table["value"] != ""].reset_index(drop=True)
+    return table[["benchmark", "property", "value", "paper", "section"]]
+
+
+def read_own(folder=papers.FOLDER):
+    """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
+    rows = []
+    needs = ("benchmark", "property", "paper", "reference", "section")
+    for row in read_sheet(folder / "benchmarks.csv", needs).to_dict("records"):
+        values = resolve_reference(row["reference"], row["paper"], folder)
+        rows.append(row | {"value": show_value(sum(values)) + " (a sum)" * (len(values) > 1)})
+    return pd.DataFrame(rows).drop(columns="reference")
+
+
+def spread_benchmarks(table):
+    """Return the merged table with a row a property and a column a benchmark, in the order of print.
+
+    The last row says where what stands in a column is stated; a blank cell is stated nowhere.
+    """
+    order = {name: list(dict.fromkeys(table[name])) for name in ("property", "benchmark")}
+    wide = table.pivot(index="property", columns="benchmark", values="value")
+    wide = wide.loc[order["property"], order["benchmark"]].fillna("")
+    places = (
+        (table["paper"] + " " + table["section"]).groupby(table["benchmark"]).agg(lambda p: "; ".join(dict.fromkeys(p)))
+    )
+    wide.loc["stated in"] = places
+    return wide

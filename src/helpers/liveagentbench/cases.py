@@ -5,7 +5,7 @@ annotator's work on one: the task of `helpers.liveagentbench.tasks` that it beca
 names the control that a synthetic case must not pass.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from pydantic import BaseModel
@@ -46,10 +46,10 @@ class Question(BaseModel):
     answer_task: str | None = None
 
 
-class LabelledStep(Setting):
-    """A step of a case in the file."""
+class Step(Setting):
+    """A labelled step: what is done, the ability it takes, the environment it is done in."""
 
-    do: str
+    do: str = ""
     ability: one_of(*ABILITIES)
     environment: one_of(*ENVIRONMENTS)
 
@@ -59,17 +59,9 @@ class Case(BaseModel):
 
     question_id: Text
     event_id: Text
-    steps: some(LabelledStep)
+    steps: some(Step)
     planted: one_of(*CONTROLS, "", None) = None
     answer: Any = None
-
-
-class Step(NamedTuple):
-    """A labelled step: what is done, the ability it takes, the environment it is done in."""
-
-    do: str
-    ability: str
-    environment: str
 
 
 def read_rows(path, model):
@@ -136,7 +128,7 @@ def count_tools(steps):
 def rate_level(steps):
     """Return a task's level, 1 to 3, by its steps and tools (LEVELS).
 
-    >>> rate_level([Step("open", "read", "document"), Step("add", "calculate", "document")])
+    >>> rate_level([Step(ability="read", environment="document"), Step(ability="calculate", environment="document")])
     1
     """
     n_steps, n_tools = len(steps), count_tools(steps)

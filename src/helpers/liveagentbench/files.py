@@ -4,7 +4,6 @@ Sheets, saved pages and documents are made. Charts, clips and recordings are nam
 nothing here opens them. Pages are those of the replay web (`portal`).
 """
 
-from contextlib import contextmanager
 from io import BytesIO
 
 import matplotlib as mpl
@@ -84,19 +83,12 @@ def write_html(source, rows):
     return wrap_page(source, build_table("data", *lay_out(source, rows))).encode()
 
 
-@contextmanager
-def keep_style():
-    """Draw in matplotlib's own style whatever the caller has set, so that files are the same everywhere."""
+def write_pdf(source, rows):
+    """Return a page with a table of real text, without a date, in one style whatever the caller has set."""
+    head, lines = lay_out(source, rows)
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 9, "pdf.fonttype": 42})
-        yield
-
-
-def write_pdf(source, rows):
-    """Return a page with a table of real text, without a date of its own."""
-    head, lines = lay_out(source, rows)
-    with keep_style():
         figure = Figure(figsize=(8.3, 1.2 + 0.3 * len(lines)))
         ax = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         ax.axis("off")

@@ -17,17 +17,15 @@ def build_menus(sources):
     2
     """
     menus = {}
-    for root, is_deep in ((PORTAL, False), (PORTALS["deep"], True)):
-        tree = {}
+    for root, depth in ((PORTAL, 1), (PORTALS["deep"], 2)):
+        tree = {(): {}}
         for source in sources.values():
-            path = (source.domain, source.subdomain) if is_deep else (source.domain,)
-            tree.setdefault((), {})[path[:1]] = None
-            for n in range(1, len(path)):
-                tree.setdefault(path[:n], {})[path[: n + 1]] = None
+            path = (source.domain, source.subdomain)[:depth]
+            for n in range(depth):
+                tree.setdefault(path[:n], {})[name_menu(root, path[: n + 1])] = path[n]
             tree.setdefault(path, {})[source.address] = source.name
-        for path, links in ({(): {}} | tree).items():
-            items = [(link, name) if name else (name_menu(root, link), link[-1]) for link, name in links.items()]
-            menus[name_menu(root, path)] = write_menu(" / ".join(path) or "Contents", sorted(items))
+        for path, links in tree.items():
+            menus[name_menu(root, path)] = write_menu(" / ".join(path) or "Contents", sorted(links.items()))
     return menus
 
 

@@ -30,29 +30,18 @@ def run_taskset(agent, seed, **settings):
     splits and twins.
     """
     sources, shown, events, answers = open_taskset(seed)
-    ways = (cache(Web(Portal(sources, is_down=is_down)).fetch) for is_down in (False, True))
+    fetch, fetch_down = (cache(Web(Portal(sources, is_down=is_down)).fetch) for is_down in (False, True))
+    ways, rows = {"site_down": fetch_down}, []  # a twin whose site is down has a replay web that is down
     with tempfile.TemporaryDirectory() as folder:
         places = build_files(events, sources, shown, Path(folder))
-        runs = run_kits(KITS, events, places, *ways)
+        for kit in KITS:
+            for event in map(open_event, events.to_dict("records")):
+                told = solve_task(kit, event, places[event["event_id"]], ways.get(event["variant"], fetch))
+                rows.append({"agent": kit.name, "event_id": event["event_id"]} | told)
         with open_consult(agent, RUN_ID, about="answers tasks", **settings) as consult:
             asked = run_model(consult, events, places)
     is_recorded = asked.groupby("agent")["reply"].transform("count") > 0
-    return events, answers, pd.concat([runs, asked[is_recorded]], ignore_index=True)
-
-
-def run_kits(kits, events, places, fetch, fetch_down):
-    """Return the runs of programs on tasks and twins, columns COLUMNS.
-
-    `fetch(address, as_of)` is a gateway's; twins whose site is down have their own, to a replay web that is down.
-    """
-    ways = {"site_down": fetch_down}
-    rows = [
-        {"agent": kit.name, "event_id": event["event_id"]}
-        | solve_task(kit, event, places[event["event_id"]], ways.get(event["variant"], fetch))
-        for kit in kits
-        for event in map(open_event, events.to_dict("records"))
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 
 
 def run_model(consult, events, places):

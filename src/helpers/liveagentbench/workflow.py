@@ -71,7 +71,7 @@ def ask_answer(consult, prompt, repeat=0, **blanks):
 def ask_steps(consult, text):
     """Return (status, steps or None) of how a model would answer a question."""
     verdict = consult(read_prompt("spdg_steps").format(question=text), STEPS)
-    return verdict.status, [Step("", **step) for step in verdict.value["steps"]] if verdict.value else None
+    return verdict.status, [Step(**step) for step in verdict.value["steps"]] if verdict.value else None
 
 
 def find_passages(search, text, as_of):

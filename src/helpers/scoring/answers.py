@@ -148,12 +148,10 @@ def follow_acquisition(events, answers):
     """Return how answers come in, crawl by crawl from the resolution day on (FutureX 3.2.4).
 
     Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share (cumulative, of all
-    events), up to the last day an event is carried. Raises ValueError when no answer was found.
+    events), up to the last day an event is carried.
     """
     table = events[["event_id", "resolves_at"]].merge(answers[["event_id", "status", "acquired_at"]], on="event_id")
     found = table[table["status"] == "ok"]
-    if found.empty:
-        raise ValueError("no answer was found; acquire answers first")
     first, moment = (
         pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
     )

@@ -10,7 +10,6 @@ import unicodedata
 
 from helpers.replies.boxes import Unreadable, select_boxes, strip_thinking
 
-SCORER_VERSION = "matching-1"
 UNITS = frozenset(
     """c f °c °f degree degrees celsius fahrenheit percent pct point points pts dollar dollars usd us us$ euro euros eur
     pound pounds gbp barrel barrels bbl gallon gallons mm cm m km mile miles hour hours hr hrs day days week weeks
@@ -32,9 +31,6 @@ SIGNS = frozenset("% $ € £".split())
 def extract_answer(reply):
     """Return the final answer a reply states: its last box, else what its last line says after "answer:" or "answer
     is", else the last line.
-
-    >>> extract_answer("The sum is 12.\\nFinal answer: **1,234 points**."), extract_answer("7"), extract_answer(None)
-    ('1,234 points', '7', '')
     """
     text = strip_thinking(reply or "")
     try:
@@ -55,9 +51,6 @@ def take_final_line(text):
 def split_tokens(text):
     """Return a text's tokens, normalised: NFKC, case folded, no punctuation, numbers without thousands separators, a
     plus sign or zeros that say nothing, and without units beside a number.
-
-    >>> split_tokens("US$ 1,234.50 a barrel!"), split_tokens("\u22123 °C"), split_tokens("Köln, 2016-10-05")
-    (['1234.5', 'a'], ['-3'], ['köln', '2016-10-05'])
     """
     text = THOUSANDS.sub("", text or "").translate(MINUS)
     text = unicodedata.normalize("NFKC", text).casefold().strip()

@@ -35,10 +35,6 @@ def judge_fit(readings, *, is_fresh, is_rule=False):
     label), kappa_low and kappa_high with the study's own labels. Fit: all are there, with enough cases and kappa's 95%
     interval above MIN_KAPPA, and the labels are by a reader who wrote neither rules nor prompts (`is_fresh`). Unfit:
     one interval lies below, whoever labelled.
-
-    >>> row = {"n": 60, "n_rarer": 20, "kappa_low": 0.5, "kappa_high": 0.9}
-    >>> judge_fit([row], is_fresh=True, is_rule=True), judge_fit([row], is_fresh=False, is_rule=True)
-    ('fit', 'cannot tell')
     """
     known = [row for row in readings if row["n"] >= MIN_CASES and row["n_rarer"] >= MIN_RARER]
     sides = [judge_interval(row["kappa_low"], row["kappa_high"], MIN_KAPPA) for row in known]
@@ -151,9 +147,6 @@ def permute_ranks(first, second):
 
     p is the share of all orders of `second` whose correlation is as far from 0; `least` is the smallest correlation
     that such values can show with p below 0.05 (NaN where none does). Raises ValueError for more than MOST_PAIRS pairs.
-
-    >>> permute_ranks([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # 10 of 120 orders are as far from 0
-    (0.9, 0.08333333333333333, 1.0)
     """
     if len(first) > MOST_PAIRS:
         raise ValueError(f"{len(first)} pairs have too many orders for an exact test; {MOST_PAIRS} at most")

@@ -38,26 +38,8 @@ def draw_rows(n, rng, n_boot=2000, clusters=None):
     return [np.array(rows) for rows in by_length.values()]
 
 
-def resample_means(matrix, rng, n_boot=2000, clusters=None):
-    """Return the column means of `n_boot` resamples of a matrix's rows (n_boot x columns); NaN cells are left out.
-
-    A column drawn without a single value has NaN in that resample. `clusters` maps a row's label to its cluster: then
-    whole clusters are drawn.
-    """
-    values = np.asarray(matrix, dtype=float)
-    if not len(values):
-        raise ValueError("no events to draw from; leave out the empty group")
-    codes = np.arange(len(values)) if clusters is None else pd.factorize(clusters.reindex(matrix.index))[0]
-    draws, there = draw_counts(codes.max() + 1, rng, n_boot)[:, codes], np.isfinite(values)
-    return divide(draws @ np.where(there, values, 0.0), draws @ there)
-
-
 def take_interval(draws):
-    """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none.
-
-    >>> take_interval(np.arange(101.0))
-    (2.5, 97.5)
-    """
+    """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none."""
     draws = draws[np.isfinite(draws)]
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
 
@@ -68,8 +50,12 @@ def summarize_means(matrix, rng, n_boot=2000):
     NaN cells are left out; a draw of rows is the same for all columns. Raises ValueError without rows.
     """
     table = pd.DataFrame(matrix)
-    ends = [take_interval(draws) for draws in resample_means(table, rng, n_boot).T]
-    summary = pd.DataFrame(ends, index=table.columns, columns=["low", "high"])
+    if table.empty:
+        raise ValueError("no events to draw from; leave out the empty group")
+    values = table.to_numpy(dtype=float)
+    draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
+    means = divide(draws @ np.where(there, values, 0.0), draws @ there)
+    summary = pd.DataFrame([take_interval(column) for column in means.T], table.columns, ["low", "high"])
     summary.insert(0, "mean", table.mean())
     return summary.assign(n=table.notna().sum())
 

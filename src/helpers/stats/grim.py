@@ -88,10 +88,6 @@ def list_falls(fall, n, n_kept, unit=FALL_UNIT):
     `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`. Columns right, right_kept,
     right_left_out, gap (left out minus kept, points), by_chance (2.5% of draws with as many right go beyond this gap),
     p (Fisher's exact test). Raises ValueError when no counts give the fall.
-
-    >>> found = list_falls(16.4, 120, 55)  # 69.2% of 120 and 52.7% of 55 are among them
-    >>> found.loc[found["right"] == 83, ["right_kept", "right_left_out", "p"]].round(4).values.tolist()
-    [[29.0, 54.0, 0.0006]]
     """
     right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
     right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))

@@ -93,10 +93,6 @@ def keep_on_scale(summary, lowest, highest):
 
     The interval is that of the logit of the mean's place between `lowest` and `highest`, by the delta method; blank
     where the mean is an end.
-
-    >>> row = pd.DataFrame({"mean": [9.0], "low": [7.0], "high": [11.0]})
-    >>> keep_on_scale(row, 0, 10)[["low", "high"]].round(2).values.tolist()  # 9 to 1, times or by exp(2 / 0.9)
-    [[4.94, 9.88]]
     """
     place = (summary["mean"] - lowest) / (highest - lowest)
     inside = place.where((place > 0) & (place < 1))

@@ -146,9 +146,6 @@ def weigh_refusals(hardness, share):
     """Return each event's chance of a refusal: proportional to its hardness, at most 1, `share` on average.
 
     Raises ValueError when too few events have a hardness above 0 to refuse that share.
-
-    >>> weigh_refusals([0, 1, 9], 0.5).tolist()  # the last cannot exceed 1, so the second has the rest
-    [0.0, 0.5, 1.0]
     """
     hardness = np.asarray(hardness, dtype=float)
     if not 0 <= share <= np.mean(hardness > 0):

@@ -5,11 +5,11 @@ keep it where a search is all that is asked for.
 """
 
 import re
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from helpers.agents.arms import describe_condition
 from helpers.agents.registry import CATEGORY_OF, FUNCTION, GRAPH_METHODS, PROMPTED
+from helpers.faults import list_nearest
 from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
 from helpers.worldreasoner.scores import date_cutoffs
 
@@ -45,18 +45,13 @@ def find_condition(text):
     >>> [find_condition(text) for text in ("vanilla", "SEARCH-GRAPH", "search", "real-time", "near res")]
     ['Vanilla', 'Search-Enabled Graph', 'Search-Enabled', 'Real-Time', 'Near-Resolution']
     """
-    known = {fold_name(name): name for name in NAMES} | SHORT
-    given = fold_name(text)
-    if given in known:
-        return known[given]
+    known, given = {fold_name(name): name for name in NAMES} | SHORT, fold_name(text)
     fits = dict.fromkeys(name for key, name in known.items() if given and key.startswith(given))
-    if len(fits) == 1:
-        return next(iter(fits))
+    if given in known or len(fits) == 1:
+        return known.get(given) or next(iter(fits))
     if fits:
         raise ValueError(f"--condition {text!r} may be {' or '.join(fits)}; write more of it")
-    near = get_close_matches(given, known, 1)
-    told = f"; did you mean {known[near[0]]}? There" if near else "; there"
-    raise ValueError(f"no condition is called {text!r}{told} are {', '.join(NAMES)}")
+    raise ValueError(f"no condition is called {text!r}{list_nearest(text, NAMES, '')}")
 
 
 def fold_name(text):

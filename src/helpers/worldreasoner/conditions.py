@@ -84,9 +84,6 @@ def load_ranges():
     return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------
-
-
 def load_questions(question_set="long"):
     """Return (events, answers) of a set whose questions have the moments of a life (`HORIZONS`).
 
@@ -191,9 +188,6 @@ def ask_horizons(events, agents, horizons=HORIZONS):
                 cells = {key: dump_json(said.get(key)) for key in ("value", "distribution")}
                 rows.append(about | {"event_id": event["event_id"], "as_of": event["as_of"]} | said | cells)
     return pd.DataFrame(rows)
-
-
-# --- horizons compared ------------------------------------------------------------------------------------------------
 
 
 def score_horizons(predictions, answers, events):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from helpers.stats.means import tabulate_groups
 from helpers.worldreasoner.conditions import OPEN, describe_runs
-from helpers.worldreasoner.prices.skill import measure_skill, tell_markets
+from helpers.worldreasoner.prices import measure_skill, tell_markets
 from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, filter_pairs, take_clusters
 from helpers.worldreasoner.scores import METRICS as OUTCOMES
 from helpers.worldreasoner.submissions import score_submissions
@@ -85,14 +85,11 @@ def tabulate_metric(scores, name):
     table = tabulate_groups(rows, take_clusters(scores), groups, most, least)
     table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
     if name == "accuracy":
-        whole, part = (rows["is_missing"].groupby([rows[key] for key in keys]).mean() for keys in KEYS)
+        whole, part = (rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"]))
         keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
         table["coverage"] = [1 - (whole[agent] if group == "all" else part[agent, kind]) for agent, group, kind in keys]
         table["mean_imputed"] = table["mean"]
     return table
-
-
-KEYS = (["agent_id"], ["agent_id", "type"])
 
 
 def price_runs(events, answers, predictions, prices, moment):

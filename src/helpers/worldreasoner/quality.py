@@ -149,17 +149,11 @@ def is_new(event, variables, first, last, asked):
 
 
 def count_refusals(rated):
-    """Return how many questions each reason leaves out, most first, and how many are kept: reason, n.
-
-    >>> count_refusals(pd.DataFrame({"reasons": ["", "clarity: it names no date", ""]})).values.tolist()
-    [['kept', 2], ['clarity: it names no date', 1]]
-    """
+    """Return how many questions each reason leaves out, most first, and how many are kept: reason, n."""
     counts = rated["reasons"].str.split("; ").explode().replace("", "kept").value_counts()
     table = counts.rename_axis("reason").rename("n").reset_index()
     return table.sort_values("reason", key=lambda names: names != "kept", kind="stable", ignore_index=True)
 
-
-# --- what questions are made of ---------------------------------------------------------------------------------------
 
 BANDS = get_constant("worldreasoner", "horizon_bands")
 """Last days of the first two spans of Table 5."""
@@ -195,11 +189,7 @@ def measure_spans(questions):
 
 
 def band_days(days):
-    """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second.
-
-    >>> band_days([30.0, 30.1, 90.0, 90.1]).tolist()
-    ['up to 30 days', '31 to 90 days', '31 to 90 days', 'over 90 days']
-    """
+    """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second."""
     edges = [-np.inf, *BANDS, np.inf]
     return pd.Series(pd.cut(pd.Series(days, dtype=float), edges, labels=SPANS)).astype(object)
 
@@ -207,11 +197,8 @@ def band_days(days):
 def count_parts(questions):
     """Return how many questions each part of a set has: part (type, origin, domain, horizon), name, hits, n, share.
 
-    Blanks of a part are left out of its `n`. A set is counted whole, so there is no interval. Raises ValueError when
-    there is no question.
+    Blanks of a part are left out of its `n`. A set is counted whole, so there is no interval.
     """
-    if questions.empty:
-        raise ValueError("there is no question to count")
     table = questions.assign(horizon=band_days(measure_spans(questions).to_numpy()).to_numpy())
     rows = []
     for part in PARTS:

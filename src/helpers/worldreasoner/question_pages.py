@@ -11,7 +11,7 @@ import pandas as pd
 from helpers.worldreasoner.hindsight.builder import build_hindsight, explain_graph, word_answer
 from helpers.worldreasoner.hindsight.graphs import check_graph, correct_edges, date_nodes, join_edges, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events
-from helpers.worldreasoner.prices.markets import find_turning_points
+from helpers.worldreasoner.prices import find_turning_points
 from helpers.worldreasoner.submissions import read_graph
 
 SIDES = {"Positive": "up", "Negative": "down"}
@@ -35,22 +35,17 @@ def tell_hindsight(event, cell, questions, prices=None):
     line = own[["day", "price"]].to_numpy(dtype=float)
     first, last = float(line[0, 0]), float(max(line[-1, 0], line[0, 0] + 1))
     points = [f"{20 + 860 * (day - first) / (last - first):.1f} {240 - 230 * price:.1f}" for day, price in line]
-    turns = [round(20 + 860 * (day - first) / (last - first), 1) for day in find_turns(line)]
+    try:
+        turns = find_turning_points(*line.T)
+    except ImportError:  # the package ruptures is not installed
+        turns = []
     return shown | {
         "prices": line.tolist(),
         "first": first,
         "last": last,
         "path": f"M {' L '.join(points)}",
-        "turns": turns,
+        "turns": [round(20 + 860 * (day - first) / (last - first), 1) for day in turns],
     }
-
-
-def find_turns(line):
-    """Return the days at which a price turns; none where the package ruptures is not installed."""
-    try:
-        return find_turning_points(*line.T)
-    except ImportError:
-        return []
 
 
 def match_forecasts(graph, event, questions):

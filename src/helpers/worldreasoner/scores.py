@@ -48,21 +48,10 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 
     `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
     is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
-    over options. Blank where a score is not defined. Raises ValueError for a kind without a type, a probability outside
-    0 to 1, and a distribution that adds up to more than 1.
-
-    >>> yes_no = {"A": "Yes", "B": "No"}
-    >>> row = score_forecast("single", "A", "B", probability=0.3, options=yes_no)
-    >>> row["accuracy"], round(row["brier"], 2), row["is_flagged"]  # said Yes, but gave it 0.3: a No, and right
-    (1.0, 0.09, True)
-    >>> score_forecast("percent", 10.9, 10.0)["accuracy"], score_forecast("percent", None, 10.0)["accuracy"]
-    (1.0, 0.0)
+    over options. Blank where a score is not defined. Raises ValueError for a probability outside 0 to 1, and for a
+    distribution that adds up to more than 1.
     """
     name = name_type(kind, options)
-    if name is None:
-        raise ValueError(
-            f"WorldReasoner has no score for events of kind {kind!r}; there are single, {', '.join(TYPES)}"
-        )
     row = {"type": name, "is_missing": scores.is_missing(value), "is_flagged": False}
     row |= dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
     if row["is_missing"]:
@@ -128,10 +117,6 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     Columns: those of `by` (a name or several), metric, mean, low, high, n, n_clusters. Repeats of an event are averaged
     first. Intervals are by the table's `cluster` and end where a score can be no further (`LIMITS`); below ten clusters
     there is none. Metrics that nobody has are left out.
-
-    >>> table = pd.DataFrame({"agent_id": "a", "event_id": ["x", "y"], "accuracy": [1.0, 0.0], "brier": [0.04, None]})
-    >>> summarize_outcomes(table)[["metric", "mean", "n"]].values.tolist()
-    [['accuracy', 0.5, 2], ['brier', 0.04, 1]]
     """
     by, parts = [by] if isinstance(by, str) else list(by), []
     columns = [*by, "metric", "mean", "low", "high", "n", "n_clusters"]
@@ -200,9 +185,6 @@ def mix_correct(share, right, wrong):
     return share * right + (1 - share) * wrong
 
 
-# --- cutoffs ----------------------------------------------------------------------------------------------------------
-
-
 def date_cutoffs(months, day=CUTOFF_DAY):
     """Return the days of knowledge cutoffs: a month's first or last day; what has a day already keeps it.
 
@@ -221,10 +203,6 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
     `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
     is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Days are
     those of the kit's zone. Raises ValueError for a question that has no start.
-
-    >>> questions = pd.DataFrame({"question_id": ["a", "b"], "opens_at": ["2025-01-01", "2024-12-31"]})
-    >>> filter_pairs(questions, pd.DataFrame({"model": ["m", "n"], "cutoff": ["2025-01", None]}))["is_kept"].tolist()
-    [True, False, True, True]
     """
     if questions["opens_at"].isna().any():
         name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
@@ -237,12 +215,7 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
 
 
 def count_kept(pairs):
-    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered.
-
-    >>> table = pd.DataFrame({"model": "m", "question_id": ["a", "b"], "is_kept": [True, False], "is_filtered": True})
-    >>> count_kept(table).values.tolist()
-    [['m', 2, 1, 1, True]]
-    """
+    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered."""
     about = {"n": ("is_kept", "size"), "n_kept": ("is_kept", "sum"), "is_filtered": ("is_filtered", "all")}
     table = pairs.groupby("model", sort=False).agg(**about)
     table.insert(2, "n_excluded", table["n"] - table["n_kept"])

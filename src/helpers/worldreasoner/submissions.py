@@ -41,9 +41,6 @@ PAIRS = (
 """Conditions that differ in one thing: a graph, a search, or the moment."""
 
 
-# --- graphs ----------------------------------------------------------------------------------------------------------
-
-
 def read_graph(reply, event):
     """Return (graph, left out) of a submission: a graph (`graphs.check_form`) or None, and rows of part, what, reason.
 
@@ -125,9 +122,6 @@ def recall_events(graphs, references, rules=PRINTED):
     table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
-
-
-# --- scores ----------------------------------------------------------------------------------------------------------
 
 
 def score_submissions(events, answers, predictions, replies, traces):

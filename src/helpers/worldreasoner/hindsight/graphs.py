@@ -8,13 +8,16 @@ import json
 import math
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
-import jsonschema
 import networkx as nx
 import pandas as pd
+from pydantic import Field
 
+from helpers.agents.submissions import DIRECTIONS, RELATIONS
+from helpers.faults import check_object
 from helpers.papers import get_constant
-from helpers.store import ROOT
+from helpers.tables import Setting, Share, allow, one_of
 
 MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
 MIN_NODES = get_constant("worldreasoner", "graph_min_nodes")
@@ -22,34 +25,63 @@ MIN_ARTICLES = get_constant("worldreasoner", "graph_min_articles")
 MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
 MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
 
-CHECKED = "question_id n_nodes n_articles n_edges n_removed depth reasons is_valid".split()
-"""What `check_graph` says of a graph."""
 EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
 """Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
+Words, Texts = allow(str, "a text"), allow(list[str], "a list of texts")
+Strength = allow(Annotated[float, Field(ge=-1, le=1)], "a number from -1 to 1")
 
 
-@lru_cache(maxsize=1)
-def read_schema():
-    """Return the form of a graph (B.1): a schema as language models can be held to."""
-    return json.loads((ROOT / "data/graph_schema.json").read_text(encoding="utf-8"))
+class Node(Setting):
+    """An event of a graph, or its outcome."""
+
+    node_id: Words
+    title: Words
+    occurred_at: allow(str | None, "a date or null")
+    source_ids: Texts
+    description: Words = ""
+    type: one_of(*TYPES) = None
+    review: one_of("Pending", "Approved", "Rejected", "Revised") = None
+
+
+class Edge(Setting):
+    """What one event does to another."""
+
+    cause: Words
+    effect: Words
+    relation: one_of(*RELATIONS)
+    strength: Strength
+    confidence: Share
+    reasoning: Words = ""
+    source_ids: Texts = []
+
+
+class Impact(Setting):
+    """What an event does to the outcome."""
+
+    node_id: Words
+    direction: one_of(*DIRECTIONS)
+    magnitude: Share
+    confidence: Share
+    reasoning: Words = ""
+
+
+class Graph(Setting):
+    """The form of a graph (B.1)."""
+
+    question_id: Words
+    outcome_id: allow(str | None, "a node or null")
+    nodes: list[Node]
+    edges: list[Edge]
+    impacts: list[Impact]
 
 
 def check_form(graph):
-    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the schema's form, names a
-    node twice, or one that is not there, or dates one by what is no date.
-
-    >>> check_form({"question_id": "q", "outcome_id": "o", "nodes": [], "edges": [], "impacts": []})
-    Traceback (most recent call last):
-        ...
-    ValueError: graph of q: the outcome 'o' is none of its nodes
+    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the form, names a node
+    twice, or one that is not there, or dates one by what is no date.
     """
-    problems = sorted(
-        jsonschema.Draft202012Validator(read_schema()).iter_errors(graph), key=lambda error: error.json_path
-    )
-    if problems:
-        raise ValueError(f"a graph is not of the form: {problems[0].json_path[2:] or 'graph'}: {problems[0].message}")
+    check_object("a graph is not of the form", graph, Graph)
     ids, name = [node["node_id"] for node in graph["nodes"]], f"graph of {graph['question_id']}"
     if len(set(ids)) < len(ids):
         raise ValueError(f"{name}: node {next(one for one in ids if ids.count(one) > 1)!r} is there twice")
@@ -70,13 +102,7 @@ def read_graphs(path):
 
 
 def correct_edges(graph):
-    """Return a graph without the edges that are too weak or too unsure to count, and these (B.3: |s| and c).
-
-    >>> edge = {"cause": "a", "effect": "o", "relation": "Prevents", "strength": -0.3, "confidence": 0.6}
-    >>> kept, left = correct_edges({"edges": [edge, edge | {"strength": 0.29}, edge | {"confidence": 0.5}]})
-    >>> len(kept["edges"]), len(left)
-    (1, 2)
-    """
+    """Return a graph without the edges that are too weak or too unsure to count, and these (B.3: |s| and c)."""
     passed = [abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE for e in graph["edges"]]
     kept, left = ([e for e, fits in zip(graph["edges"], passed, strict=True) if fits == side] for side in (True, False))
     return graph | {"edges": kept}, left
@@ -136,7 +162,7 @@ def count_misses(graphs):
 
     Columns threshold, limit, least, median, most, n_missed (graphs below it), n. Of circle and order only n_missed.
     """
-    checked = pd.DataFrame([check_graph(graph) for graph in graphs], columns=CHECKED)
+    checked = pd.DataFrame([check_graph(graph) for graph in graphs])
     missed = checked["reasons"].str.split().explode().value_counts()
     limits = {"depth": MIN_DEPTH, "nodes": MIN_NODES, "articles": MIN_ARTICLES, "edges": 1}
     rows = []

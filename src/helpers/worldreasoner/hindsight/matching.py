@@ -107,11 +107,6 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     meaning (embeddings); similarity is then the cosine, all pairs go on, and the threshold should be
     `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap (days), is_kept:
     chosen one to one, the most similar first, then by smaller gap and id. The others serve the existential bound.
-
-    >>> seen = pd.DataFrame({"question_id": "q", "node_id": ["h"], "text": ["rates cut"], "day": 9.0, "is_outcome": 0})
-    >>> said = seen.assign(run_id="r", node_id="f", text="rates are cut", day=2.0)
-    >>> match_events(seen, said)[["similarity", "gap", "is_kept"]].round(2).values.tolist()  # 0.6 + 0.4 * 2 * 2 / 5
-    [[0.92, 7.0, True]]
     """
     forecasts, hindsight = (
         part.reset_index(drop=True).sort_values(keys, kind="stable")
@@ -243,18 +238,11 @@ def choose_pairs(pairs):
     return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
 
 
-# --- key events ------------------------------------------------------------------------------------------------------
-
-
 def pick_key_events(hindsight, n=N_KEYS, min_impact=0.0):
     """Return the key events of each question: those of largest impact, at most `n` (B.4); the outcome is none.
 
     `hindsight` has question_id, node_id, impact (magnitude times confidence, NaN without a record), day, is_outcome. Of
     equal impacts the earlier counts, then the id. The authors' code asks for an impact of `MIN_IMPACT`: a switch.
-
-    >>> table = pd.DataFrame({"node_id": list("abc"), "impact": [0.5, None, 0.5], "day": [2, 0, 1.0]})
-    >>> pick_key_events(table.assign(question_id="q", is_outcome=False), n=1)["node_id"].tolist()
-    ['c']
     """
     known = hindsight[(hindsight["impact"] >= min_impact) & ~hindsight["is_outcome"].astype(bool)]
     known = known.assign(rank=-known["impact"].round(12))

@@ -69,9 +69,6 @@ def summarize_reviews(reviews):
     return table[["what", "hits", "n", "share", "low", "high", "n_clusters"]]
 
 
-# --- the form --------------------------------------------------------------------------------------------------------
-
-
 def read_reviewed(path):
     """Return the graphs of a file to review (`graphs.read_graphs`). Raises ValueError, naming the file, without a card.
 

@@ -1,16 +1,63 @@
-"""Forecasts of yes/no questions beside the market's price of their moment, which is what they have to beat (5.3, D).
+"""Prices of a prediction market: in order, where their level changes, and forecasts beside them (G.3.1, 5.3, D).
 
-Prices are a table of question_id, day (a number of days, with its fraction) and price (of Yes).
+Prices are a table of question_id, day (a number of days, with its fraction) and price (of Yes). The price of its moment
+is what a forecast of a yes/no question has to beat.
 """
 
 import numpy as np
 import pandas as pd
 
 from helpers.events.moments import name_horizon, number_days
+from helpers.papers import get_constant
 from helpers.stats.means import summarize_clustered
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_shares
-from helpers.worldreasoner.prices.markets import check_days, order_prices
+
+N_SEGMENT = get_constant("worldreasoner", "turning_point_points")
+GAP_HOURS = get_constant("worldreasoner", "turning_point_hours")
+
+SAME = 1e-9
+"""Prices this near are the same."""
+MAD_OF_ONE = 0.6745
+"""Median distance from the median of a normal variable of standard deviation 1."""
+
+
+def order_prices(prices):
+    """Return prices by day, without blank ones. Raises ValueError as `check_days`."""
+    known = prices[["question_id", "day", "price"]].dropna(subset="price")
+    return check_days(known, "a price").sort_values("day", kind="stable")
+
+
+def check_days(table, what):
+    """Return a table whose days are numbers. Raises ValueError that says of which question one is blank."""
+    if table["day"].isna().any():
+        name = table.loc[table["day"].isna(), "question_id"].iloc[0]
+        raise ValueError(f"{what} of question {name} has no day; give it one, or leave it out")
+    return table.astype({"day": float})
+
+
+def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
+    """Return the days at which the level of a price changes: change points by PELT, oldest first (G.3.1).
+
+    Segments have a mean each and `n_least` prices or more; a further one must earn log(n) times the noise's variance
+    (BIC), the noise being that of the price's steps (median distance). Of two within `gap_hours` the earlier stays.
+    Blank prices are left out. Empty with too few prices, or where none moves. Needs the package ruptures.
+    """
+    import ruptures  # here: there is no release for every Python that the kit runs on
+
+    days, values = (np.asarray(part, dtype=float) for part in (days, prices))
+    days, values = days[~np.isnan(values)], values[~np.isnan(values)]
+    if len(values) < 2 * n_least or np.ptp(values) <= SAME:
+        return []
+    steps = np.diff(values)
+    noise = np.median(np.abs(steps - np.median(steps))) / MAD_OF_ONE or steps.std()
+    cost = max(np.log(len(values)) * noise**2, SAME)
+    ends = ruptures.Pelt(model="l2", min_size=n_least, jump=1).fit(values[:, None]).predict(pen=cost)
+    found = []
+    for at in ends[:-1]:
+        if not found or days[at] - found[-1] >= gap_hours / 24:
+            found.append(float(days[at]))
+    return found
 
 
 def price_forecasts(forecasts, prices):
@@ -18,10 +65,6 @@ def price_forecasts(forecasts, prices):
 
     `forecasts` has question_id and day; columns price and price_day are added. Blank prices are left out. Raises
     ValueError for a forecast or a price without a day.
-
-    >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0], "price": [0.4, 0.9]})
-    >>> price_forecasts(pd.DataFrame({"question_id": ["q"], "day": [2.0]}), prices)["price"].tolist()
-    [0.4]
     """
     known = order_prices(prices).assign(price_day=lambda table: table["day"])
     ordered = check_days(forecasts.assign(row=np.arange(len(forecasts))), "a forecast")

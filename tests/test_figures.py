@@ -70,7 +70,7 @@ def test_the_index_is_read_from_the_images(room):
     assert index.figure.tolist() == ["a_fig3", "b_fig1"]
     assert (room / "index.csv").read_text(encoding="utf-8") == (
         "figure,title,source,n,window,dates,status\n"
-        'a_fig3,"Score by level, in °",window A events,800,A,2016-10-10 to 2016-10-24,public data\n'
+        'a_fig3,"Score by level, in °",window A events,800,october-2016,2016-10-10 to 2016-10-24,public data\n'
         'b_fig1,"Score by level, in °",window A events,7,,2026,synthetic\n'
     )
 

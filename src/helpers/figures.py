@@ -81,7 +81,7 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
         dates = first, last
     dates = dates if isinstance(dates, str) else " to ".join(map(str, dates))
     facts = {"n": int(n), "window": window, "dates": dates, "status": STATUSES[status]}
-    names = ", ".join(find_set(key).name for key in window.split(", ") if key)
+    names = name_sets(window)
     draw_caption(
         fig, ", ".join(part for part in (f"n = {int(n):,} {unit}".rstrip(), names, dates, STATUSES[status]) if part)
     )
@@ -91,6 +91,11 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
     shown.round(6).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return Image(image)
+
+
+def name_sets(window):
+    """Return question sets by their names, given by names or keys: "A, june-2026" -> "october-2016, june-2026"."""
+    return ", ".join(find_set(key).name for key in window.split(", ") if key)
 
 
 def write_image(fig, path, texts):
@@ -158,9 +163,9 @@ def write_index(folder=None):
     for name in sorted(images):
         with Picture.open(images[name]) as picture:
             text = picture.text
-        rows.append(
-            {"figure": name, "title": text["Title"], "source": text["Description"], **json.loads(text["daybefore"])}
-        )
+        facts = json.loads(text["daybefore"])
+        facts["window"] = name_sets(facts["window"])
+        rows.append({"figure": name, "title": text["Title"], "source": text["Description"], **facts})
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
     index.to_csv(folder / "index.csv", index=False, lineterminator="\n")
     return index

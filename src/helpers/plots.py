@@ -191,6 +191,17 @@ def draw_heat(table, ax, *, row, column, value):
     return ax
 
 
+def draw_usage(usage, axes):
+    """Draw what agents took (rows of `usage.measure_usage`), seconds and queries on two Axes, searching ones orange."""
+    named = usage.assign(label=name_rows(usage["agent_id"], usage["n"].astype(int), "{}\n({} events)"))
+    shades = [lighten(COLOURS[1] if queries else COLOURS[0], 0.3) for queries in usage["queries"]]
+    for ax, column, unit in zip(axes, ("seconds", "queries"), ("seconds of the model", "web queries"), strict=True):
+        draw_intervals(named, ax, label="label", value=column, colour=shades, digits=1)
+        ax.set_xlabel(f"{unit}, mean a question")
+    axes[0].invert_yaxis()
+    return axes
+
+
 def draw_pairs(pairs, names, ax, *, is_written=True):
     """Draw differences between agents (a minus b) as half a matrix, with the smallest that could be seen, and stars.
 

@@ -34,7 +34,7 @@ def make_world(folder, agents, monkeypatch, window="A"):
             agent = run_id.rsplit("-", 2)[0]
             category = "baseline" if agent == "random" else "base_model"
             save_run(ledger, {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
-            rows = zip(ids, marks, strict=False)
+            rows = [row for row in zip(ids, marks, strict=False) if row[1] != "unasked"]
             save_questions(ledger, [make_question(run_id, agent, event_id, mark) for event_id, mark in rows])
     return events
 
@@ -64,6 +64,27 @@ def world(tmp_path, monkeypatch):
     monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
     monkeypatch.setattr(compare, "draw_comparison", lambda *tables: None)
     return tmp_path
+
+
+def test_agents_asked_different_questions_are_adjusted_or_refused(tmp_path, monkeypatch, capsys):
+    n = N_SOURCES * N_EACH
+    hard = [at % 2 for at in range(n)]
+    agents = {
+        "first-A-01": ["unasked" if hard[at] else at % 3 > 0 for at in range(n)],
+        "second-A-01": [at % 3 > 0 and at % 7 > 0 if hard[at] else "unasked" for at in range(n)],
+        "random-A-01": [at % 5 > 2 for at in range(n)],
+    }
+    make_world(tmp_path, agents, monkeypatch)
+    monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
+    with pytest.raises(SystemExit, match="add --adjust"):
+        run_command(["compare", "first", "second"])
+    found = carry_out(["compare", "first", "second", "--adjust"])
+    assert {row["agent"] for row in found["leaderboard"]} == {"first", "second", "random"}
+    assert "adjustment, not a test in pairs" in capsys.readouterr().out
+    assert all(row["low"] < row["difference"] < row["high"] and row["n_clusters"] == 24 for row in found["pairs"])
+    monkeypatch.setattr(compare, "add_baselines", lambda *given: [])
+    with pytest.raises(SystemExit, match="no event joins first with second"):
+        carry_out(["compare", "first", "second", "--adjust"])
 
 
 def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):

@@ -79,3 +79,15 @@ def test_an_agent_joined_by_one_source_alone_has_a_mean_and_no_interval():
     np.testing.assert_allclose(
         table.loc[["a", "c"], "se"], summarize_clustered(matrix[["a", "c"]], CLUSTERS)["se"], rtol=1e-9
     )
+
+
+def test_two_groups_joined_by_one_source_alone_are_not_compared_with_an_interval():
+    matrix, is_even = make_matrix(), np.arange(120) // 12 % 2 == 0
+    matrix["d"] = matrix["c"] + 0.05 * np.sin(np.arange(120))
+    matrix.loc[~is_even, ["a", "b"]] = np.nan
+    matrix.loc[is_even, "d"] = np.nan
+    matrix["c"] = matrix["c"].where(~is_even | (CLUSTERS == "s03"))
+    found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).set_index(["agent_a", "agent_b"])
+    assert (found["n_clusters"] == 12).all() and found["difference"].notna().all()
+    assert found.loc[("a", "b"), "low"] < -0.1 < found.loc[("a", "b"), "high"]
+    assert np.isnan(found.loc[("a", "c"), "low"])

@@ -35,6 +35,7 @@ from helpers.scoring.runs import list_runs, read_predictions
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import ALPHA, compare_pairs, judge_pair
+from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.store import locate_output, write_under
 
 FOLDER = "results/compare"
@@ -44,6 +45,10 @@ LONGEST = 44
 """Characters of a run's label that the figure shows."""
 RANDOM = "random"
 """The agent that guesses: how far another is above it is skill, whatever the events."""
+ADJUSTED = (
+    "adjusted: each score is split into an effect of the question and one of the agent (least squares, a missing "
+    "prediction counting 0). It takes a lead to be the same on every question: an adjustment, not a test in pairs"
+)
 
 
 def find_shared(predictions, runs):
@@ -52,7 +57,8 @@ def find_shared(predictions, runs):
     if shared := set.intersection(*asked.values()):
         return shared
     told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
-    raise ValueError(f"no event was asked of all: {told}; run them on the same set and LIMIT, or compare fewer")
+    do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
+    raise ValueError(f"no event was asked of all: {told}; {do}")
 
 
 def compare_runs(scores, events, runs):
@@ -167,18 +173,51 @@ def write_comparison(out, events, answers, predictions, board, pairs, about):
     return [f"{name}.csv" for name in tables]
 
 
-def main(names=(), window="A", out=None):
+def name_folder(names, question_set):
+    """Return the folder of a comparison, by what was compared: the names given, else the set."""
+    told = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)[:60] or question_set.name
+    return locate_output(f"{FOLDER}/{told}/index.html").parent
+
+
+def adjust_runs(runs, notes, out):
+    """Compare runs that were asked different events of a set, by two-way fixed effects; write, print and return it.
+
+    Raises ValueError as `two_way.fit_two_way`.
+    """
+    predictions, events = read_predictions(runs), read_window("events", runs[0].window)
+    rows = select_headline(score_predictions(predictions, read_window("answers", runs[0].window), events), events)
+    matrix = build_matrix(rows, [run.label for run in runs], "score_imputed")
+    fit = fit_two_way(matrix, find_clusters(events)[0])
+    board = tabulate_adjusted(fit).drop(columns="p").assign(plain=matrix.mean()).sort_values("mean", ascending=False)
+    board = board.rename(columns={"mean": "adjusted"}).rename_axis("agent").reset_index()
+    named = list(board["agent"])
+    pairs = compare_adjusted(fit, None if len(named) <= MANY else [(named[0], named[1:])])
+    pairs["verdict"] = [judge_pair(row, "p_holm") for row in pairs.to_dict("records")]
+    about = f"{matrix.notna().any(axis=1).sum()} events of {find_set(runs[0].window).name}, not all asked of all"
+    about = [f"{about}; {describe_intervals(events)}", ADJUSTED, *notes]
+    out.mkdir(parents=True, exist_ok=True)
+    tables = {"adjusted": board, "adjusted_pairs": pairs.rename(columns={"seen": "mde"})}
+    files = [write_csv(table.round(6), out / f"{name}.csv") for name, table in tables.items()]
+    printed = [write_table(table.set_index(table.columns[0])) for table in tables.values()]
+    show("\n\n".join([*printed, "\n".join([*about, f"written: {', '.join(files)}"])]))
+    return {"leaderboard": board.to_dict("records"), "pairs": pairs.to_dict("records"), "notes": about, "files": files}
+
+
+def main(names=(), window="A", out=None, adjust=False):
     """Compare runs, write what was found under a folder of its own with an index page, print it and return it.
 
-    The baselines that were asked these events too serve the measure above random. Raises ValueError for a name that is
-    none, with the nearest.
+    The baselines that were asked these events too serve the measure above random. With `adjust` runs that were asked
+    different events are compared, too (`adjust_runs`). Raises ValueError for a name that is none, with the nearest.
     """
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
     if len(runs) < 2:
         raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
     labelled = label_runs(runs + add_baselines(every, runs, condition))
-    runs, baselines, question_set = labelled[: len(runs)], labelled[len(runs) :], find_set(labelled[0].window)
+    question_set = find_set(labelled[0].window)
+    if adjust:
+        return adjust_runs(labelled, notes, Path(out) if out else name_folder(names, question_set))
+    runs, baselines = labelled[: len(runs)], labelled[len(runs) :]
     shared = find_shared(read_predictions(runs), runs)
     others = [run for run in baselines if shared <= set(read_predictions([run])["event_id"])]
     predictions = read_predictions(runs + others).query("event_id in @shared")
@@ -195,8 +234,7 @@ def main(names=(), window="A", out=None):
     notes += [
         f"{agent} answered none of them: no answers, no rank" for agent in board.loc[board["coverage"] == 0, "agent"]
     ]
-    folder = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)[:60] or question_set.name
-    out = Path(out) if out else locate_output(f"{FOLDER}/{folder}/index.html").parent
+    out = Path(out) if out else name_folder(names, question_set)
     days = predictions["as_of"].fillna(events["as_of"].iloc[0]).str[:10]
     about = {"source": "runs, answers", "n": n, "window": question_set.window, "status": "as given"}
     about["dates"] = (days.min(), days.max())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from helpers.cli.compare import ADJUSTED
 from helpers.cli.main import show, tell
 from helpers.cli.report import (
     describe_intervals,
@@ -24,10 +25,14 @@ from helpers.cli.report import (
     tabulate_leads,
     tabulate_scores,
     write_csv,
+    write_interval,
     write_page,
 )
 from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_names, list_runs, load_scores
+from helpers.scoring.scores import build_matrix, select_headline
+from helpers.stats.means import find_clusters
+from helpers.stats.two_way import fit_two_way, tabulate_adjusted
 from helpers.store import ROOT, STORE, locate_output
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
@@ -105,6 +110,27 @@ def choose_sets(every, names, question_set):
     raise ValueError(f"figures are drawn of sets with recorded runs, and {names[0]} was asked none of these")
 
 
+def adjust_means(scored):
+    """Return {agent: mean adjusted for the questions it was asked, with its interval, as text} of a `Scored`."""
+    rows = select_headline(scored.scores, scored.events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()), "score_imputed").dropna(axis=1, how="all")
+    means = tabulate_adjusted(fit_two_way(matrix, find_clusters(scored.events)[0]))[["mean", "low", "high"]]
+    return {agent: write_interval(*row) for agent, row in zip(means.index, means.to_numpy(), strict=True)}
+
+
+def take_trials(names, folder):
+    """Put Proof of Time's figure of each agent into a folder, where its trials were recorded; say what is not there."""
+    notes = []
+    for name in names:
+        found = sorted((ROOT / "data/studies/41_solvers" / name / "figures").glob("proof_of_time_solvers.*"))
+        for path in found:
+            shutil.copy(path, folder / f"proof_of_time_{name}{path.suffix}")
+        if not found:
+            command = f'make study NOTEBOOK=41_solvers ARGS="-p agent {name}"'
+            notes.append(f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}")
+    return notes
+
+
 def main(agents, question_set=None, out=None):
     """Draw the agents named beside the baselines and the recorded models; returns what was written.
 
@@ -136,7 +162,8 @@ def draw_set(names, question_set, folder):
     write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
     board = summarize_agents(means, tabulate_leads(scored.scores, scored.events, baselines)).reset_index()
     told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
-    notes = [describe_intervals(scored.events), f"{told} compare by it and not by mean"]
+    notes = [describe_intervals(scored.events), f"{told} compare by it or by `adjusted`, and not by mean", ADJUSTED]
+    board["adjusted"] = board["agent"].map(adjust_means(scored))
     due = means[means["agent_id"].isin(names) & means["note"].ne("")].drop_duplicates("agent_id")
     notes += [f"{name}: {note}; so it is left out of the figures of overall scores and levels"
               for name, note in due[["agent_id", "note"]].to_numpy()]  # fmt: skip
@@ -146,6 +173,7 @@ def draw_set(names, question_set, folder):
         ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
         problems = dict(zip([path.stem for path in chosen], tqdm(ran, total=len(chosen), unit="notebook"), strict=True))
     shutil.rmtree(folder / "work", ignore_errors=True)
+    notes += take_trials(names, folder / "figures")
     refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
     about = {"tables": {"Leaderboard": board}, "notes": notes, "refused": refused, "files": ["leaderboard.csv"]}
     drawn, page = write_page(folder, title + question_set, **about)

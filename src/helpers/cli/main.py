@@ -167,6 +167,7 @@ def run():
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @question_set
 @option("--out", metavar="FOLDER", help="The folder to write to (default results/compare/NAMES).")
+@option("--adjust", is_flag=True, help="Runs asked different questions, too: adjusted by two-way fixed effects.")
 def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
 

@@ -133,10 +133,10 @@ def read_predictions(runs):
     return pd.concat([read_rows("predictions", run) for run in runs], ignore_index=True)
 
 
-def read_rows(table, run):
-    """Return a run's rows of a table, under its label as agent_id."""
+def read_rows(table, run, timings=False):
+    """Return a run's rows of a table, under its label as agent_id; `timings` as `store.read_runs`."""
     if isinstance(run.place, Path):
-        rows = read_runs(run.place, table, [run.run_id])
+        rows = read_runs(run.place, table, [run.run_id], timings)
     else:
         rows = read_table(table, run.place).query("run_id == @run.run_id")
     return rows.assign(agent_id=run.label)

@@ -65,7 +65,7 @@ WORK = """from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 with ProcessPoolExecutor(1, get_context("spawn")) as workers:
-    workers.submit(exec, "import helpers.agents.searching").result()
+    workers.submit(exec, "import helpers.agents.tools").result()
 print("one", flush=True)
 print("two", flush=True)"""
 KIT = {"40_first": WRITE, "41_second": READ, "42_prompt": ASK, "43_work": WORK}

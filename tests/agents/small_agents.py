@@ -4,11 +4,9 @@ In a file of their own, with few imports: every worker process of the tests impo
 """
 
 import os
-import signal
 import sys
 import time
 from contextlib import contextmanager
-from decimal import Decimal
 from pathlib import Path
 
 
@@ -19,23 +17,6 @@ def answer(event, world):
         {"step_type": "answer", "content": "ok"},
     ]
     return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
-
-
-def answer_oddly(event, world):
-    """Answer with what no table holds."""
-    usage = {"n_input_tokens": 2**70, "n_output_tokens": -8, "cost_usd": Decimal("0.25"), "finish_reason": "\ud800"}
-    if event["event_id"] == "e001":
-        usage = {"n_input_tokens": Decimal(3), "cost_usd": "much", "reason": "half \ud83d"}
-    trace = [
-        {
-            "step_type": "answer",
-            "content": "a\udc00b",
-            "cost_usd": "free",
-            "tool": Path("x"),
-            "arguments": {"a": "\ud800"},
-        }
-    ]
-    return usage | {"reply": "It is \ud83d.", "prediction": {"value": "\ud800", "rationale": "\ud83d"}, "trace": trace}
 
 
 def answer_slowly(event, world):
@@ -54,11 +35,6 @@ def misbehave(event, world):
         raise ValueError(f"no /home/me/.cache/file for key sk-secret in {event['event_id']}")
     if kind == "hang":
         time.sleep(60)
-    if kind == "hang hard":  # deaf to the signal that asks it to end
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(60)
-    if kind == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
     if kind == "exit":
         sys.exit(3)
     if kind == "refuse":
@@ -66,11 +42,6 @@ def misbehave(event, world):
     if kind == "misspell":
         return {"prediction": {"valeu": 1.0}}
     return answer(event, world)
-
-
-def spend(event, world):
-    outcome = answer(event, world)
-    return outcome | {"cost_usd": 0.25, "n_input_tokens": 100, "n_output_tokens": 20, "finish_reason": "stop"}
 
 
 def tell_world(event, world):
@@ -91,15 +62,3 @@ def open_nothing():
 
 def open_badly():
     raise OSError("the replay web is down")
-
-
-def open_or_die():
-    """Starts 3 and 6 work; the process dies at the others."""
-    start = 1 + len(list(Path(os.environ["TEST_FOLDER"]).glob("start_*")))
-    (Path(os.environ["TEST_FOLDER"]) / f"start_{start}").touch()
-    if start % 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def open_slowly():
-    (Path(os.environ["TEST_FOLDER"]) / f"opened_{os.getpid()}").touch()

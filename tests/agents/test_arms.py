@@ -38,14 +38,6 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
     assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
 
 
-def test_a_sample_does_not_depend_on_the_order_or_on_other_events(events):
-    ids = list(select_events({"n": 40}, events)["event_id"])
-    assert list(select_events({"n": 40}, events.sample(frac=1, random_state=3))["event_id"]) == ids
-    kept = events[events["event_id"].isin(ids) | (events.index % 2 == 0)]
-    assert list(select_events({"n": 40}, kept)["event_id"])[:10] == ids[:10]
-    assert len(select_events({}, events)) == len(events), "without n, all"
-
-
 def test_moved_moments_are_so_many_days_after_the_resolution(events):
     some = events.head(20)
     moved = move_moments(some, 7)
@@ -79,7 +71,6 @@ def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life()
         ('agent = "qwen_react"\nwindow = "A"\nkind = ["single"]', "arms.toml, x: kind is unknown"),
         ('agent = "qwen_react"', "arms.toml, x: window is missing"),
         ('agent = "last_value"\nwindow = "A"', "arms.toml, x: no agent 'last_value' asks a model"),
-        ('agent = "qwen_graph"\nwindow = "L"\ntrials = 3', "arms.toml, x: at temperature 0 a local model's 3 trials"),
         ('agent = "qwen_react"\nwindow = "P"', "values alone are kept"),
     ],
 )

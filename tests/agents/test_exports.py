@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from helpers.agents import runs
-from helpers.agents.exports import export_runs
+from helpers.agents.exports import export_runs, list_evidence
 from helpers.agents.runs import run_agents
-from helpers.store import check_held, write_table, write_under
+from helpers.store import check_held, dump_json, write_table, write_under
 from helpers.tables import list_columns
 
 EVENTS = pd.DataFrame(
@@ -30,7 +30,7 @@ def ask(tmp_path, monkeypatch):
     """Return a function that puts agents to the events under some code: {agent_id: run_id}."""
 
     def run(code, agents=AGENTS):
-        monkeypatch.setattr(runs, "hash_agent", lambda *_: code)
+        monkeypatch.setattr(runs, "hash_own", lambda *_: code)
         options = {"window": "T", "progress": False}
         return run_agents(agents, EVENTS, lambda: None, tmp_path / "l.sqlite", **options)
 
@@ -64,30 +64,11 @@ def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(ask, tmp_path
 SECRET = "the storm reaches Oslo"
 
 
-def read_news(event, world):
-    """An agent that saw a page of news and quotes it wherever it can."""
-    steps = [{"tool": "search", "arguments": {"query": SECRET}, "content": SECRET, "page_ids": ["n1", "p1"]}]
-    steps.append({"step_type": "answer", "content": SECRET, "error": SECRET})
-    prediction = {"value": 1.0, "rationale": SECRET, "reason": SECRET, "source_ids": ["n1"]}
-    return {"prediction": prediction, "reply": f"http://press.replay/a: {SECRET}: 1", "reason": SECRET, "trace": steps}
-
-
-@pytest.mark.parametrize("withholds", [False, True])
-def test_a_run_that_saw_news_is_exported_without_a_word_of_it(ask, tmp_path, withholds):
-    ids = ask("one", {"reader": {"forecast": read_news}, "plain": AGENTS["plain"]})
-    pages = pd.DataFrame({"page_id": ["n1", "p1"], "url": ["http://press.replay/a", "http://b.replay/"]})
-    tables = export_runs(tmp_path / "l.sqlite", ids.values(), pages=pages, withholds=withholds)
-    assert all(SECRET not in table.to_csv() for table in tables.values())
-    with write_under(tmp_path):
-        for name in ("replies", "predictions", "traces", "evidence"):
-            write_table(name, tables[name], "T")
-    reader = tables["predictions"].set_index("run_id").loc["reader-T"].iloc[0]
-    assert (reader["value"], reader["source_ids"], reader["rationale"][:7]) == ("1.0", '["n1"]', "sha256:")
-    traces = tables["traces"].set_index("run_id")
-    assert traces.loc["reader-T", "page_ids"].dropna().tolist() == ['["n1","p1"]'] * 2
-    assert tables["evidence"].query("page_id == 'n1'")["is_cited"].tolist() == [True, True]
-    replies = tables["replies"].set_index("run_id").loc["plain-T", "reply"]
-    assert replies.str.startswith("sha256:").all() == withholds
+def test_a_run_that_saw_news_is_not_exported(ask, tmp_path):
+    steps = [{"tool": "search", "content": SECRET, "page_ids": ["n1", "p1"]}]
+    ids = ask("one", {"reader": {"forecast": lambda *_: {"prediction": {"value": 1.0}, "trace": steps}}})
+    with pytest.raises(ValueError, match="saw news"):
+        export_runs(tmp_path / "l.sqlite", ids.values())
 
 
 def test_a_table_that_holds_a_text_of_news_is_not_written(ask, tmp_path):
@@ -101,3 +82,49 @@ def test_a_table_that_holds_a_text_of_news_is_not_written(ask, tmp_path):
         with pytest.raises(ValueError, match="traces, row 1: content holds text of news"):
             write_table("traces", steps.assign(page_ids='["p1","n2"]'), "T")
     check_held("runs", pages)
+
+
+# --- evidence --------------------------------------------------------------------------------------------------------
+
+KEY = {"run_id": "r-A", "event_id": "e1", "sample": 0}
+PAGES = pd.DataFrame({"page_id": ["p1", "p2"], "url": ["http://oil.test/prices", "http://oil.test/prices/old"]})
+
+
+def make_evidence(steps, reply=None, source_ids=None, pages=PAGES):
+    """Return the evidence of one prediction, by page: role, is_accessed, is_cited. `steps`: (tool, page ids)."""
+    traces = [KEY | {"step": n, "tool": tool, "page_ids": dump_json(ids)} for n, (tool, ids) in enumerate(steps)]
+    columns = [*KEY, "step", "tool", "page_ids"]
+    made = pd.DataFrame([KEY | {"source_ids": dump_json(source_ids)}])
+    table = list_evidence(pd.DataFrame(traces, columns=columns), pd.DataFrame([KEY | {"reply": reply}]), made, pages)
+    assert (table["owner_type"] == "prediction").all() and (table["owner_id"] == "r-A|e1|0").all()
+    return {row.page_id: (row.role, row.is_accessed, row.is_cited) for row in table.itertuples()}
+
+
+def test_a_page_has_the_closest_role_that_a_step_gave_it():
+    steps = [("search", ["p1", "p2"]), ("open", ["p1"]), ("search", ["p1"]), ("answer", None)]
+    assert make_evidence(steps) == {"p1": ("opened", True, False), "p2": ("found", True, False)}
+    assert make_evidence([("observe", ["p1"])])["p1"][0] == "observed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "cited"),
+    [
+        ("As p1 shows. Final answer: 5", {"p1"}),
+        ("See http://oil.test/prices. Final answer: 5", {"p1"}),
+        ("See (http://oil.test/prices/old), Final answer: 5", {"p2"}),
+        ('{"source_ids":["p2"],"value":5}', {"p2"}),
+        ("p11 and http://oil.test/price", set()),
+        ("Final answer: 5", set()),
+        (None, set()),
+    ],
+)
+def test_what_the_reply_names_is_cited(reply, cited):
+    found = make_evidence([("search", ["p1", "p2"])], reply)
+    assert {page for page, (_, _, is_cited) in found.items() if is_cited} == cited
+
+
+def test_a_page_that_only_the_prediction_names_was_not_accessed():
+    assert make_evidence([("search", ["p1"])], source_ids=["p1", "p9"]) == {
+        "p1": ("found", True, False),
+        "p9": ("named", False, True),
+    }

@@ -11,7 +11,7 @@ from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from helpers.agents import forecasters
-from helpers.agents.forecasters import count_steps, expect_values, place_values
+from helpers.agents.forecasters import expect_values, place_values
 from helpers.agents.registry import load_agents
 
 AGENTS = sorted(load_agents())
@@ -100,7 +100,7 @@ def test_past_errors_are_those_of_the_rule_at_each_place():
             ends = range(2, len(values) - n_steps)
             errors = [values[i + n_steps] - rule(values[: i + 1], back) for i in ends]
             plain = np.std(values) if len(errors) < 3 else np.sqrt(np.mean(np.square(errors)))
-            assert forecasters.METHODS[name](values, back, n_steps)[1] == plain
+            assert forecasters.expect_value(name, values, back, n_steps)[1] == plain
 
 
 # --- Methods by hand ---
@@ -155,17 +155,9 @@ def test_smoothing_and_arima_agree_with_statsmodels():
             theirs = SimpleExpSmoothing(values, initialization_method="estimated").fit().forecast(1)[0]
         levels.append((forecasters.fit_smoothing(tuple(values))[0] - theirs) / values.std())
         fit = AutoReg(values, lags=1).fit()
-        centres.append(forecasters.expect_arima(tuple(values), None, 5)[0] - fit.forecast(5)[-1])
+        centres.append(forecasters.expect_value("arima", tuple(values), None, 5)[0] - fit.forecast(5)[-1])
     assert np.median(np.abs(levels)) < 0.05 and np.quantile(np.abs(levels), 0.9) < 0.3
     assert np.abs(centres).max() < 1e-6
-
-
-def test_steps_ahead():
-    days = pd.date_range("2016-10-03", "2016-10-09")
-    weeks = pd.date_range("2016-08-05", periods=9, freq="7D")
-    workdays = pd.bdate_range(end="2016-10-07", periods=12)
-    for dates, date, n_steps in ((days, "2016-10-12", 3), (weeks, "2016-10-14", 2), (workdays, "2016-10-13", 4)):
-        assert count_steps(dates.to_numpy().astype("datetime64[D]"), np.datetime64(date)) == n_steps
 
 
 # --- The registry ---

@@ -5,8 +5,7 @@ import shutil
 import pandas as pd
 
 from helpers import prompts
-from helpers.agents import forecasters, identity, past, paths
-from helpers.agents.identity import METHOD_VERSIONS, hash_agent
+from helpers.agents import runs
 from helpers.agents.registry import PROMPTED, connect_agent, load_agents
 from helpers.agents.runs import describe_run
 from helpers.tables import list_columns
@@ -23,18 +22,10 @@ def name_all():
     }
 
 
-def test_every_method_has_a_version_and_its_change_renames_that_methods_runs_alone(monkeypatch):
-    known = {*forecasters.METHODS, *past.METHODS, *paths.METHODS, *PROMPTED, "majority"}
-    assert set(METHOD_VERSIONS) == known
+def test_a_change_of_a_methods_version_renames_that_methods_runs_alone(monkeypatch):
     before = name_all()
-    monkeypatch.setitem(identity.METHOD_VERSIONS, "react", 2)
+    monkeypatch.setitem(runs.METHOD_VERSIONS, "react", 2)
     assert {name for name, run_id in name_all().items() if run_id != before[name]} == {"react"}
-
-
-def test_the_version_stands_in_the_runs_row():
-    agent = connect_agent(ENTRY | {"method": "react"}, None)
-    assert describe_run("a", agent, EVENTS, window="T", deadline_s=1)["code_version"] == "1"
-    assert len(hash_agent(lambda event, world: 1)) == 12
 
 
 def test_a_prompt_renames_the_runs_that_use_it(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
         names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
         known, values = paths.cut_values(event["source_id"], variables["variable"], names, event["as_of"])
         ahead = paths.step_dates("weekly", known[-1], variables["date"])
-        drawn = paths.draw_walks(values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
+        drawn = paths.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
         if variables["ask"] == "band":
             drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it
         fast = paths.resolve_paths(variables, names, known, values, ahead, drawn)

@@ -2,8 +2,6 @@
 
 import math
 
-import bench_llm
-import pandas as pd
 import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
@@ -16,9 +14,8 @@ from helpers.agents.prompted import (
     read_reply,
 )
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.runs import run_agents
 from helpers.models.failures import TOO_FAST
-from helpers.store import dump_json, parse_json
+from helpers.store import dump_json
 from helpers.tables import list_columns
 
 # --- a question alone ------------------------------------------------------------------------------------------------
@@ -116,27 +113,6 @@ def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider,
     prediction = outcome["prediction"]
     assert (prediction["value"], prediction["status"], prediction["reason"]) == (None, status, reason)
     assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
-
-
-def test_a_run_stores_replies_predictions_and_traces_of_all_of_them(reach, provider, tmp_path):
-    answers = {"A?": r"\boxed{A}", "refuses?": "I cannot predict this.", "F?": r"\boxed{F}", "slow down?": "429"}
-
-    def answer(asked):
-        (content,) = [said for words, said in answers.items() if words in asked["messages"][0]["content"]]
-        return content if content == "429" else {"content": content}
-
-    provider.answer = answer
-    events = pd.DataFrame([make_event(prompt=words, event_id=f"e{i}") for i, words in enumerate(answers)])
-    client = reach()
-    agents = {"mock": {"forecast": lambda event, world: forecast(ask_directly, client, event, world)}}
-    path = tmp_path / "ledger.sqlite"
-    run_agents(agents, events, lambda: None, path, window="T", progress=False)
-    replies, predictions = (
-        bench_llm.read_runs(path, name).sort_values("event_id") for name in ("replies", "predictions")
-    )
-    assert list(replies["status"]) == ["ok", "ok", "ok", "error"]
-    assert list(predictions["status"]) == ["ok", "refusal", "unparsable", "error"]
-    assert [parse_json(value) for value in predictions["value"]] == ["A", None, None, None]
 
 
 # --- probabilities ---------------------------------------------------------------------------------------------------

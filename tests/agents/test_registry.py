@@ -9,9 +9,9 @@ from builders import make_event
 from helpers.agents import registry
 from helpers.agents.arms import load_arms
 from helpers.agents.registry import (
+    PROMPTED,
     check_entry,
     connect_agent,
-    is_prompted,
     load_agents,
     load_entries,
     open_agent,
@@ -94,7 +94,7 @@ def test_an_option_of_the_door_and_a_stray_line_are_told(tmp_path):
 def test_every_registered_entry_is_whole():
     entries = load_entries()
     assert {"last_value", "qwen_zero_shot", "qwen_react"} <= set(entries)
-    assert set(load_agents()) == {name for name, entry in entries.items() if not is_prompted(entry)}
+    assert set(load_agents()) == {name for name, entry in entries.items() if entry["method"] not in PROMPTED}
     assert all(entry["about"] and entry["framework"] for entry in entries.values())
 
 

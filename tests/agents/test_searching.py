@@ -202,13 +202,6 @@ def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, 
     assert outcome["n_output_tokens"] == 8 * len(replies), "and the whole question is accounted for"
 
 
-def test_repeats_of_a_question_have_requests_of_their_own(reach, provider):
-    provider.answer = reply_with(*[rf"\boxed{{{letter}}}" for letter in "ABA"])
-    client = reach()
-    given = [forecast(ask_with_pages, client, make_event(sample=n), World())["reply"] for n in (0, 1, 2, 1, 0)]
-    assert given == [rf"\boxed{{{letter}}}" for letter in "ABABA"] and len(provider.asked) == 3
-
-
 def test_a_fault_late_in_a_conversation_keeps_the_steps_and_costs_before_it(reach, provider):
     answers = iter([{"content": take("search", "oil")}, "500", "500"])
     provider.answer = lambda asked: next(answers)

@@ -7,7 +7,7 @@ import pytest
 from builders import AS_OF, make_event, match, reply_with
 from test_searching import World
 
-from helpers.agents.evidence import list_evidence
+from helpers.agents.exports import list_evidence
 from helpers.agents.submissions import (
     N_EVENTS,
     N_LOCAL,

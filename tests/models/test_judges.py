@@ -5,7 +5,7 @@ import json
 import pytest
 
 from helpers.agents import registry
-from helpers.agents.registry import fill_entry, open_consult
+from helpers.agents.registry import check_agent, open_consult
 from helpers.models.judges import build_consult, choose_options
 
 FORM = {
@@ -62,7 +62,7 @@ def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tm
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MOCK_KEY", "sk-canary-judge")
     provider.answer = lambda asked: {"content": '{"score": 3}'}
-    entry = fill_entry({"model": "openai/mock-1", "api_base": provider.address, "api_key_env": "MOCK_KEY"})
+    entry = check_agent("mine", {"model": "openai/mock-1", "api_base": provider.address, "api_key_env": "MOCK_KEY"})
     monkeypatch.setattr(registry, "find_agent", lambda name: entry)
     with open_consult("mine", "study", live=True) as consult:
         assert consult("plan", FORM).status == "ok"
@@ -80,7 +80,7 @@ def study(provider, tmp_path, monkeypatch):
     provider.answer = lambda asked: {"content": '{"score": 3}'}
 
     def ask_all(model, *prompts):
-        entry = fill_entry({"model": model, "api_base": provider.address})
+        entry = check_agent("mine", {"model": model, "api_base": provider.address})
         monkeypatch.setattr(registry, "find_agent", lambda name: entry)
         with open_consult("mine", "study", live=True) as consult:
             for prompt in prompts:
@@ -108,7 +108,10 @@ def test_a_second_model_does_not_take_the_first_ones_name(study):
 def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with pytest.raises(ValueError, match="nothing was asked"), open_consult(model, "study", live=True):
+    with (
+        pytest.raises(ValueError, match="nothing was asked|there is no model"),
+        open_consult(model, "study", live=True),
+    ):
         pass
     assert not (tmp_path / "data").exists()
 

@@ -1,20 +1,18 @@
-"""Recorded runs: which agent was put to which events under which condition, and their replay from what was recorded.
+"""Recorded runs: which agent was put to which events under which condition, their replay, and what they tell of a run.
 
 An arm is a table of data/arms.toml. All draw their events from one seeded order (`runs.order_events`), so that those
 of a smaller one are part of a larger one's. What is recorded stands in data/runs/<arm>/: requests, run.json.
 """
 
 import json
-from pathlib import Path
 
 import pandas as pd
 
-from helpers.agents.registry import connect_agent, is_prompted, load_entries, read_settings
+from helpers.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
-from helpers.models.llm import open_door
-from helpers.models.local import get_local_name
+from helpers.models.llm import is_final, open_door
 from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import ROOT, locate_input, parse_json
 from helpers.tables import RecordedRun
@@ -25,53 +23,35 @@ SEED = 20161010
 VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
 """Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
 
+LIKE = {"tool_search": "react"}
+"""A method of which no run is recorded -> the one whose tokens stand for it."""
+
 
 def load_arms(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
-    arms = read_settings(Path(path))
+    arms = read_settings(path)
     entries = load_entries(wanted=[arm.get("agent") for arm in arms.values()])
-    agents = [agent_id for agent_id, entry in entries.items() if is_prompted(entry)]
+    agents = [agent_id for agent_id, entry in entries.items() if entry["method"] in PROMPTED]
     for arm_id, arm in arms.items():
-        check_name(f"{Path(path).name}, arm", arm_id)
-        where = f"{Path(path).name}, {arm_id}"
+        where = f"{path.name}, {arm_id}"
+        check_name(f"{path.name}, arm", arm_id)
         check_object(where, arm, RecordedRun)
         if arm["agent"] not in agents:
             raise ValueError(f"{where}: no agent {arm['agent']!r} asks a model; there are {', '.join(agents)}")
-        entry, n_trials = entries[arm["agent"]], arm.get("trials", 1)
-        if keeps_values(arm) and entry["method"] not in VALUE_METHODS:
-            raise ValueError(
-                f"{where}: of window {arm['window']} values alone are kept, and a run of several requests a question "
-                f"({entry['method']}) cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}"
-            )
-        if n_trials > 1 and get_local_name(entry) and not entry.get("options", {}).get("temperature"):
-            raise ValueError(
-                f"{where}: at temperature 0 a local model's {n_trials} trials are the same; write options = "
-                f"{{ temperature = 0.8 }} into [{arm['agent']}] of data/agents.toml"
-            )
+        if arm["window"] in PUBLIC_WINDOWS and entries[arm["agent"]]["method"] not in VALUE_METHODS:
+            told = f"of window {arm['window']} values alone are kept, and what takes several requests a question"
+            raise ValueError(f"{where}: {told} cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}")
     return arms
-
-
-def keeps_values(arm):
-    """Say whether of an arm's replies only values are kept, since its questions' words are not ours to pass on.
-
-    >>> keeps_values({"window": "P"}), keeps_values({"window": "A"})
-    (True, False)
-    """
-    return arm["window"] in PUBLIC_WINDOWS
 
 
 def select_events(arm, events):
     """Return an arm's events, in the order in which they are asked, each at the moment at which it is asked."""
-    levels, kinds = arm.get("levels"), arm.get("kinds")
-    days = events["as_of"].str[:10]
-    chosen = days.between(arm.get("first_date", ""), arm.get("last_date", "9999"))
-    if levels:
-        chosen &= events["level"].isin(levels)
-    if kinds:
-        chosen &= events["kind"].isin(kinds)
+    chosen = events["as_of"].str[:10].between(arm.get("first_date", ""), arm.get("last_date", "9999"))
+    for column, named in (("level", arm.get("levels")), ("kind", arm.get("kinds"))):
+        chosen &= events[column].isin(named) if named else True
     ordered = swap_queries(order_events(events[chosen], SEED), arm.get("query_of"))
-    chosen = ordered.iloc[: arm.get("n", len(ordered))]
-    return move_moments(choose_horizon(chosen, arm.get("horizon")), arm.get("days_after"))
+    ordered = ordered.iloc[: arm.get("n", len(ordered))]
+    return move_moments(choose_horizon(ordered, arm.get("horizon")), arm.get("days_after"))
 
 
 def choose_horizon(events, horizon):
@@ -135,20 +115,18 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
     Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables;
-    `about_world` says in the runs' conditions what else the world publishes (`news.describe_articles`).
-    Arms of which nothing is recorded are left out. A request that is not recorded is a missing prediction whose reason
-    names the command that would record it.
+    `about_world` says in the runs' conditions what else the world publishes (`news.describe_articles`). Arms of which
+    nothing is recorded are left out; a request that is not recorded is a missing prediction whose reason names the
+    command that would record it.
     """
     arms, entries, run_ids = load_arms(), load_entries(), {}
     for arm_id in arm_ids:
         arm, n_trials = arms[arm_id], arms[arm_id].get("trials", 1)
-        done = list_recorded(arm_id, n_trials)
         chosen = select_events(arm, events[arm["window"]])
-        chosen = chosen[chosen["event_id"].isin(done)]
+        chosen = chosen[chosen["event_id"].isin(list_recorded(arm_id, n_trials))]
         if chosen.empty:
             continue
-        door = open_door(arm_id, command=f"make record ARM={arm_id}")
-        agent = connect_agent(entries[arm["agent"]], door)
+        agent = connect_agent(entries[arm["agent"]], open_door(arm_id, command=f"make record ARM={arm_id}"))
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
         asked = {"window": arm["window"], "progress": False, "samples": range(n_trials)}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
@@ -168,3 +146,44 @@ def describe_condition(arm):
     told += ["searched with another's question"] * ("query_of" in arm)
     told += [f"asked at {arm['horizon']}"] if "horizon" in arm else []
     return "; ".join(told) or None
+
+
+# --- what recorded replies tell before a run -------------------------------------------------------------------------
+
+
+def describe_recorded(entry, n_left, recordings):
+    """Return a sentence on how far recorded replies answer the questions left; None when there are none."""
+    rows = [row for row in recordings.rows.values() if is_final(row)]
+    if not rows:
+        return None
+    options = entry.get("options", {})
+    if any(options.items() <= row["request"].get("options", {}).items() for row in rows):
+        same = "where model, options, prompts and pages are as they were"
+        return f"{len(rows)} replies are recorded already; {same}, what they answer is not asked, or paid, again"
+    apply = f"0 of {len(rows)} recorded replies apply, all {n_left} questions are asked, and paid, anew"
+    return f"the agent's options have changed since: {apply}"
+
+
+def measure_methods(folder=ROOT / "data/runs"):
+    """Return what a question took in the recorded runs, a mean a method: {method: (input tokens, output tokens)}.
+
+    >>> tokens = {method: sum(means) for method, means in measure_methods().items()}
+    >>> tokens["zero_shot"] < tokens["search_prompt"] < tokens["react"] < tokens["research"]
+    True
+    """
+    entries, rows = load_entries(), []
+    for path in sorted(folder.glob("*/run.json")):
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts.get("agent") in entries:
+            method = entries[facts["agent"]]["method"]
+            n_asked = facts["n_recordings"] if method in VALUE_METHODS else facts["n_events"]
+            rows.append((method, facts["n_input_tokens"], facts["n_output_tokens"], n_asked))
+    sums = pd.DataFrame(rows, columns=["method", "input", "output", "n"]).groupby("method").sum()
+    means = sums[["input", "output"]].div(sums["n"], axis=0)
+    return {method: (row["input"], row["output"]) for method, row in means.iterrows()}
+
+
+def estimate_tokens(method, n_questions):
+    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none."""
+    means = measure_methods().get(LIKE.get(method, method))
+    return means and tuple(round(n_questions * mean) for mean in means)

@@ -51,14 +51,7 @@ def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None, n_s
 
 
 def describe_result(result):
-    r"""Return what came of a command as an agent reads it.
-
-    >>> from helpers.agents.sandbox import Result
-    >>> print(describe_result(Result(False, 1, "a\n", "no b\n")))
-    a
-    no b
-    (it ended with 1)
-    """
+    """Return what came of a command as an agent reads it."""
     parts = [result.stdout.rstrip("\n"), result.stderr.rstrip("\n")]
     if result.limit:
         parts.append(f"(it was ended: it passed the limit of {result.limit})")
@@ -92,13 +85,11 @@ def edit(box, timeout, command=None, path=None, text="", old="", line=0):
     lines = had.splitlines(keepends=True)
     if command == "view":
         return "".join(f"{n:6} {line}" for n, line in enumerate(lines, 1)) or "(it is empty)"
-    if command == "replace":
-        if not old or had.count(old) != 1:
-            raise ValueError(f"`old` must stand in {path} once; it stands there {had.count(old) if old else 0} times")
-        box.write_file(path, had.replace(old, text), timeout)
-        return f"{path} is changed."
-    if not 0 <= line <= len(lines):
+    if command == "replace" and (not old or had.count(old) != 1):
+        raise ValueError(f"`old` must stand in {path} once; it stands there {had.count(old) if old else 0} times")
+    if command == "insert" and not 0 <= line <= len(lines):
         raise ValueError(f"{path} has {len(lines)} lines; `line` is 0 to {len(lines)}")
-    lines[line:line] = [text if text.endswith("\n") else text + "\n"]
-    box.write_file(path, "".join(lines), timeout)
+    if command == "insert":
+        lines[line:line] = [text if text.endswith("\n") else text + "\n"]
+    box.write_file(path, had.replace(old, text) if command == "replace" else "".join(lines), timeout)
     return f"{path} is changed."

@@ -1,21 +1,22 @@
-"""Runs as they are committed: the store's tables, under names of runs that stay when settings or events change.
+"""Runs as they are committed: the store's tables under names that stay, and the pages that predictions rest on.
 
 In the store a run_id ends in a digest of all that its answers depend on. In data/tables a run is named by its agent,
-window and condition, and its row in the table runs has the store's id, `ledger_run_id`.
+window and condition, and its row in the table runs has the store's id, `ledger_run_id`. Of the evidence (WorldReasoner
+3.2, F.2) what an agent was shown is accessed, what its reply names by id or address is cited. Agents that are not asked
+to name pages cite none; there what they accessed stands for it.
 """
 
 import re
 
-from helpers.agents.evidence import list_evidence
-from helpers.store import KEPT, dump_json, hash_text, read_runs
-from helpers.tables import DIGEST, HELD, TABLES
+import pandas as pd
 
-TEXTS = {
-    "replies": ("reply", "reason"),
-    "predictions": ("rationale", "reason"),
-    "traces": ("content", "arguments", "error"),
-}
-"""Table -> the columns that hold what a model was shown or wrote, or a sentence that may quote it."""
+from helpers.store import KEPT, parse_json, read_runs
+from helpers.tables import HELD, ROLES, TABLES, check_table
+
+KEY = ["run_id", "event_id", "sample"]
+TOOL_ROLES = {"open": "opened", "search": "found", "observe": "observed"}
+"""A tool, and how a page comes to an agent through it."""
+ADDRESS = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]+")
 
 
 def name_runs(runs):
@@ -28,49 +29,83 @@ def name_runs(runs):
     """
     names = {}
     for run_id, condition in zip(runs["run_id"], runs["condition"].fillna(""), strict=True):
-        words = re.findall(r"\w+", condition)
-        names[run_id] = "-".join([run_id.rpartition("-")[0], *["_".join(words)] * bool(words)])
+        words = "_".join(re.findall(r"\w+", condition))
+        names[run_id] = "-".join(filter(None, [run_id.rpartition("-")[0], words]))
     taken = list(names.values())
     return {run_id: name if taken.count(name) == 1 else run_id for run_id, name in names.items()}
 
 
-def export_runs(path, run_ids, timed=(), pages=None, *, withholds=False):
-    """Return {table: rows} of some runs in a ledger, by their names, each table sorted by its key: with their evidence.
+def export_runs(path, run_ids, timed=(), pages=None):
+    """Return {table: rows} of some runs in a store, by their names, each table sorted by its key: with their evidence.
 
     Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
-    every replay. By the table `pages` a page is known that a reply names by its address. With `withholds`, and always
-    for a run that saw news, texts are withheld (`withhold_texts`). Raises what `store.read_runs` does.
+    every replay. By the table `pages` a page is known that a reply names by its address. Raises ValueError for a run
+    that saw news, whose words are not ours to pass on, and what `store.read_runs` does.
     """
     tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
+    if tables["traces"]["page_ids"].astype("string").str.contains(f'"{HELD}', na=False).any():
+        raise ValueError("a run that saw news is not exported: its words are not ours to pass on")
     names = name_runs(tables["runs"])
     tables["runs"] = tables["runs"].assign(ledger_run_id=tables["runs"]["run_id"])
     tables["runs"]["seed"] = tables["runs"]["seed"].astype("Int64")  # whole also beside runs that have none
-    tables = {table: rows.assign(run_id=rows["run_id"].map(names)) for table, rows in tables.items()}
-    tables = {table: rows.sort_values(TABLES[table][0], ignore_index=True) for table, rows in tables.items()}
+    for table, rows in tables.items():
+        rows = rows.assign(run_id=rows["run_id"].map(names))
+        tables[table] = rows.sort_values(TABLES[table][0], ignore_index=True)
     evidence = list_evidence(tables["traces"], tables["replies"], tables["predictions"], pages)
-    saw_news = tables["traces"]["page_ids"].astype("string").str.contains(f'"{HELD}', na=False)
-    held = tables["runs"]["run_id"] if withholds else tables["traces"].loc[saw_news, "run_id"]
-    return withhold_texts(tables, set(held)) | {"evidence": evidence}
+    return tables | {"evidence": evidence}
 
 
-def withhold_texts(tables, run_ids):
-    """Return exported tables with digests in the place of all that a model was shown or wrote in some runs.
+# --- evidence --------------------------------------------------------------------------------------------------------
 
-    What is left are values, statuses, counts, page_ids and evidence: nothing that quotes a page or a question.
+
+def list_evidence(traces, replies, predictions=None, pages=None):
+    """Return the evidence table of some runs: a row for each prediction and page, sorted by its key.
+
+    `owner_type` is "prediction", `owner_id` its key as "run_id|event_id|sample". Accessed are the pages in the traces'
+    `page_ids`, with the closest role that any step gave them; cited those among them that the reply names, by page_id
+    or (where `pages` tells it) by address, and those that only a prediction's `source_ids` name.
+
+    >>> key = {"run_id": "r", "event_id": "e", "sample": 0}
+    >>> seen = [("search", '["a","b"]'), ("open", '["b"]')]
+    >>> steps = [key | {"step": step, "tool": tool, "page_ids": pages} for step, (tool, pages) in enumerate(seen)]
+    >>> reply = pd.DataFrame([key | {"reply": "I go by http://x.test/b."}])
+    >>> told = pd.DataFrame({"page_id": ["a", "b"], "url": ["http://x.test/a", "http://x.test/b"]})
+    >>> table = list_evidence(pd.DataFrame(steps), reply, pages=told)
+    >>> table[["owner_id", "page_id", "role", "is_accessed", "is_cited"]].values.tolist()
+    [['r|e|0', 'a', 'found', True, False], ['r|e|0', 'b', 'opened', True, True]]
     """
-    withheld = dict(tables)
-    for name, columns in TEXTS.items():
-        is_held = tables[name]["run_id"].isin(run_ids)
-        digests = {column: hash_cells(tables[name][column]) for column in columns}
-        if name == "traces":  # there JSON
-            digests["arguments"] = digests["arguments"].map(
-                lambda cell: dump_json({"digest": cell}), na_action="ignore"
-            )
-        masked = {column: tables[name][column].mask(is_held, cells) for column, cells in digests.items()}
-        withheld[name] = tables[name].assign(**masked)
-    return withheld
+    shown = spread_pages(traces, "page_ids").assign(is_accessed=True)
+    shown["role"] = shown["tool"].map(TOOL_ROLES).fillna("found")
+    parts = [shown]
+    if predictions is not None:
+        parts.append(spread_pages(predictions, "source_ids").assign(is_accessed=False, role="named"))
+    rows = pd.concat(parts)[[*KEY, "page_id", "role", "is_accessed"]]
+    rows["role"] = pd.Categorical(rows["role"], ROLES, ordered=True)
+    rows = rows.sort_values([*KEY, "page_id", "role"]).drop_duplicates([*KEY, "page_id"])
+    rows = rows.merge(replies[[*KEY, "reply"]], on=KEY, how="left")
+    address = {} if pages is None else dict(zip(pages["page_id"], pages["url"], strict=True))
+    rows["is_cited"] = [
+        not is_accessed or is_named(reply, page_id, address.get(page_id))
+        for is_accessed, reply, page_id in zip(rows["is_accessed"], rows["reply"], rows["page_id"], strict=True)
+    ]
+    rows["owner_id"] = rows["run_id"] + "|" + rows["event_id"] + "|" + rows["sample"].astype(str)
+    rows = rows.assign(owner_type="prediction", role=rows["role"].astype(str)).drop(columns=[*KEY, "reply"])
+    return check_table("evidence", rows.sort_values(["owner_id", "page_id"], ignore_index=True))
 
 
-def hash_cells(cells):
-    """Return the digests of a column's texts; blank cells stay blank."""
-    return cells.map(lambda cell: DIGEST + hash_text(str(cell), 12), na_action="ignore")
+def spread_pages(table, column):
+    """Return a table with a row for each page that a column of JSON lists, in the column page_id."""
+    given = table[table[column].notna()]
+    spread = given.assign(page_id=[parse_json(cell) for cell in given[column]]).explode("page_id")
+    return spread[spread["page_id"].notna()]
+
+
+def is_named(text, page_id, address=None):
+    """Say whether a reply names a page by its id or its whole address.
+
+    >>> is_named("see http://x.test/a, also p1", "p2", "http://x.test/a"), is_named("http://x.test/a2", "p1")
+    (True, False)
+    """
+    if not isinstance(text, str):
+        return False
+    return page_id in re.findall(r"\w+", text) or address in [found.rstrip(".,;:!?") for found in ADDRESS.findall(text)]

@@ -7,7 +7,7 @@ quantiles.
 
 import zlib
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import fsum, sqrt
 from statistics import linear_regression, median
 
@@ -19,6 +19,7 @@ from helpers.events.pose import pool_matches
 from helpers.events.types import NONE_LABEL, build_history, list_bars, resolve_event
 from helpers.store import dump_json, parse_json
 
+METHODS = ("last_value", "seasonal", "mean", "smoothing", "arima", "base_rate", "random")
 N_DRAWS = 400
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 N_MEAN = 7
@@ -26,12 +27,25 @@ MIN_FIT = 8
 """A model is fitted from so many values on; below, the mean of the last seven is used."""
 
 
+def seed_draws(method, event):
+    """Return the generator of a method's draws for an event."""
+    return np.random.default_rng(zlib.crc32(f"{method}:{event['event_id']}".encode()))
+
+
+def list_baselines(forecast, methods, **settings):
+    """Return baselines by name, as `runs.run_agents` takes them; `settings` are what their answers depend on, too."""
+    about = {"category": "baseline", "framework": "statistics"}
+    return {
+        name: about | {"forecast": partial(forecast, name), "params": {"method": name} | settings} for name in methods
+    }
+
+
 def forecast_event(method, event, crawler):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what was read as trace."""
     variables = parse_json(event["variables"])
     source_id = variables.get("about", event["source_id"])
     history, page_id = read_history(crawler, source_id, event["as_of"], variables)
-    rng = np.random.default_rng(zlib.crc32(f"{method}:{event['event_id']}".encode()))
+    rng = seed_draws(method, event)
     if method == "random":
         prediction = guess_event(event, variables, history, rng)
         note = "guessed at random"
@@ -50,30 +64,28 @@ def forecast_event(method, event, crawler):
 
 
 def read_history(crawler, source_id, as_of, variables):
-    """Return (past snapshots in the event's measure: dates x entities, page_id), read as of the start day.
+    """Return (past snapshots that an event's answer depends on: dates x entities, page_id), read as of the start day.
 
-    A match to be played has no past of its own: all matches' margins, in order, stand for it.
+    They are in the event's measure. A match to be played has no past of its own: all matches' margins, in order, stand
+    for it.
     """
     series, page_id = crawler.select(source_id, as_of, variables["variable"], variables["hour"])
-    is_match = bool(crawler.sources[source_id].page.get("fixtures_days"))
-    key = ("history", page_id, dump_json(variables))
-    return crawler.keep(key, lambda: shape_history(series, variables, is_match)), page_id
 
+    def shape():
+        if crawler.sources[source_id].page.get("fixtures_days"):
+            dates = np.repeat(series.index, series.notna().sum(axis=1))
+            return pd.DataFrame({variables["entity"]: pool_matches(series)}, index=dates)
+        history = build_history(series, variables)
+        if "entity" in variables:
+            return history[[variables["entity"]]].dropna()
+        if variables["ask"] in ("leader", "risers", "above") or "among" in variables:
+            names = variables["reference"] if variables["ask"] in ("leader", "risers", "above") else variables["among"]
+            history = history[[entity for entity in names if entity in history]]
+        if variables["ask"] in ("leader", "risers", "above"):
+            return history
+        return history.loc[:, history[-N_MEAN:].notna().any()]
 
-def shape_history(series, variables, is_match):
-    """Return a source's series as the past snapshots that an event's answer depends on."""
-    if is_match:
-        dates = np.repeat(series.index, series.notna().sum(axis=1))
-        return pd.DataFrame({variables["entity"]: pool_matches(series)}, index=dates)
-    history = build_history(series, variables)
-    if "entity" in variables:
-        history = history[[variables["entity"]]]
-        return history[~np.isnan(history.to_numpy()[:, 0])]
-    if variables["ask"] in ("leader", "risers", "above"):
-        return history[[entity for entity in variables["reference"] if entity in history]]
-    if "among" in variables:
-        history = history[[entity for entity in variables["among"] if entity in history]]
-    return history.loc[:, ~np.isnan(history.to_numpy()[-N_MEAN:]).all(axis=0)]
+    return crawler.keep(("history", page_id, dump_json(variables)), shape), page_id
 
 
 def place_values(history, date):
@@ -89,7 +101,7 @@ def place_values(history, date):
 def expect_values(method, history, placed, rng):
     """Return (point, draws): the value expected for each entity on the event's date, and 400 draws (rows) of them."""
     values = history.to_numpy()
-    point, spread = np.array([METHODS[method](*column) for column in placed], dtype=float).T
+    point, spread = np.array([expect_value(method, *column) for column in placed], dtype=float).T
     if method == "base_rate":
         rows = values[rng.integers(len(history), size=N_DRAWS)]
         draws = np.where(np.isnan(rows), point, rows)
@@ -127,7 +139,8 @@ def count_back(days, date):
 def answer_event(event, variables, point, draws, *, by_draws):
     """Return a prediction from expected values: an answer and its probability, options' probabilities, or quantiles.
 
-    The answer is that of the expected values; with `by_draws` the most frequent answer of the draws.
+    The answer is that of the expected values; with `by_draws` the most frequent answer of the draws. Of a ranking the
+    distribution is each entity's share of draws among the k.
     """
     if event["kind"] == "number":
         values = draws[:, list(point).index(variables["entity"])]
@@ -135,19 +148,24 @@ def answer_event(event, variables, point, draws, *, by_draws):
         return state_number(point[variables["entity"]], quantiles)
     measured = variables | {"by": "value"}
     if event["kind"] == "ranking":
-        return rank_entities(measured, point, draws)
+        order, first = -1 if variables.get("order", "desc") == "desc" else 1, variables.get("rank", 1) - 1
+        top = np.argsort(order * draws, axis=1, kind="stable")[:, first : first + variables["k"]]
+        counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
+        shares = {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}
+        return {"value": resolve_event(measured, point), "distribution": shares}
     letters, found = list(parse_json(event["options"])), count_answers(measured, list(point), draws)
     shares = {
         letter: round(sum(n for chosen, n in found.items() if letter in chosen) / len(draws), 6) for letter in letters
     }
+    likeliest = max(shares, key=shares.get)
     if event["kind"] == "multi":
         value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)
-        value = value or [max(shares, key=shares.get)]
-        probability = found[frozenset(value)] / len(draws)
+        value = value or [likeliest]
+        probability = round(found[frozenset(value)] / len(draws), 6)
     else:
-        value = max(shares, key=shares.get) if by_draws else resolve_event(measured, point)
+        value = likeliest if by_draws else resolve_event(measured, point)
         probability = shares[value]
-    return {"value": value, "probability": round(probability, 6), "distribution": shares}
+    return {"value": value, "probability": probability, "distribution": shares}
 
 
 def count_answers(variables, names, values):
@@ -179,17 +197,6 @@ def state_number(value, quantiles):
     return {"value": round(float(value), 6), "distribution": quantiles} | ends
 
 
-def rank_entities(variables, point, draws):
-    """Return a ranking prediction: the answer of the expected values, and each entity's share of draws among the k."""
-    value = resolve_event(variables, point)
-    order = -1 if variables.get("order", "desc") == "desc" else 1
-    places = np.argsort(order * draws, axis=1, kind="stable")
-    first = variables.get("rank", 1) - 1
-    top = places[:, first : first + variables["k"]]
-    counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
-    return {"value": value, "distribution": {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}}
-
-
 def guess_event(event, variables, history, rng):
     """Return a uniform guess: an option, a set of options, an order of entities, or a value in the range seen."""
     if event["kind"] == "number":
@@ -212,24 +219,33 @@ def guess_event(event, variables, history, rng):
     return {"value": value, "probability": share, "distribution": {letter: share for letter in letters}}
 
 
-def expect_last(values, back, n_steps):
-    """Return the last value, and the standard deviation of past changes over as many steps."""
-    return values[-1], measure_error(values, values, n_steps)
+def expect_value(method, values, back, n_steps):
+    """Return (value expected `n_steps` after a series' last one, its standard error), by a method.
 
+    `last_value`, `seasonal` (a week or whole weeks, `back` values, before the date) and `mean` (of the last seven) have
+    the root mean square of the rule's past errors; `base_rate` is the median of all, and its draws the past snapshots.
+    `smoothing` (simple exponential) and `arima` (ARIMA(1,0,0)) are `mean` where a series is too short, or flat.
 
-def expect_seasonal(values, back, n_steps):
-    """Return the value a week (or whole weeks) before the date, and the spread of past errors of that rule."""
-    return values[-back], measure_error(values, values[:1] * (back - 1) + values, n_steps)
-
-
-def expect_mean(values, back, n_steps):
-    """Return the mean of the last seven values, and the spread of past errors of that rule."""
+    >>> values = (5.0, 6.1, 5.2, 5.9, 5.1, 6.2, 5.3, 5.8, 5.0, 6.0)
+    >>> near, far = expect_value("arima", values, None, 1), expect_value("arima", values, None, 30)
+    >>> round(float(far[0]), 1), far[1] > near[1]
+    (5.6, True)
+    """
+    if method == "base_rate":
+        return median(values), 0.0
+    if method == "smoothing" and len(values) >= MIN_FIT and np.ptp(values) > 0:
+        level, weight, spread = fit_smoothing(values)
+        return level, spread * float(np.sqrt(1 + (n_steps - 1) * weight**2))
+    if method == "arima" and len(values) >= MIN_FIT and np.ptp(values[:-1]) > 0:  # else no slope can be told
+        constant, weight, spread = fit_arima(values)
+        powers = weight ** np.arange(n_steps)
+        point = constant * powers.sum() + weight**n_steps * values[-1]
+        return point, spread * float(np.sqrt(np.square(powers).sum()))
+    if method == "last_value":
+        return values[-1], measure_error(values, values, n_steps)
+    if method == "seasonal":
+        return values[-back], measure_error(values, values[:1] * (back - 1) + values, n_steps)
     return float(np.mean(values[-N_MEAN:])), measure_error(values, roll_mean(values), n_steps)
-
-
-def expect_base(values, back, n_steps):
-    """Return the median of all values shown; the draws are the past snapshots themselves."""
-    return median(values), 0.0
 
 
 def measure_error(values, said, n_steps):
@@ -251,14 +267,6 @@ def roll_mean(values):
     """
     padded, n = np.concatenate([np.zeros(N_MEAN - 1), values]), len(values)
     return sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(np.arange(1, n + 1), N_MEAN)
-
-
-def expect_smoothing(values, back, n_steps):
-    """Return simple exponential smoothing's forecast, and its standard error `n_steps` ahead."""
-    if len(values) < MIN_FIT or np.ptp(values) == 0:
-        return expect_mean(values, back, n_steps)
-    level, weight, spread = fit_smoothing(values)
-    return level, spread * float(np.sqrt(1 + (n_steps - 1) * weight**2))
 
 
 @lru_cache(maxsize=8192)
@@ -287,21 +295,6 @@ def smooth(values, weight):
     return level, squares
 
 
-def expect_arima(values, back, n_steps):
-    """Return ARIMA(1,0,0)'s forecast and standard error `n_steps` ahead, by its closed form.
-
-    >>> values = (5.0, 6.1, 5.2, 5.9, 5.1, 6.2, 5.3, 5.8, 5.0, 6.0)
-    >>> near, far = expect_arima(values, None, 1), expect_arima(values, None, 30)
-    >>> round(float(far[0]), 1), far[1] > near[1]
-    (5.6, True)
-    """
-    if len(values) < MIN_FIT or np.ptp(values[:-1]) == 0:  # no slope can be told from values that are all the same
-        return expect_mean(values, back, n_steps)
-    constant, weight, spread = fit_arima(values)
-    powers = weight ** np.arange(n_steps)
-    return constant * powers.sum() + weight**n_steps * values[-1], spread * float(np.sqrt(np.square(powers).sum()))
-
-
 @lru_cache(maxsize=8192)
 def fit_arima(values):
     """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0), fitted once.
@@ -313,14 +306,3 @@ def fit_arima(values):
     weight, constant = linear_regression(before, after)
     errors = (y - constant - weight * x for x, y in zip(before, after, strict=True))
     return constant, weight, sqrt(fsum(error * error for error in errors) / len(before))
-
-
-METHODS = {
-    "last_value": expect_last,
-    "seasonal": expect_seasonal,
-    "mean": expect_mean,
-    "smoothing": expect_smoothing,
-    "arima": expect_arima,
-    "base_rate": expect_base,
-    "random": None,
-}

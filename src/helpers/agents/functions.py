@@ -6,8 +6,10 @@ expected on the event's date, answered by the rule that resolves it; a dict, the
 values by quantile; None for no answer (docs/own-agent.md). What it raises is stored as the question's failure.
 """
 
+import ast
 import importlib
 import inspect
+import linecache
 import math
 import sys
 import threading
@@ -15,17 +17,16 @@ import traceback
 from functools import partial
 from numbers import Real
 from pathlib import Path
+from types import FunctionType
 
 import pandas as pd
 
 from helpers.agents.forecasters import read_history
-from helpers.agents.identity import is_plain, list_functions
 from helpers.events.horizons import resolve_question
 from helpers.events.types import resolve_event
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
-from helpers.store import ROOT, parse_json
-from helpers.web.pages import GatewayError
+from helpers.store import ROOT, hash_text, parse_json
 
 LOCK = threading.Lock()
 """Held while pages are parsed, as threads share one world."""
@@ -37,30 +38,27 @@ class View:
     def __init__(self, crawler, event):
         self._crawler, self._event, self.steps = crawler, event, []
 
-    @property
-    def as_of(self):
-        """The moment in which the agent lives, the event's."""
-        return self._event["as_of"]
-
-    def fetch(self, url, as_of=None):
-        """Return the page (`gateway.Page`: text, url, published_at, page_id) at an address. Raises GatewayError."""
-        page = self._crawler.fetch(url, self._choose(as_of))
+    def fetch(self, url):
+        """Return the page (`web.pages.Page`: text, url, published_at, page_id) at an address. Raises GatewayError."""
+        page = self._crawler.fetch(url, self._event["as_of"])
         self._add("open", {"address": url}, [page.page_id])
         return page
 
-    def search(self, query, n=3, as_of=None):
-        """Return the `n` best passages (`search.Hit`: text, title, url, published_at, page_id) for a query."""
-        hits = self._crawler.search(query, self._choose(as_of), n)
+    def search(self, query, n=3):
+        """Return the `n` best passages (`web.search.Hit`: text, title, url, published_at, page_id) for a query."""
+        hits = self._crawler.search(query, self._event["as_of"], n)
         self._add("search", {"query": query}, sorted({hit.page_id for hit in hits}))
         return hits
 
-    def observe(self, source_id=None, as_of=None):
+    def observe(self, source_id=None):
         """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value."""
-        source_id = source_id or self._find_source()
+        if source_id is None:
+            self._check_series()
+            source_id = self._event["source_id"]
         with LOCK:
-            table, page_id = self._crawler.observe(source_id, self._choose(as_of))
+            table, page_id = self._crawler.observe(source_id, self._event["as_of"])
         self._add("observe", {"source_id": source_id}, [page_id])
-        return table.copy() if isinstance(table, pd.DataFrame) else table
+        return table.copy()
 
     def read_history(self):
         """Return the past of what the event asks about, in its measure: dates x entities, the newest last.
@@ -68,28 +66,18 @@ class View:
         Raises GatewayError or ExtractionError when the source's page cannot be had or read, ValueError for an event of
         no series.
         """
-        self._find_source()
-        variables = parse_json(self._event["variables"])
+        variables = self._check_series()
         source_id = variables.get("about", self._event["source_id"])
         read = getattr(self._crawler, "recall", partial(read_history, self._crawler))  # a world of series reads its own
         with LOCK:
-            history, page_id = read(source_id, self.as_of, variables)
+            history, page_id = read(source_id, self._event["as_of"], variables)
         self._add("observe", {"source_id": source_id}, [page_id])
         return history.copy()
 
-    def _find_source(self):
-        if parse_json(self._event["variables"]) is None:
+    def _check_series(self):
+        if (variables := parse_json(self._event["variables"])) is None:
             raise ValueError("a public question has no series to read; search() and fetch() look at pages")
-        return self._event["source_id"]
-
-    def _choose(self, as_of):
-        if as_of is None:
-            return self.as_of
-        if pd.Timestamp(as_of).tzinfo is None:
-            raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
-        if pd.Timestamp(as_of) > pd.Timestamp(self.as_of):
-            raise GatewayError("too_late", f"{as_of} is later than {self.as_of}, the moment that this agent lives in")
-        return as_of
+        return variables
 
     def _add(self, tool, arguments, page_ids):
         self.steps.append({"step_type": "tool", "tool": tool, "arguments": arguments, "page_ids": page_ids})
@@ -125,19 +113,15 @@ def ask_function(function, event, world):
                 error.add_note(f"{Path(frame.filename).name}, line {frame.lineno}")
                 break
         raise
-    outcome = {"prediction": {"parser_version": str(PARSER_VERSION)}}
-    if isinstance(given, str):
-        outcome["reply"] = given
     try:
-        outcome["prediction"] |= read_answer(given, event)
-        note = None
+        read, note = read_answer(given, event), None
     except ValueError as problem:
         note, status = str(problem), "refusal" if given is None else "unparsable"
-        outcome["prediction"] |= {"value": None, "status": status, "reason": note}
+        read = {"value": None, "status": status, "reason": note}
     seen = sorted({page_id for step in view.steps for page_id in step["page_ids"]})
-    outcome["prediction"]["source_ids"] = seen
-    outcome["trace"] = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
-    return outcome
+    trace = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
+    outcome = {"prediction": read | {"parser_version": str(PARSER_VERSION), "source_ids": seen}, "trace": trace}
+    return outcome | ({"reply": given} if isinstance(given, str) else {})
 
 
 def read_answer(given, event):
@@ -157,7 +141,7 @@ def read_answer(given, event):
     if isinstance(given, pd.Series):
         return {"value": resolve_expected(given, event)}
     if isinstance(given, dict):
-        return read_distribution({str(key): check_number(value) for key, value in given.items()}, kind, options, event)
+        return read_distribution(given, kind, options, event)
     if kind in ("number", "percent") and isinstance(given, Real) and not isinstance(given, bool):
         return {"value": check_number(given)}
     if kind in ("multi", "ranking", "list") and isinstance(given, list | tuple) and given:
@@ -167,20 +151,18 @@ def read_answer(given, event):
     raise ValueError(f"{told}; see helpers.agents.functions for what it may give")
 
 
-def read_distribution(chances, kind, options, event):
+def read_distribution(given, kind, options, event):
     """Return a distribution, checked, with the answer that follows from it."""
     if kind in ("number", "percent"):
-        quantiles = {float(share): value for share, value in chances.items()}
-        check_shares(quantiles)
-        ordered = [quantiles[share] for share in sorted(quantiles)]
-        if 0.5 not in quantiles or ordered != sorted(ordered):
+        values = {check_number(float(share), 1): check_number(value) for share, value in sorted(given.items())}
+        if 0.5 not in values or list(values.values()) != sorted(values.values()):
             raise ValueError("a distribution of a number maps quantiles, 0.5 among them, to values that do not fall")
-        ends = {"interval_low": quantiles.get(0.05), "interval_high": quantiles.get(0.95)}
-        return {"value": quantiles[0.5], "distribution": {str(share): v for share, v in quantiles.items()}} | ends
-    if kind not in ("single", "multi", "ranking") or not chances:
+        ends = {"interval_low": values.get(0.05), "interval_high": values.get(0.95)}
+        return {"value": values[0.5], "distribution": {str(share): value for share, value in values.items()}} | ends
+    if kind not in ("single", "multi", "ranking") or not given:
         raise ValueError(f"there is no distribution for an event of kind {kind}")
-    check_options(chances, options)
-    check_shares(chances.values())
+    check_options(given, options)
+    chances = {name: check_number(chance, 1) for name, chance in given.items()}
     best = sorted(chances, key=lambda name: (-chances[name], name))
     if kind == "ranking":
         return {"value": best[: int(event["k"])], "distribution": chances}
@@ -193,35 +175,28 @@ def read_distribution(chances, kind, options, event):
 
 def resolve_expected(expected, event):
     """Return the answer to an event if each entity's value on its date is as expected, by its own rule."""
-    variables = parse_json(event["variables"])
-    if variables is None:
+    if (variables := parse_json(event["variables"])) is None:
         raise ValueError("a public question has no series, so nothing follows from expected values")
-    if variables["ask"] == "peak":
-        path = expected.set_axis(expected.index.astype(str).str[:10]).sort_index().to_frame(variables["entity"])
-        if month := resolve_question(variables, path):
-            return month
-        span = f"from {variables['from_date']} to {variables['date']}"
-        raise ValueError(f"the month of the highest value follows from a Series by date, {span}")
     if event["kind"] == "number":
         return check_number(expected.get(variables["entity"]))
-    value = resolve_event(variables | {"by": "value"}, expected)
+    if variables["ask"] == "peak":
+        path = expected.set_axis(expected.index.astype(str).str[:10]).sort_index().to_frame(variables["entity"])
+        value = resolve_question(variables, path)
+        wanted = f"that takes a Series by date, from {variables['from_date']} to {variables['date']}"
+    else:
+        value, wanted = resolve_event(variables | {"by": "value"}, expected), "that takes one for each entity"
     if not value:
-        raise ValueError(f"no answer follows from values expected for {list(expected.index)}")
+        raise ValueError(f"no answer follows from values expected for {list(expected.index)}; {wanted}")
     return value
 
 
-def check_number(value):
-    """Return a finite number as a float. Raises ValueError for anything else."""
+def check_number(value, most=math.inf):
+    """Return a finite number, with `most` one from 0 to it, as a float. Raises ValueError for anything else."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise ValueError(f"{value!r} is no finite number")
+    if most < math.inf and not 0 <= value <= most:
+        raise ValueError(f"{value!r} is no number from 0 to {most}")
     return float(value)
-
-
-def check_shares(values):
-    """Raise ValueError where one of some numbers is not from 0 to 1."""
-    for value in values:
-        if not 0 <= value <= 1:
-            raise ValueError(f"{value!r} is no number from 0 to 1")
 
 
 def check_options(names, options):
@@ -237,26 +212,75 @@ def load_function(place):
     Raises ValueError with what is wrong: no such module, one that fails, no such function, or none that can be called.
     """
     module, _, name = place.partition(":")
-    folders = list(dict.fromkeys([Path.cwd(), ROOT]))
-    # after all others, so that a file of yours hides no library
-    sys.path += [str(folder) for folder in folders if str(folder) not in sys.path]
+    folders = list(dict.fromkeys([str(Path.cwd()), str(ROOT)]))
+    sys.path += [folder for folder in folders if folder not in sys.path]  # last: a file of yours hides no library
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and module.split(".")[0] == error.name.split(".")[0]:
-            looked = "".join(f", the checkout {folder}" for folder in folders[1:])
-            where = f"no module {module} in the working folder {folders[0]}{looked}, or on PYTHONPATH"
-            raise ValueError(where) from None
+            raise ValueError(f"no module {module} in {' or '.join(folders)}, or on PYTHONPATH") from None
         raise ValueError(f"module {module} imports {error.name}, which is not installed") from None
     except (Exception, SystemExit) as error:
         raise ValueError(f"module {module} fails as it is imported: {type(error).__name__}: {error}") from None
-    files = [folder.joinpath(*module.split(".")).with_suffix(".py") for folder in folders]
-    here, file = next((file for file in files if file.exists()), None), getattr(found, "__file__", None)
-    if here and (file is None or Path(file).resolve() != here.resolve()):
-        raise ValueError(f"{here.name} is hidden by another module {module}; give the file another name")
     function = getattr(found, name, None)
     if not callable(function):
         names = [key for key, value in vars(found).items() if inspect.isfunction(value) and value.__module__ == module]
-        problem = f"{name} is no function" if hasattr(found, name) else f"there is no {name!r}"
-        raise ValueError(f"module {module}: {problem}; its functions are {', '.join(names) or 'none'}")
+        raise ValueError(f"module {module}: {name!r} is none of its functions {', '.join(names) or '(it has none)'}")
     return function
+
+
+# --- what a function's runs are named by -----------------------------------------------------------------------------
+
+
+def hash_own(forecast):
+    """Return 12 hex digits for what an agent's functions of your own rest on; None where all are the kit's."""
+    own = [function for function in list_functions(forecast) if function.__module__.split(".")[0] != "helpers"]
+    texts = sorted({text for function in own for text in read_own(function)})
+    return hash_text("\0".join(texts), 12) if own else None
+
+
+def list_functions(forecast):
+    """Return the functions behind an agent's `forecast`: those that a `functools.partial` holds, else itself.
+
+    >>> [function.__name__ for function in list_functions(partial(map, len, n=3))]
+    ['map', 'len']
+    """
+    if not isinstance(forecast, partial):
+        return [forecast]
+    parts = [forecast.func, *forecast.args, *forecast.keywords.values()]
+    return [function for part in parts if callable(part) for function in list_functions(part)]
+
+
+def read_own(function, seen=()):
+    """Return the texts on which a function of your own rests, as a set: its file, and plain values it was made with.
+
+    In a notebook its cell, with functions and plain values that it names there. What it imports does not count.
+    """
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not inspect.isfunction(function):  # an object that can be called
+        call, held = type(function).__call__, getattr(function, "__dict__", None)
+        return (read_own(call) if inspect.isfunction(call) else set()) | {f"# {held!r}\n" if is_plain(held) else ""}
+    linecache.checkcache(function.__code__.co_filename)
+    texts = {"".join(linecache.getlines(function.__code__.co_filename))}
+    inner = inspect.getclosurevars(function)
+    held = {**inner.nonlocals, **dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
+    if not Path(function.__code__.co_filename).is_file():
+        held |= inner.globals
+    for name, value in held.items():
+        if isinstance(value, FunctionType) and value not in seen and not value.__module__.startswith("helpers"):
+            texts |= read_own(value, (*seen, function))
+        elif is_plain(value):
+            texts.add(f"# {name} = {value!r}\n")
+    return texts
+
+
+def is_plain(value):
+    """Say whether a value is written by `repr` as it is: numbers, texts, and containers of them.
+
+    >>> is_plain({"a": [1, (None, 2.5)]}), is_plain(object()), is_plain([len])
+    (True, False, False)
+    """
+    try:
+        return ast.literal_eval(repr(value)) == value
+    except (ValueError, SyntaxError):
+        return False

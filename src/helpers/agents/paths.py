@@ -6,13 +6,12 @@ that never looks again after the question's opening: what a later look adds is m
 answer's form alone.
 """
 
-import zlib
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
-from helpers.agents.forecasters import QUANTILES, state_number
+from helpers.agents.forecasters import QUANTILES, list_baselines, seed_draws, state_number
 from helpers.events.horizons import load_series, name_month, read_series, step_dates
 from helpers.store import dump_json, hash_text, parse_json
 
@@ -21,15 +20,13 @@ N_PATHS = 104
 SEASON_DAYS, MIN_SEASON, YEAR = 28, 3, 365.25
 """A stretch is of the same time of year when it began within so many days of it; with fewer of them all are taken."""
 
+METHODS = ("uniform", "past_levels", "opening", "walk", "season")
+
 
 def load_path_agents():
     """Return the baselines of window L by name, as `runs.run_agents` takes them."""
-    about = {"category": "baseline", "framework": "statistics"}
     digest = hash_text(dump_json([N_PATHS, SEASON_DAYS, MIN_SEASON, sorted(load_series())]), 12)
-    return {
-        name: about | {"forecast": partial(forecast_from_paths, name), "params": {"method": name, "paths": digest}}
-        for name in METHODS
-    }
+    return list_baselines(forecast_from_paths, METHODS, paths=digest)
 
 
 def forecast_from_paths(method, event, world=None):
@@ -45,18 +42,23 @@ def forecast_from_paths(method, event, world=None):
     ahead = step_dates(source.update_frequency, known[-1], variables["date"])
     if not ahead:
         raise ValueError(f"{event['event_id']}: its answer was public by {as_of}")
-    drawn = METHODS[method](values, np.array(known, dtype="datetime64[D]"), len(ahead))
+    drawn = draw_paths(method, values, np.array(known, dtype="datetime64[D]"), len(ahead))
     paths = np.maximum(drawn, source.variables[variables["variable"]].get("least", -np.inf))
-    rng = np.random.default_rng(zlib.crc32(f"{method}:{event['event_id']}".encode()))
+    rng = seed_draws(method, event)
     if event["kind"] == "number":
-        prediction = state_value(paths[:, -1, 0], rng if method == "uniform" else None)
+        ends = paths[:, -1, 0]
+        quantiles = dict(zip(map(str, QUANTILES), np.quantile(ends, QUANTILES).round(6).tolist(), strict=True))
+        prediction = state_number(rng.choice(ends) if method == "uniform" else np.median(ends), quantiles)
     else:
-        answers = list(options) if options else list_months(variables)
+        ends = (name_month(variables[end]) for end in ("from_date", "date"))
+        answers = options or [str(day.date()) for day in pd.date_range(*ends, freq="MS")]
         shares = dict.fromkeys(answers, 0.5)  # half a draw each: nothing is held for impossible (Jeffreys)
         if method != "uniform":
             given = resolve_paths(variables, names, known, values, ahead, paths)
             shares = {answer: given.count(answer) + 0.5 for answer in answers}
-        prediction = name_likeliest(shares, rng)
+        distribution = {name: round(share / sum(shares.values()), 6) for name, share in shares.items()}
+        value = max(shares, key=lambda name: (shares[name], rng.random()))  # drawn among equals
+        prediction = {"value": value, "probability": distribution[value], "distribution": distribution}
     note = f"{method}: {len(paths)} futures from {len(known)} past values, the last of {known[-1]}"
     return {"prediction": prediction | {"source_ids": []}, "trace": [{"step_type": "answer", "content": note}]}
 
@@ -73,56 +75,31 @@ def read_values(source_id, variable, names):
 def cut_values(source_id, variable, names, as_of):
     """Return (dates, values) that were public before a moment, strictly: `horizons.cut_series` without its cost."""
     dates, values, seconds = read_values(source_id, variable, names)
-    n = int(np.searchsorted(seconds, read_seconds(as_of)))
+    n = int(np.searchsorted(seconds, pd.Timestamp(as_of).timestamp()))
     return dates[:n], values[:n]
 
 
-@lru_cache(maxsize=4096)
-def read_seconds(moment):
-    """Return a moment as epoch seconds."""
-    return pd.Timestamp(moment).timestamp()
+def draw_paths(method, values, days, n_steps):
+    """Return futures of so many steps (futures x steps x entities) from past stretches, the latest `N_PATHS`.
 
+    Stretches as they were, or the last value and what came on top of earlier ones; for `season` those that began at the
+    same time of year, unless there are too few.
 
-def cut_stretches(values, n_steps):
-    """Return a series' past stretches (windows x steps x entities) and the value before each (windows x 1 x entities).
-
-    >>> stretches, before = cut_stretches(np.array([[1.0], [2.0], [4.0], [7.0]]), 2)
-    >>> stretches[:, :, 0].tolist(), before[:, 0, 0].tolist()
-    ([[2.0, 4.0], [4.0, 7.0]], [1.0, 2.0])
+    >>> values, days = np.array([[1.0], [2.0], [4.0], [7.0]]), np.arange(4).astype("datetime64[D]")
+    >>> [draw_paths(method, values, days, 2)[:, :, 0].tolist() for method in ("past_levels", "walk")]
+    [[[2.0, 4.0], [4.0, 7.0]], [[8.0, 10.0], [9.0, 12.0]]]
     """
     n = len(values) - n_steps
-    return values[np.arange(n)[:, None] + np.arange(1, n_steps + 1)], values[:n, None, :]
-
-
-def draw_levels(values, days, n_steps):
-    """Return past stretches as they were, the latest `N_PATHS`."""
-    return cut_stretches(values, n_steps)[0][-N_PATHS:]
-
-
-def draw_walks(values, days, n_steps):
-    """Return the last value and what came on top of earlier ones in past stretches, the latest `N_PATHS`."""
-    stretches, before = cut_stretches(values, n_steps)
-    return (values[-1] + stretches - before)[-N_PATHS:]
-
-
-def draw_seasons(values, days, n_steps):
-    """Return walks whose past stretches began at the same time of year; all walks where there are too few."""
-    stretches, before = cut_stretches(values, n_steps)
-    back = (days[-1] - days[: len(stretches)]).astype(int)
-    apart = back % YEAR
-    chosen = (np.minimum(apart, YEAR - apart) <= SEASON_DAYS) & (back > YEAR / 2)
-    if chosen.sum() < MIN_SEASON:
-        return draw_walks(values, days, n_steps)
-    return values[-1] + (stretches - before)[chosen]
-
-
-METHODS = {
-    "uniform": draw_levels,
-    "past_levels": draw_levels,
-    "opening": draw_walks,
-    "walk": draw_walks,
-    "season": draw_seasons,
-}
+    stretches = values[np.arange(n)[:, None] + np.arange(1, n_steps + 1)]
+    if method in ("uniform", "past_levels"):
+        return stretches[-N_PATHS:]
+    if method == "season":
+        back = (days[-1] - days[:n]).astype(int)
+        apart = np.minimum(back % YEAR, YEAR - back % YEAR)
+        chosen = (apart <= SEASON_DAYS) & (back > YEAR / 2)
+        if chosen.sum() >= MIN_SEASON:
+            return values[-1] + (stretches - values[:n, None, :])[chosen]
+    return (values[-1] + stretches - values[:n, None, :])[-N_PATHS:]
 
 
 def resolve_paths(variables, names, known, values, ahead, paths):
@@ -146,31 +123,3 @@ def resolve_paths(variables, names, known, values, ahead, paths):
         return [letters[str(place)] for place in np.searchsorted(variables["cuts"], ends[:, 0], side="right")]
     is_yes = ends[:, 0] > variables["reference"] if ask == "change" else ends[:, 0] >= variables["threshold"]
     return [letters["Yes" if flag else "No"] for flag in is_yes]
-
-
-def state_value(ends, rng=None):
-    """Return a number's prediction from drawn values: their median, or with `rng` one of them."""
-    quantiles = dict(zip(map(str, QUANTILES), np.quantile(ends, QUANTILES).round(6).tolist(), strict=True))
-    return state_number(np.median(ends) if rng is None else rng.choice(ends), quantiles)
-
-
-def name_likeliest(shares, rng):
-    """Return a prediction by the weight of each answer: the likeliest, drawn among equals.
-
-    >>> name_likeliest({"A": 3, "B": 1}, np.random.default_rng(0))["probability"]
-    0.75
-    """
-    total = sum(shares.values())
-    distribution = {name: round(share / total, 6) for name, share in shares.items()}
-    value = max(shares, key=lambda name: (shares[name], rng.random()))
-    return {"value": value, "probability": distribution[value], "distribution": distribution}
-
-
-def list_months(variables):
-    """Return the months, by their first days, in which a timeframe question's value may be highest.
-
-    >>> list_months({"from_date": "2024-01-28", "date": "2024-03-03"})
-    ['2024-01-01', '2024-02-01', '2024-03-01']
-    """
-    first, last = name_month(variables["from_date"]), name_month(variables["date"])
-    return [str(day.date()) for day in pd.date_range(first, last, freq="MS")]

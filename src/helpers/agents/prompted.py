@@ -20,7 +20,7 @@ from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import GO_ON, find_letters, read_stated, weigh_reply
 from helpers.store import parse_json
 
-USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "cost_usd", "duration_s", "model_s")
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "model_s")
 """What a request's recording says about its cost; a transcript adds them up."""
 
 N_TOP = 8
@@ -65,30 +65,40 @@ class Transcript:
         """Add a step."""
         self.steps.append({"step_type": step_type} | columns)
 
+    def open(self, prompt):
+        """Add the first prompt as a step; returns the conversation that it begins."""
+        self.add("prompt", content=prompt)
+        return [{"role": "user", "content": prompt}]
+
     def ask(self, messages, *, actor=None, is_continued=False, grammar=None, event=None, **options):
         """Return the recording of a request, added as a step; see `helpers.models.llm.ask` for what it raises.
 
         `event` is given where the reply is to be its answer: of one to a public question only values are kept
         (`keep_values`). `grammar` and `is_continued` (the prompt cache may serve the turns before) count for local
-        models only.
+        models only. Repeats of these differ by chance alone: above temperature 0, which is the default and draws
+        nothing, each sample has a seed.
         """
+        own = self.client.options
         if self.client.is_local:
             body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
-            options = draw_by_seed(self.client.options, self.sample) | {"extra_body": body} | options
-        options = limit_reply(self.client.options | options, self.client.limits)
+            heat = own.get("temperature", 0)
+            seed = {"seed": own.get("seed", SEED) + self.sample} if heat else {}
+            options = {"temperature": heat} | seed | {"extra_body": body} | options
+        options = limit_reply(own | options, self.client.limits)
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
         if event and event.get("window") in PUBLIC_WINDOWS:
             given["reduce"] = partial(keep_values, event)
-        reply = ask(self.client.door, self.client.model, messages, **given, **options)
-        return self.keep(reply, actor)
+        return self.keep(ask(self.client.door, self.client.model, messages, **given, **options), actor)
 
     def keep(self, reply, actor=None):
         """Add a request's recording as a step and count what it cost; returns it."""
         self.count(reply)
         used = {name: reply.get(name) for name in ("n_input_tokens", "n_output_tokens", "n_think_tokens", "cost_usd")}
         context = (reply.get("n_input_tokens") or 0) + (reply.get("n_output_tokens") or 0)
+        calls = [call["function"] for call in reply.get("tool_calls") or []]
+        said = reply["content"] or "; ".join(f"{call['name']}({call['arguments']})" for call in calls) or None
         used |= {"n_context_tokens": context, "duration_s": reply.get("duration_s")}
-        self.add("model", actor=actor, content=reply["content"] or describe_calls(reply), **used)
+        self.add("model", actor=actor, content=said, **used)
         return reply
 
     def count(self, recording):
@@ -100,21 +110,8 @@ class Transcript:
 
     def close(self, prediction, reply):
         """Return the outcome of a question that was answered, in whatever way."""
-        usage = {name: self.usage[name] for name in ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "model_s")}
-        usage |= {"cost_usd": self.usage["cost_usd"], "finish_reason": self.finish_reason}
-        return {"prediction": prediction, "reply": reply, "trace": self.steps} | usage
-
-
-def draw_by_seed(options, sample):
-    """Return what makes a local model's repeats differ by chance alone: temperature, and above 0 a seed a sample.
-
-    Without a temperature of its own (of an agent's `options`) it is 0, which draws nothing.
-
-    >>> draw_by_seed({}, 2), draw_by_seed({"temperature": 0.8}, 0), draw_by_seed({"temperature": 0.8, "seed": 7}, 2)
-    ({'temperature': 0}, {'temperature': 0.8, 'seed': 0}, {'temperature': 0.8, 'seed': 9})
-    """
-    warmth = options.get("temperature", 0)
-    return {"temperature": warmth} | ({"seed": options.get("seed", SEED) + sample} if warmth else {})
+        end = {"prediction": prediction, "reply": reply, "trace": self.steps, "finish_reason": self.finish_reason}
+        return end | self.usage
 
 
 def limit_reply(options, limits):
@@ -125,16 +122,6 @@ def limit_reply(options, limits):
     """
     most = limits.get("max_tokens")
     return options | {"max_tokens": min(most, options.get("max_tokens", most))} if most else options
-
-
-def describe_calls(reply):
-    """Return a reply's tool calls as text, None without any.
-
-    >>> describe_calls({"tool_calls": [{"function": {"name": "search", "arguments": '{"query": "rain"}'}}]})
-    'search({"query": "rain"})'
-    """
-    calls = [call["function"] for call in reply.get("tool_calls") or []]
-    return "; ".join(f"{call['name']}({call['arguments']})" for call in calls) or None
 
 
 def forecast(answer, client, event, world):
@@ -209,12 +196,9 @@ def keep_values(event, row):
 
 def keep_letters(logprobs, event, letters):
     """Return the log probabilities of the letters in a reply and of what comes next, other tokens made blank."""
-    options = parse_json(event["options"])
-    places = find_letters(letters, logprobs)
-    kept = []
-    for part in (
-        logprobs[place] for place in sorted({at for n in places for at in (n, n + 1)}) if place < len(logprobs)
-    ):
+    options, kept = parse_json(event["options"]), []
+    for place in sorted({at for n in find_letters(letters, logprobs) for at in (n, n + 1) if at < len(logprobs)}):
+        part = logprobs[place]
         top = [[token, logprob] for token, logprob in part["top"] if is_mark(token, options)]
         kept.append(part | {"token": part["token"] if is_mark(part["token"], options) else "", "top": top})
     return kept or None
@@ -252,9 +236,7 @@ def constrain_answer(client, event):
     return {"grammar": grammar, "max_tokens": most, "logprobs": True, "top_logprobs": N_TOP}
 
 
-def ask_directly(transcript, event, world):
-    """Ask for the answer with the question alone: a base model (3.2.3)."""
-    prompt = fill_prompt(event)
-    transcript.add("prompt", content=prompt)
-    messages = [{"role": "user", "content": prompt}]
+def ask_directly(transcript, event, world, before=""):
+    """Ask for the answer with the question alone: a base model (3.2.3); or with a text before it."""
+    messages = transcript.open(before + fill_prompt(event))
     return transcript.ask(messages, event=event, **constrain_answer(transcript.client, event))

@@ -5,6 +5,7 @@ import re
 import tomllib
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
+from helpers.agents.workers import make_rows
 from helpers.faults import check_name, check_object, suggest
 from helpers.models.costs import describe_cut
 from helpers.models.files import FOLDER, MODELS, name_model
@@ -24,36 +26,37 @@ from helpers.models.local import LOCAL, PACKAGE, SEED, describe_model, get_local
 from helpers.models.polling import list_job_options
 from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
-from helpers.store import ROOT, dump_json
+from helpers.store import ROOT
 from helpers.tables import Agent
 
 REGISTRY, OWN = ROOT / "data/agents.toml", ROOT / "data/agents.local.toml"
 """The registry, and a reader's own agents beside it, in the same form, which git ignores and no notebook reads."""
 
+
+class Method(NamedTuple):
+    """How an agent asks a language model: the function, its prompts, and the agent's category (3.2.3) unless given."""
+
+    ask: object
+    prompts: tuple
+    category: str = "think_search"
+
+
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
 PROMPTED = {
-    "zero_shot": (ask_directly, EVENT_PROMPTS),
-    "search_prompt": (ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
-    "graph": (ask_for_graph, ("submission",)),
-    "search_graph": (ask_for_graph_with_pages, ("submission", "found_pages")),
-    "react": (ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
-    "tool_search": (ask_with_tools, EVENT_PROMPTS),
-    "research": (ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line")),
-    "deep_research": (ask_deep_research, EVENT_PROMPTS),
+    "zero_shot": Method(ask_directly, EVENT_PROMPTS, "base_model"),
+    "search_prompt": Method(ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
+    "graph": Method(ask_for_graph, ("submission",), "base_model"),
+    "search_graph": Method(ask_for_graph_with_pages, ("submission", "found_pages")),
+    "react": Method(ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
+    "tool_search": Method(ask_with_tools, EVENT_PROMPTS),
+    "research": Method(ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line"), "open_deep_research"),
+    "deep_research": Method(ask_deep_research, EVENT_PROMPTS, "closed_deep_research"),
 }
-"""Methods of agents that ask a language model: how they answer, and the prompts they use."""
+"""Methods of agents that ask a language model."""
 
 GRAPH_METHODS = ("graph", "search_graph")
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
-
-CATEGORY_OF = {
-    "zero_shot": "base_model",
-    "graph": "base_model",
-    "research": "open_deep_research",
-    "deep_research": "closed_deep_research",
-}
-"""The category (3.2.3) of an agent by its method, where its entry gives none; the other methods think and search."""
 
 OF_MODELS = ("model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities")
 """What only the entry of an agent that asks a model may hold, beside its limits."""
@@ -68,17 +71,17 @@ def load_entries(path=REGISTRY, wanted=(), own=False):
     Agents of the reader's own file (`OWN`) are among them where they are `wanted`, with `own` all of them. Raises
     ValueError for one of these whose name the registry has already.
     """
-    kept, shared = {}, read_settings(path)
-    given = [(path, name, entry) for name, entry in shared.items()]
+    shared, mine = read_settings(path), {}
     if path == REGISTRY and (own or set(wanted) - set(shared)) and OWN.exists():
         mine = {name: entry for name, entry in read_settings(OWN).items() if own or name in wanted}
-        if twice := sorted(set(mine) & set(shared)):
-            raise ValueError(f"{OWN.name}, {twice[0]}: {path.name} has an agent of this name; choose another")
-        given += [(OWN, name, entry) for name, entry in mine.items()]
-    for file, agent_id, entry in given:
+    if twice := sorted(set(mine) & set(shared)):
+        raise ValueError(f"{OWN.name}, {twice[0]}: {path.name} has an agent of this name; choose another")
+    kept = {}
+    for agent_id, entry in (shared | mine).items():
+        file = OWN.name if agent_id in mine else path.name
         try:
-            check_name(f"{file.name}, agent", agent_id)
-            kept[agent_id] = check_agent(f"{file.name}, {agent_id}", fill_entry(entry))
+            check_name(f"{file}, agent", agent_id)
+            kept[agent_id] = check_agent(f"{file}, {agent_id}", entry)
         except ValueError:
             if agent_id in wanted or not isinstance(entry, dict):
                 raise
@@ -95,40 +98,34 @@ def read_settings(path):
         raise ValueError(f"{path.name}: no TOML in UTF-8 ({error})") from None
 
 
-def fill_entry(entry):
-    """Return an entry with what it need not say: a model's method, category and framework, a function's.
-
-    >>> fill_entry({"model": "openai/mine"})
-    {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
-    >>> fill_entry({"agent": "my_module:forecast"})["category"]
-    'scripted'
-    """
-    if not isinstance(entry, dict):
-        return entry
-    if "agent" in entry:
-        return {"category": "scripted", "framework": "Python function", "method": FUNCTION} | entry
-    if "model" in entry:
-        method = entry.get("method", "zero_shot")
-        return {"method": method, "category": CATEGORY_OF.get(method, "think_search"), "framework": method} | entry
-    return entry
-
-
 def check_agent(where, entry):
-    """Return an entry that is whole. Raises ValueError with `where` and the field, method, model or option."""
+    """Return an entry that is whole, with what it need not say: a model's method, category and framework, a function's.
+
+    Raises ValueError with `where` and the field, method, model or option.
+
+    >>> check_agent("agents.toml, mine", {"model": "openai/mine"})
+    {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
+    """
+    is_own = isinstance(entry, dict) and "agent" in entry
+    if is_own:
+        entry = {"category": "scripted", "framework": "Python function", "method": FUNCTION} | entry
+    elif isinstance(entry, dict) and "model" in entry:
+        method = entry.get("method", "zero_shot")
+        category = PROMPTED[method].category if method in PROMPTED else "base_model"
+        entry = {"method": method, "category": category, "framework": method} | entry
     check_object(where, entry, Agent)
-    methods = (FUNCTION,) if "agent" in entry else (*METHODS, *PROMPTED)
-    if entry["method"] not in methods:
-        raise ValueError(f"{where}: method must be one of {', '.join(methods)}")
+    local, methods = get_local_name(entry), (FUNCTION,) if is_own else (*METHODS, *PROMPTED)
     beside = sorted(set(entry) & {*OF_MODELS, *LIMITS})
-    if "agent" in entry and (beside or entry["category"] == "baseline"):
-        found = beside[0] if beside else "category baseline"
-        raise ValueError(f"{where}: {found} is no matter of an agent that is a function; leave it out")
-    if entry["method"] in PROMPTED and not entry.get("model"):
-        raise ValueError(f"{where}: the method {entry['method']} needs a model")
-    if get_local_name(entry) and get_local_name(entry) not in MODELS:
-        names = ", ".join(LOCAL + name for name in MODELS)
-        raise ValueError(f"{where}: there is no model {entry['model']!r}; there are {names}")
     try:
+        if entry["method"] not in methods:
+            raise ValueError(f"method must be one of {', '.join(methods)}")
+        if is_own and beside:
+            raise ValueError(f"{beside[0]} is no matter of an agent that is a function; leave it out")
+        if entry["method"] in PROMPTED and not entry.get("model"):
+            raise ValueError(f"the method {entry['method']} needs a model")
+        if local and local not in MODELS:
+            names = ", ".join(LOCAL + name for name in MODELS)
+            raise ValueError(f"there is no model {entry['model']!r}; there are {names}")
         check_options(entry.get("options", {}), OURS)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
@@ -143,11 +140,6 @@ def read_prices(entry):
     """
     given = entry.get("usd_per_million")
     return given and (given["input"] / 1e6, given["output"] / 1e6)
-
-
-def is_prompted(entry):
-    """Say whether an entry's agent asks a language model."""
-    return entry["method"] in PROMPTED
 
 
 def load_agents(path=REGISTRY, wanted=()):
@@ -174,20 +166,17 @@ def connect_agent(entry, door):
 
     `seed` is the model's: the local server's, or what the entry's options say; a provider's own choice is not known.
     """
-    answer, prompts = PROMPTED[entry["method"]]
+    ask, prompts, _ = PROMPTED[entry["method"]]
     local, options = get_local_name(entry), entry.get("options", {})
     client = build_client(entry, door)
     params = {"method": entry["method"], "options": options} | client.limits
     if client.probabilities:
         params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
-    return {
-        "forecast": partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, answer, client),
-        "category": entry["category"],
-        "framework": entry["framework"],
-        "model": entry["model"],
-        "model_family": entry.get("model_family"),
+    columns = ("category", "framework", "model", "model_family", "knowledge_cutoff_date")
+    forecast_by = forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast
+    return {name: entry.get(name) for name in columns} | {
+        "forecast": partial(forecast_by, ask, client),
         "model_digest": MODELS[local]["sha256"] if local else None,
-        "knowledge_cutoff_date": entry.get("knowledge_cutoff_date"),
         "params": params,
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
@@ -208,12 +197,12 @@ def find_agent(agent_id):
     Raises ValueError where data/agents.toml has no such agent, its entry is broken, or it asks no model.
     """
     if "/" in agent_id:
-        return fill_entry({"model": agent_id})
+        return check_agent(agent_id, {"model": agent_id})
     entries = load_entries(wanted=[agent_id])
     if agent_id not in entries:
         known = load_entries(own=True)
         raise ValueError(f"{OWN.name} and data/agents.toml have no agent {agent_id!r}{suggest(agent_id, known)}")
-    if not is_prompted(entries[agent_id]):
+    if entries[agent_id]["method"] not in PROMPTED:
         raise ValueError(f"{agent_id} asks no language model; write the name of an agent that does")
     return entries[agent_id]
 
@@ -222,8 +211,6 @@ def find_obstacle(agent_id):
     """Return why an agent's model cannot be asked from here, its file included; None when it can. Nothing is sent."""
     entry = find_agent(agent_id)
     local = get_local_name(entry)
-    if local and local not in MODELS:
-        return f"no local model {local!r}; there are {', '.join(MODELS)}"
     if local and not has_server():
         return f"serving a local model needs the package {PACKAGE}; `make model` installs it"
     if local and not (FOLDER / MODELS[local]["file"]).exists():
@@ -269,31 +256,23 @@ def check_entry(entry, environment=os.environ):
 
     Nothing is sent: the provider's name, its key and the options' names are looked for.
     """
-    if get_local_name(entry):
-        return describe_unknown(entry)
-    name, address = entry.get("api_key_env"), entry.get("api_base")
-    if name and not environment.get(name):
+    local, name, address = get_local_name(entry), entry.get("api_key_env"), entry.get("api_base")
+    model, options = name_model(local) if local else entry["model"], entry.get("options")
+    if not local and name and not environment.get(name):
         return f"no key: set {name}, which api_key_env names, in the environment"
-    missing = check_model(entry["model"], address, bool(name or address))
-    return missing[1] if missing else describe_unknown(entry)
-
-
-def describe_unknown(entry):
-    """Return which option of an entry's is none that is known, with the nearest that is; None where all are."""
-    options, local = entry.get("options"), get_local_name(entry)
+    if not local and (missing := check_model(model, address, bool(name or address))):
+        return missing[1]
     if not options:
         return None
-    is_job, model = entry["method"] == "deep_research", name_model(local) if local else entry["model"]
-    known = list_job_options() if is_job else list_options(model, entry.get("api_base"))
-    unknown = [name for name in options if name not in known]
-    if not unknown:
+    known = list_job_options() if entry["method"] == "deep_research" else list_options(model, address)
+    if not (unknown := [name for name in options if name not in known]):
         return None
     own = f"what only your server knows goes unchecked into options = {{ extra_body = {{ {unknown[0]} = ... }} }}"
     return f"there is no option {unknown[0]!r}{suggest(unknown[0], known)} ({own})"
 
 
 def predict_events(events, crawler, names=None):
-    """Return the predictions of registered baselines (all, or those named), made in this process, as a table.
+    """Return rows of the predictions table that registered baselines (all, or those named) make in this process.
 
     For trials and studies over small sets; `runs.run_agents` is what stores, resumes and keeps deadlines.
     """
@@ -301,8 +280,5 @@ def predict_events(events, crawler, names=None):
     rows = []
     for event in events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records"):
         for name in agents if names is None else names:
-            made = agents[name]["forecast"](event, crawler)["prediction"]
-            cells = {key: dump_json(value) if key != "probability" else value for key, value in made.items()}
-            row = {"run_id": name, "agent_id": name, "event_id": event["event_id"], "sample": 0, "status": "ok"}
-            rows.append(row | {"as_of": event["as_of"]} | cells)
+            rows.append(make_rows((name, name), event, agents[name]["forecast"](event, crawler))[1])
     return pd.DataFrame(rows)

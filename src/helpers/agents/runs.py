@@ -12,15 +12,16 @@ predictions table), and optionally `reply` (by default the prediction as JSON), 
 import importlib.metadata
 import os
 import re
+import statistics
+from collections import Counter
 from contextlib import ExitStack, closing, suppress
 from functools import lru_cache
 from itertools import groupby
 
 from tqdm import tqdm
 
-from helpers.agents.functions import make_agent
-from helpers.agents.identity import hash_agent
-from helpers.agents.workers import Stopped, Watch, ask_agent, enter_world, heed_signals, run_in_threads, to_cell
+from helpers.agents.functions import hash_own, make_agent
+from helpers.agents.workers import Stopped, Watch, ask_agent, check_columns, heed_signals, run_in_threads, to_cell
 from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
 from helpers.models.secrets import list_secrets
@@ -32,11 +33,15 @@ from helpers.store import (
     list_done,
     name_problem,
     open_store,
+    parse_json,
     save_questions,
     save_run,
     sum_costs,
 )
-from helpers.tables import list_columns
+
+METHOD_VERSIONS = {}
+"""Method of the kit's own -> its number, where that is no longer 1: raise it when a change of the code changes what the
+method answers or asks. Nothing else of the code renames a run."""
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records, where they are installed."""
@@ -89,19 +94,16 @@ def sample_events(events, n, seed=0):
 def describe_run(agent_id, agent, events, *, window, deadline_s):
     """Return the row of the runs table; its run_id changes with the agent, its condition, the events and the code.
 
-    The code is a number of the method, or the digest of a function of your own (`identity.hash_agent`); the agent's own
-    columns count with it, the digest of its prompts among them, so a resumed run never mixes answers of two prompts.
-    Raises ValueError when the agent has a key that is neither `forecast` nor a column of the runs table, or its name
-    cannot become a file's.
+    The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own; the agent's own
+    columns count, the digest of its prompts among them. Raises ValueError when the agent has a key that is neither
+    `forecast` nor a column of the runs table (what has none goes into `params`), or its name cannot become a file's.
     """
     check_name("agent", agent_id)
     if sees_today(agent):
         agent = agent | {"condition": "; ".join(filter(None, [agent.get("condition"), SEES_TODAY]))}
-    given = {key: to_cell(value) for key, value in agent.items() if key != "forecast"}
-    unknown = sorted(set(given) - set(list_columns("runs")))
-    if unknown:
-        raise ValueError(f"agent {agent_id!r}: the runs table has no column {unknown[0]!r}; put it into params")
-    code_version = hash_agent(agent["forecast"], (agent.get("params") or {}).get("method"))
+    given = check_columns("runs", {key: to_cell(value) for key, value in agent.items() if key != "forecast"})
+    method = (agent.get("params") or {}).get("method")
+    code_version = hash_own(agent["forecast"]) or str(METHOD_VERSIONS.get(method, 1))
     rows = events.sort_values("event_id").to_csv(index=False, lineterminator="\n")
     identity = dump_json([agent_id, given, hash_text(rows), code_version])
     return given | {
@@ -125,13 +127,13 @@ def sees_today(agent):
 
 
 def list_tasks(runs, events, done, samples=(0,)):
-    """Return groups of questions still to be asked, by day, source, agent and event.
+    """Return groups of questions still to be asked, ((run_id, agent_id), event), by day, source, agent and event.
 
     A group is a day's questions on one source, so that whoever answers them reads its pages once. `done` maps run_id to
     (event_id, sample); an event stands once for each of its samples, the repeats (`sample` 1 and on) after the first.
     """
-    order = events.sort_values(["as_of", "source_id", "event_id"])
-    rows = [{column: to_cell(v) for column, v in row.items()} for row in order.to_dict("records")]
+    rows = events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records")
+    rows = [{column: to_cell(value) for column, value in row.items()} for row in rows]
     groups = []
     for _, day in groupby(rows, key=lambda event: (event["as_of"], event["source_id"])):
         day = list(day)
@@ -162,17 +164,16 @@ def run_agents(
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
     `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see `functions`);
-    `events` is an events table; `opener` is called once and gives the world. Baselines answer in turn; of the others'
-    questions as many as `workers` are under way at once, each for `deadline_s` seconds at most (3.2.3).
+    `opener` is called once and gives the world. Baselines answer in turn; of the others' questions as many as `workers`
+    are under way at once, each for `deadline_s` seconds at most (3.2.3).
 
     What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
     none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C
     (SIGINT, SIGTERM) no further question is asked, those under way are stored as they end, and Stopped is raised; with
     `tries_first` also when the first question, which then goes alone, has no reply. `remind(seconds left)` is called
     while a reply takes its time. A second Ctrl-C raises KeyboardInterrupt at once. Where `events` is a sample,
-    `drawn_from` is the table it was drawn from: the run is named after the whole, complete with the whole, and
-    continued by a larger sample. `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's)
-    are hidden in what is stored.
+    `drawn_from` is the table it was drawn from: the run is named after the whole, and continued by a larger sample.
+    `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's) are hidden in what is stored.
     """
     agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
     whole = events if drawn_from is None else drawn_from
@@ -204,7 +205,9 @@ def run_agents(
         bar = tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden)
         try:
             with ExitStack() as stack, heed_signals(watch), bar:
-                for batch in answer(enter_world(opener, stack) if groups else None):
+                world = opener() if groups else None
+                world = stack.enter_context(world) if hasattr(world, "__enter__") else world
+                for batch in answer(world):
                     kept = [rows for rows in batch if watch.judge(rows[0])]
                     save_questions(ledger, kept, again)
                     cost += sum(reply["cost_usd"] or 0 for reply, _, _ in kept)
@@ -218,3 +221,60 @@ def run_agents(
     if watch.cause:
         raise Stopped(watch.cause, watch.reason, run_ids)
     return run_ids
+
+
+# --- several answers to one question: their majority or median as an agent of its own ---------------------------------
+
+
+def combine_values(values, kind):
+    """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
+
+    An interval's ends have a median each.
+
+    >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
+    (3, 'A')
+    >>> combine_values([["a", "b"], ["b", "a"]], "ranking"), combine_values([[1, 5], [2, 9]], "interval")
+    (['a', 'b'], [1.5, 7.0])
+    """
+    if kind == "interval":
+        return [statistics.median(ends) for ends in zip(*values, strict=True)]
+    if kind in ("number", "percent"):
+        return statistics.median(values)
+    return parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])
+
+
+def make_majority(path, run_id, agent, n_samples):
+    """Return the agent that answers as the majority or median of a run's samples, which stand in a store, does.
+
+    The probabilities of a single choice are the shares of its votes. The trace holds the values.
+    """
+    sql = "SELECT value FROM predictions WHERE run_id = ? AND event_id = ? AND sample < ? ORDER BY sample"
+
+    def vote(event, world):
+        with closing(open_store(path)) as store:
+            cells = [row[0] for row in store.execute(sql, [run_id, event["event_id"], n_samples])]
+        values = [value for value in map(parse_json, cells) if value is not None]
+        trace = [{"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}]
+        if not values:
+            reason = f"none of {n_samples} samples holds an answer"
+            return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
+        made = {"value": combine_values(values, event["kind"])}
+        if event["kind"] == "single":
+            shares = {value: n / len(values) for value, n in sorted(Counter(values).items())}
+            made |= {"distribution": shares, "probability": shares[made["value"]]}
+        return {"prediction": made, "trace": trace}
+
+    return {
+        "forecast": vote,
+        "category": agent["category"],
+        "framework": f"majority of {n_samples}",
+        "model": agent.get("model"),
+        "params": {"method": "majority", "of": run_id, "n_samples": n_samples},
+    }
+
+
+def select_whole(path, run_id, events, n_samples):
+    """Return the events that have all their samples."""
+    with closing(open_store(path)) as store:
+        done = Counter(event_id for event_id, n in list_done(store, run_id, ACCIDENTS) if n < n_samples)
+    return events[events["event_id"].map(done) == n_samples]

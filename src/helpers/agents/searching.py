@@ -4,7 +4,7 @@ The second of FutureX's categories (3.2.3). Every look-up is as of the event's s
 a provider's own agent searches the web as it is today, so only for events that are still open is its forecast one.
 """
 
-from helpers.agents.prompted import constrain_answer, constrain_json
+from helpers.agents.prompted import ask_directly, constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.models.failures import LlmError
 from helpers.models.grammars import STEP_GRAMMAR, make_schema
@@ -115,10 +115,8 @@ def read_arguments(call):
 def ask_with_pages(transcript, event, world):
     """Search once, with the question as query (or the event's `query`), and ask with what was found before it."""
     found = search_web(transcript, world, event.get("query") or event["prompt"], event["as_of"], n=N_FOUND)
-    prompt = read_prompt("found_pages").format(as_of=event["as_of"], found=found) + fill_prompt(event)
-    transcript.add("prompt", content=prompt)
-    messages = [{"role": "user", "content": prompt}]
-    return transcript.ask(messages, event=event, **constrain_answer(transcript.client, event))
+    before = read_prompt("found_pages").format(as_of=event["as_of"], found=found)
+    return ask_directly(transcript, event, world, before)
 
 
 def ask_step_by_step(transcript, event, world):
@@ -127,9 +125,7 @@ def ask_step_by_step(transcript, event, world):
     Each turn is held to a schema: for a local model by a grammar, for others by the provider's structured output.
     """
     n_calls = count_look_ups(transcript.client)
-    prompt = fill_prompt(event) + read_prompt("look_up").format(n_calls=n_calls)
-    transcript.add("prompt", content=prompt)
-    messages = [{"role": "user", "content": prompt}]
+    messages = transcript.open(fill_prompt(event) + read_prompt("look_up").format(n_calls=n_calls))
     form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
     for n_before in range(n_calls):
         reply = transcript.ask(messages, is_continued=n_before > 0, **form)
@@ -171,10 +167,7 @@ def read_step(content):
 
 def ask_with_tools(transcript, event, world):
     """Let the model call the tools in its provider's own way, until it answers without a call."""
-    prompt = fill_prompt(event)
-    transcript.add("prompt", content=prompt)
-    messages = [{"role": "user", "content": prompt}]
-    n_calls = count_look_ups(transcript.client)
+    messages, n_calls = transcript.open(fill_prompt(event)), count_look_ups(transcript.client)
     for n_before in range(n_calls + 1):
         options = {"tools": SCHEMAS} if n_before < n_calls else {"tools": SCHEMAS, "tool_choice": "none"}
         reply = transcript.ask(messages, is_continued=n_before > 0, **options)

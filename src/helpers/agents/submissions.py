@@ -38,31 +38,26 @@ MAX_SUBMISSION = 400
 TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a later day"}
 """What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""
 
-_SHARE, _NUMBER = {"type": "number", "minimum": 0, "maximum": 1}, {"type": "integer", "minimum": 0}
+
+def list_of(**properties):
+    """Return the JSON schema of a list of objects that have exactly these properties."""
+    return {"type": "array", "items": make_schema(**properties)}
+
+
+_SHARE, _NUMBER, _TEXT = (
+    {"type": "number", "minimum": 0, "maximum": 1},
+    {"type": "integer", "minimum": 0},
+    {"type": "string"},
+)
+_SIGNED = {"type": "number", "minimum": -1, "maximum": 1}
+_EVENT = {"title": _TEXT, "date": _TEXT, "direction": {"enum": list(DIRECTIONS)}, "magnitude": _SHARE}
+_EDGE = {"cause": _NUMBER, "effect": _NUMBER, "relation": {"enum": list(RELATIONS)}, "strength": _SIGNED}
 SCHEMA = make_schema(
-    events={
-        "type": "array",
-        "items": make_schema(
-            title={"type": "string"},
-            date={"type": "string"},
-            direction={"enum": list(DIRECTIONS)},
-            magnitude=_SHARE,
-            confidence=_SHARE,
-        ),
-    },
-    edges={
-        "type": "array",
-        "items": make_schema(
-            cause=_NUMBER,
-            effect=_NUMBER,
-            relation={"enum": list(RELATIONS)},
-            strength={"type": "number", "minimum": -1, "maximum": 1},
-            confidence=_SHARE,
-        ),
-    },
-    rationale={"type": "string"},
+    events=list_of(**_EVENT, confidence=_SHARE),
+    edges=list_of(**_EDGE, confidence=_SHARE),
+    rationale=_TEXT,
     sources={"type": "array", "items": _NUMBER},
-    answer={"type": "string"},
+    answer=_TEXT,
     probability=_SHARE,
 )
 """The form of a submission. Edges name events by number from 1, 0 is the outcome; sources number what was shown."""
@@ -81,12 +76,7 @@ text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
 """The same for a local model, without spaces: two or three events, one or two edges, short texts."""
 
 
-DISTRIBUTION = {
-    "distribution": {
-        "type": "array",
-        "items": make_schema(**{"of": {"type": "string"}, "is": {"type": "number"}}),
-    }
-}
+DISTRIBUTION = {"distribution": list_of(**{"of": _TEXT, "is": {"type": "number"}})}
 """Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
 
 READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
@@ -129,12 +119,11 @@ def ask_for_graph(transcript, event, world, found="", n_found=0):
     `found` are passages put before the question, numbered from 1 to `n_found`.
     """
     n_events = N_LOCAL if transcript.client.is_local else N_EVENTS
-    prompt = found + fill_submission(event, n_events)
-    transcript.add("prompt", content=prompt)
+    messages = transcript.open(found + fill_submission(event, n_events))
     options = hold_submission(transcript.client, event, n_found)
     if event.get("window") in PUBLIC_WINDOWS:
         options["reduce"] = partial(keep_facts, event)
-    reply = transcript.ask([{"role": "user", "content": prompt}], **options)
+    reply = transcript.ask(messages, **options)
     submission = read_submission(reply["content"])[0]
     return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
 

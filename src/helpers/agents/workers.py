@@ -1,19 +1,16 @@
 """Ask agents about events within a deadline a question: those that cost nothing in turn, all others in threads.
 
 Everything an agent does ends as rows for the store: an answer, a refusal, an exception, a hang. `Watch` says when a
-run is to stop, and why: accidents in a row, a ceiling, a spent quota, Ctrl-C.
+run is to stop, and why.
 """
 
-import math
 import os
 import signal
 import threading
 import time
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from decimal import Decimal
-from functools import cache
 from queue import Empty, SimpleQueue
 
 from helpers.models.failures import NO_CREDIT, fail
@@ -39,47 +36,39 @@ def describe_error(error, secrets=()):
 
 
 def to_cell(value):
-    """Return a value as the ledger keeps it: containers as JSON, numpy numbers as plain ones, NaN as None.
+    """Return a value as the store keeps it: containers as JSON, numpy numbers as plain ones, NaN as None.
 
-    What no column holds is cleaned (`clean_value`); a Decimal is a number, anything else its text.
+    What no column holds is cleaned (`clean_value`); anything else is its text.
 
-    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5), to_cell(Decimal("0.1"))
-    ('[1,2]', None, 0.5, 0.1)
+    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5)
+    ('[1,2]', None, 0.5)
     """
-    kind = type(value)
-    if value is None or kind is bool or (kind is str and value.isascii()):
-        return value
     if isinstance(value, list | tuple | dict):
         return dump_json(clean_value(value))
-    value = value.item() if hasattr(value, "item") else float(value) if isinstance(value, Decimal) else value
+    value = value.item() if hasattr(value, "item") else value
     return clean_value(value if value is None or isinstance(value, str | int | float) else str(value))
 
 
-def to_amount(value):
-    """Return a count, duration or cost as the ledger keeps it: a number of 0 or more, else None.
-
-    >>> to_amount(Decimal("0.5")), to_amount("0.25"), to_amount("much"), to_amount(-3), to_amount(2**70)
-    (0.5, 0.25, None, None, None)
-    """
-    if value is None:
-        return None
-    cell = to_cell(value)
-    try:
-        cell = float(cell) if isinstance(cell, str) else cell
-    except ValueError:
-        return None
-    return cell if cell is not None and not isinstance(cell, bool) and 0 <= cell < 2**63 else None
-
-
 def to_cells(row):
-    """Return a row (a dict) as the ledger keeps it; columns whose names say so are amounts."""
-    return {column: (to_amount if is_amount(column) else to_cell)(value) for column, value in row.items()}
+    """Return a row (a dict) as the store keeps it; in columns of counts, seconds and US dollars numbers of 0 or more.
+
+    >>> to_cells({"cost_usd": "0.25", "n_input_tokens": -3, "model_s": "much", "tool": "search"})
+    {'cost_usd': 0.25, 'n_input_tokens': None, 'model_s': None, 'tool': 'search'}
+    """
+    cells = {}
+    for column, value in row.items():
+        is_amount = column.startswith("n_") or column.endswith(("_s", "_usd"))
+        cells[column] = to_amount(value) if is_amount else to_cell(value)
+    return cells
 
 
-@cache
-def is_amount(column):
-    """Say whether a column's name says that it holds counts, seconds or US dollars."""
-    return column.startswith("n_") or column.endswith(("_s", "_usd"))
+def to_amount(value):
+    """Return a number of 0 or more, None for what is none."""
+    try:
+        number = value if isinstance(value, int) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if 0 <= number < 2**63 else None
 
 
 def check_columns(table, row):
@@ -91,7 +80,7 @@ def check_columns(table, row):
     return row
 
 
-def make_rows(run, event, outcome, started_at=None, duration_s=None):
+def make_rows(run, event, outcome, duration_s=None):
     """Return a question's rows, (reply, prediction, trace), as dicts; `run` is (run_id, agent_id).
 
     `event` is its row; one of its repeats says which by `sample`, from 1. An agent that gives no trace gets one step,
@@ -103,8 +92,7 @@ def make_rows(run, event, outcome, started_at=None, duration_s=None):
         raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
     text = to_cell(outcome["reply"] if "reply" in outcome else dump_json(clean_value(given)))
     end = {"status": status, "reason": to_cell(outcome.get("reason"))}
-    timing = {"started_at": started_at, "duration_s": duration_s}
-    reply = key | end | timing | {"reply": text} | to_cells({c: outcome.get(c) for c in USAGE})
+    reply = key | end | {"reply": text, "duration_s": duration_s} | to_cells({c: outcome.get(c) for c in USAGE})
     value = given.get("value")
     given["value"] = to_cell(value) if isinstance(value, list | tuple | dict) else dump_json(to_cell(value))
     origin = {
@@ -124,42 +112,12 @@ def ask_agent(forecast, run, event, world, secrets=()):
     `secrets` are hidden in all that it says.
     """
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
-
-    def measure():
-        return started_at, round(time.perf_counter() - clock, 6)
-
     try:
-        return make_rows(run, event, hide_secrets(forecast(dict(event), world), secrets), *measure())
+        rows = make_rows(run, event, hide_secrets(forecast(dict(event), world), secrets))
     except (Exception, SystemExit) as error:  # whatever one question raises must not stop the others
-        return make_rows(run, event, fail("error", describe_error(error, secrets)), *measure())
-
-
-class WorldError(Exception):
-    """The world could not be opened."""
-
-
-def enter_world(opener, stack):
-    """Return what `opener` gives, entered when it is a context manager. Raises WorldError."""
-    try:
-        world = opener()
-        return stack.enter_context(world) if hasattr(world, "__enter__") else world
-    except Exception as error:
-        raise WorldError(f"the world did not open: {describe_error(error)}") from error
-
-
-def receive(arrivals, limit, remind=None, is_first=True):
-    """Return what arrives first; raises Empty when nothing does before `limit`, a moment of time.monotonic().
-
-    `remind(seconds)` is called now and then (`WAITING_S`; `is_first`: sooner) with the seconds that are left.
-    """
-    due = time.monotonic() + WAITING_S[not is_first] if remind else math.inf
-    while (now := time.monotonic()) < limit:
-        with suppress(Empty):
-            return arrivals.get(timeout=min(limit, due) - now)
-        if time.monotonic() >= due:
-            remind(limit - due)
-            due += WAITING_S[1]
-    return arrivals.get_nowait()
+        rows = make_rows(run, event, fail("error", describe_error(error, secrets)))
+    rows[0].update(started_at=started_at, duration_s=round(time.perf_counter() - clock, 6))
+    return rows
 
 
 def run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets=()):
@@ -170,6 +128,7 @@ def run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets=
     those under way, which it sees, come to their ends.
     """
     tasks, arrivals, under_way = deque(enumerate(tasks)), SimpleQueue(), watch.under_way
+    heard_at = time.monotonic()
 
     def answer(number, run, event):
         arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
@@ -177,19 +136,23 @@ def run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets=
     while under_way or (tasks and watch.allow(workers)):
         while tasks and len(under_way) < watch.allow(workers):
             number, task = tasks.popleft()
-            begun = time.monotonic()
-            under_way[number] = task, begun + deadline_s, begun
+            under_way[number] = task, time.monotonic() + deadline_s
             threading.Thread(target=answer, args=(number, *task), daemon=True).start()
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
-        task, limit, _ = under_way[oldest]
+        task, limit = under_way[oldest]
+        reminds_at = heard_at + WAITING_S[not watch.is_trying] if watch.remind else limit
         try:
-            number, rows = receive(arrivals, limit, watch.remind, watch.is_trying)
+            number, rows = arrivals.get(timeout=max(0, min(limit, reminds_at) - time.monotonic()))
         except Empty:
-            del under_way[oldest]
-            yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
+            if (left := limit - time.monotonic()) > 0:
+                watch.remind(left)
+            else:
+                del under_way[oldest]
+                yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
         else:
             if under_way.pop(number, None):
                 yield rows
+        heard_at = time.monotonic()
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------
@@ -217,7 +180,7 @@ class Watch:
 
     def __init__(self, max_accidents=None, tries_first=False, remind=None):
         self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
-        self.cause, self.reason, self.under_way, self.remind, self.seconds = None, None, {}, remind, []
+        self.cause, self.reason, self.under_way, self.remind = None, None, {}, remind
 
     def stop(self, cause, reason):
         """Stop the run; the first cause is kept."""
@@ -234,7 +197,6 @@ class Watch:
         What a ceiling or a spent quota kept from being asked is none, nor a first question that could not be asked.
         """
         status, reason = reply["status"], reply["reason"]
-        self.seconds.append(reply.get("duration_s") or 0)
         self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
         if status == "over_budget":
             is_own = not (reason or "").startswith(NO_CREDIT)
@@ -255,15 +217,11 @@ def describe_stop(watch, number):
     if not n:
         return "\nstopping\n"
     what, end = ("1 question is", "it ends") if n == 1 else (f"{n} questions are", "they end")
-    longest, waited = max(watch.seconds, default=0), max(now - begun for _, _, begun in watch.under_way.values())
-    usual = f", most likely within {longest:.0f} s" * bool(longest)
-    if longest and waited > longest:
-        usual = f" (one has waited {waited:.0f} s, where earlier took {longest:.0f} s at most: its server may hang)"
-    seconds = max(0, max(limit for _, limit, _ in watch.under_way.values()) - now)
+    seconds = max(0, max(limit for _, limit in watch.under_way.values()) - now)
     again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
-    told = f"stopping: no further question is asked; {what} under way and will be stored as {end}{usual}, in "
-    told += f"{seconds:.0f} s at most; {again} stops at once, and what has not been answered by then is asked, and may "
-    return f"\n{told}be paid, again\n"
+    told = f"stopping: no further question is asked; {what} under way and will be stored as {end}, in {seconds:.0f} s"
+    told += f" at most; {again} stops at once, and what has not been answered by then is asked, and may be paid, again"
+    return f"\n{told}\n"
 
 
 @contextmanager

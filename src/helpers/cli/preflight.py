@@ -12,10 +12,9 @@ from tempfile import TemporaryFile
 
 import pandas as pd
 
-from helpers.agents.arms import list_recorded
+from helpers.agents.arms import describe_recorded, estimate_tokens, list_recorded
 from helpers.agents.prompted import limit_reply
 from helpers.agents.prompts import fill_prompt
-from helpers.agents.recorded import describe_recorded, estimate_run
 from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
 from helpers.cli.main import show, tell
@@ -28,6 +27,7 @@ from helpers.web.news import describe_articles, read_feeds
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
 
+LEFT_OUT = "a small local model's short replies: what a model thinks, longer replies and look-ups come on top"
 N_REPLY, SHORT = 300, 500
 """Tokens that a reply is taken to have in the estimate; tokens of a reply that are enough for most answers."""
 
@@ -133,22 +133,20 @@ def check_bound(agent_id, entry, left, door):
 
 
 def estimate_cost(entry, events):
-    """Return a sentence on what asking a model about events takes, and whether it is paid for.
-
-    By the tokens that recorded runs of the agent's method took a question; of a method without any by the questions.
-    """
+    """Return a sentence on what asking takes, by recorded runs of the method if any, and whether it is paid for."""
     told = f"{len(events)} questions to ask of {entry['model']}"
     if get_local_name(entry):
         return f"{told}; the model runs on this machine", False
     prices = read_prices(entry) or get_prices(entry["model"])
-    n_input = sum(len(fill_prompt(event).encode()) for event in events.to_dict("records")) // 4
-    plain = {"n_input_tokens": n_input, "n_output_tokens": N_REPLY * len(events), "left_out": "look-ups come on top"}
-    found = estimate_run(entry, len(events), prices) or plain
-    told += f", about {found['n_input_tokens']:,} tokens in and {found['n_output_tokens']:,} out"
+    tokens = estimate_tokens(entry["method"], len(events))
+    if tokens is None:
+        prompts = [fill_prompt(event) for event in events.to_dict("records")]
+        tokens = sum(len(prompt.encode()) for prompt in prompts) // 4, N_REPLY * len(prompts)
+    told += f", about {tokens[0]:,} tokens in and {tokens[1]:,} out"
     if prices is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
-    cost = found["n_input_tokens"] * prices[0] + found["n_output_tokens"] * prices[1]
-    return f"{told}, {write_usd(cost)} USD ({found['left_out']})", cost > 0
+    cost = tokens[0] * prices[0] + tokens[1] * prices[1]
+    return f"{told}, {write_usd(cost)} USD ({LEFT_OUT})", cost > 0
 
 
 def announce(agent_id, entry, left, n_all, door, is_limited):
@@ -165,7 +163,7 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     show(f"{agent_id}: {told}")
     if len(left) < n_all:
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
-    elif recorded := describe_recorded(entry, left, door.recordings):
+    elif recorded := describe_recorded(entry, len(left), door.recordings):
         show(f"{agent_id}: {recorded}")
     n_samples = left["sample"].max() + 1
     if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):

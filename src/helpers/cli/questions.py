@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.evidence import list_evidence
+from helpers.agents.exports import list_evidence
 from helpers.futurex.past import read_window
 from helpers.question_sets import WINDOWS
 from helpers.scoring.runs import list_recorded

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from helpers.agents.arms import SEED, keeps_values, list_recorded, load_arms, select_events
+from helpers.agents.arms import SEED, list_recorded, load_arms, select_events
 from helpers.agents.registry import check_entry, connect_agent, load_entries
 from helpers.cli.main import show
 from helpers.faults import list_nearest
@@ -19,6 +19,7 @@ from helpers.models.failures import LlmError
 from helpers.models.llm import complete, open_door, open_recording
 from helpers.models.local import describe_model, open_model
 from helpers.models.recordings import Recordings, pack_recordings
+from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import hash_text
 from helpers.web.news import describe_articles
 
@@ -30,7 +31,7 @@ KEEPS = "replies are reduced: each is the answer that was read of it, written an
 def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
     """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
     facts = describe_model(entry["model"])
-    facts |= {"keeps": "values", "keeps_about": KEEPS} if keeps_values(arm) else {}
+    facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
     facts |= {"articles": describe_articles(articles)} if articles else {}
     facts |= {"trials": arm["trials"]} if "trials" in arm else {}
     facts |= {"arm": arm_id, "agent": arm["agent"], "window": arm["window"], "about": arm.get("about")}
@@ -88,9 +89,9 @@ def ask_again(arm_id, arm, n):
     """Ask a local model `n` recorded requests again and print which replies differ and how many agree.
 
     Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
-    LookupError when nothing is recorded, or without the requests (`keeps_values`), RuntimeError when a request fails.
+    LookupError when nothing is recorded, or its values alone, RuntimeError when a request fails.
     """
-    if keeps_values(arm):
+    if arm["window"] in PUBLIC_WINDOWS:
         raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
     entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]

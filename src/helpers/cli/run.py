@@ -10,8 +10,7 @@ import pandas as pd
 
 from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, load_agents, load_entries
-from helpers.agents.runs import DEADLINE_S, run_agents, sample_events, sees_today
-from helpers.agents.samples import make_majority, select_whole
+from helpers.agents.runs import DEADLINE_S, make_majority, run_agents, sample_events, sees_today, select_whole
 from helpers.agents.workers import STOPS, Stopped
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell

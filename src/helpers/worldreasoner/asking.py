@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from helpers.agents.arms import describe_condition
-from helpers.agents.registry import CATEGORY_OF, FUNCTION, GRAPH_METHODS, PROMPTED
+from helpers.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED
 from helpers.faults import list_nearest
 from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
 from helpers.worldreasoner.scores import date_cutoffs
@@ -108,7 +108,7 @@ def take_condition(agent_id, entry, plan):
         raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
     if method == plan.method:
         return entry
-    about = {"category": CATEGORY_OF.get(plan.method, "think_search"), "framework": plan.method}
+    about = {"category": PROMPTED[plan.method].category, "framework": plan.method}
     return entry | about | {"method": plan.method}
 
 

@@ -8,7 +8,7 @@ import re
 
 import pandas as pd
 
-from helpers.agents.evidence import list_evidence
+from helpers.agents.exports import list_evidence
 from helpers.agents.submissions import read_submission
 from helpers.calendar import MONTHS
 from helpers.events.horizons import load_series

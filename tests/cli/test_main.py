@@ -129,12 +129,3 @@ def test_a_command_that_was_stopped_part_way_still_prints_what_it_found(monkeypa
     with pytest.raises(SystemExit, match="3"):
         main(["score", "folder", "--json"])
     assert json.loads(capfd.readouterr().out)["stopped"] == ["mine: its ceiling"]
-
-
-def test_one_source_as_one_json_object(monkeypatch, capfd):
-    plant(monkeypatch, None)
-    assert main(["source", "--source", "clemson", "--json"]) == 0
-    out, err = capfd.readouterr()
-    found = json.loads(out)
-    assert (found["source"], found["window"]) == ("clemson", "A") and found["events"] and "events kept" in err
-    assert {row["agent"] for row in found["scores"]} >= {"last_value", "random"}

@@ -155,13 +155,6 @@ def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(li
     assert "text" not in away and "no page by" in away["how"]
 
 
-def test_another_bundle_of_the_library_is_told(monkeypatch):
-    assert "export{" not in viewer.read_library()
-    monkeypatch.setattr(viewer, "read_bundle", lambda name: "var a = 1; export { a as b };")
-    with pytest.raises(ValueError, match="version of the lock"):
-        viewer.read_library()
-
-
 def test_without_a_run_the_page_says_what_to_do(live, tmp_path):
     known = read_known(["A"], [])
     viewer.write_pages(tmp_path / "empty", known, list_questions(known))

@@ -74,18 +74,8 @@ def compare_runs(scores, events, runs):
     table = pair_agents(matrix, find_clusters(events)[0], MANY)
     for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
         table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
-    return table.assign(verdict=[judge_answered(row) for row in table.to_dict("records")])
-
-
-def judge_answered(row):
-    """Return the verdict on a pair (`paired.judge_pair`, by p_holm), or why there is no event to judge it by.
-
-    >>> judge_answered({"agent_a": "x", "agent_b": "y", "coverage_a": 0.5, "coverage_b": 0.0, "n": 0})
-    'y answered none of them'
-    """
-    if silent := [row[f"agent_{side}"] for side in "ab" if not row[f"coverage_{side}"]]:
-        return f"{' and '.join(silent)} answered none of them"
-    return judge_pair(row, "p_holm") if row["n"] else "no event that both answered"
+    rows, blank = table.to_dict("records"), "no event that both answered"
+    return table.assign(verdict=[judge_pair(row, "p_holm") if row["n"] else blank for row in rows])
 
 
 def rank_runs(scores, events, runs, shown):

@@ -120,15 +120,13 @@ def check_bound(agent_id, entry, left, door):
         return
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or name_prices(door, entry["model"])[2]
     one, every = (write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, len(left)))
-    advice = f"CEILING={one} has room for one at a time, and the {len(left)} questions left cost no more than "
-    advice += f"CEILING={every} in all, at a request each"
-    if n_output > SHORT:
-        least = write_usd(bound_cost(door, request | {"options": options | {"max_tokens": SHORT}}))
-        advice += f"; max_tokens = {SHORT} in its table bounds a request by {least} USD"
-    told = f"{describe_spent(door)}, and one can cost {write_usd(bound)} USD, by up to {n_output:,} tokens of reply"
+    least = write_usd(bound_cost(door, request | {"options": options | {"max_tokens": SHORT}}))
+    shorter = f"; max_tokens = {SHORT} in its table bounds a request by {least} USD" * (n_output > SHORT)
     raise ValueError(
-        f"{agent_id}: the ceiling leaves no room for a request: {told}; to go on, the same command with {advice}; "
-        "nothing was asked"
+        f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, and one can cost "
+        f"{write_usd(bound)} USD, by up to {n_output:,} tokens of reply; to go on, the same command with CEILING={one} "
+        f"has room for one at a time, and the {len(left)} questions left cost no more than CEILING={every} in all, "
+        f"at a request each{shorter}; nothing was asked"
     )
 
 

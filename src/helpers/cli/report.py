@@ -172,9 +172,8 @@ def describe_intervals(events):
 
 
 def write_csv(table, path):
-    """Write a table as csv, its texts safe for a spreadsheet; return the path."""
+    """Write a table as csv, its texts safe for a spreadsheet."""
     escape_cells(table).to_csv(path, index=False, lineterminator="\n")
-    return str(path)
 
 
 def open_templates():

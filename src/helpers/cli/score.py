@@ -148,8 +148,10 @@ def write_tables(told):
     n, tables = len(told.names), {"scores": told.scores, "agents": told.means.drop(columns="note")}
     if n > 1:
         tables["pairs"] = pair_agents(build_matrix(told.rows, told.names), told.clusters, MOST_PAIRED)
-    files = [write_csv(table.round(6), locate_output(f"tables/{name}.csv")) for name, table in tables.items()]
-    notes = [f"{n} agents on {len(told.events)} events: {', '.join(files)}"]
+    for name, table in tables.items():
+        write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
+    files = ", ".join(f"tables/{name}.csv" for name in tables)
+    notes = [f"{n} agents on {len(told.events)} events: {files}"]
     if n > 1:
         what = "every two agents" if n <= MOST_PAIRED else f"the best agent and each other (of {n} not every two)"
         notes.append(f"pairs.csv: differences between {what}, one family of {len(tables['pairs'])} (p_holm)")

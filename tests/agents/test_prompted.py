@@ -26,7 +26,7 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     outcome = forecast(ask_directly, reach(), event, None)
     assert [request["messages"] for request in provider.asked] == [[{"role": "user", "content": fill_prompt(event)}]]
     assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
-    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "1"}
+    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "2"}
     assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
     assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
     assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
@@ -103,7 +103,7 @@ def test_requests_of_one_question_share_its_deadline(reach, provider):
     ("content", "status", "reason"),
     [
         ("I cannot predict this.", "refusal", "refusal"),
-        (r"\boxed{F}", "unparsable", "unknown option: F"),
+        (r"\boxed{F}", "unparsable", "unknown option: f"),
         (None, "unparsable", "empty reply"),
     ],
 )
@@ -126,4 +126,4 @@ def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):
     reply = {"content": r"\boxed{B}", "logprobs": [part("B", ("B", math.log(0.9)), ("A", math.log(0.1)))]}
     read = read_reply(make_event(), reply)
     weights = {"probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
-    assert read == {"value": "B", "parser_version": "1"} | weights
+    assert read == {"value": "B", "parser_version": "2"} | weights

@@ -18,18 +18,15 @@ OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "No
 YES_NO = {"A": "Yes", "B": "No"}
 NAMES = "AUD|BRL|CAD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-ji|St. Louis".split("|")
 UNITS = ["", "", "", *r" barrels| °C| points| km|\,\mathrm{km}| \text{ views}| 点|^\circ\text{C}| cases".split("|")]
-SCALES = {" thousand": 3, "k": 3, " million": 6, r"\text{ million}": 6, "~million": 6, " bn": 9, " billion": 9}
+SCALES = {" thousand": 3, "k": 3, " million": 6, r"\text{ million}": 6, " bn": 9, " billion": 9}
 SCALES |= {" lakh": 5, " crore": 7, " thousand million": 9, " lakh crore": 12, "万": 4, "亿": 8}
-SCALES |= {r" \times 10^{3}": 3, "×10⁶": 6, "e4": 4}
-DIGITS = [str.maketrans("0123456789", row) for row in ("０１２３４５６７８９", "٠١٢٣٤٥٦٧٨٩", "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗")]
-SEPARATORS = [*",|{,}|\\,|_|\\_|'|’|\\text{,}|，|\\ | ".split("|"), "\u202f", "\u2009", "\u00a0"]
+SCALES |= {r" \times 10^{3}": 3, "e4": 4}
+SEPARATORS = [*",|{,}|\\,|'|’|\\text{,}|，|\\ | ".split("|"), "\u202f", "\u2009", "\u00a0"]
 POWERS = r"e{}|E+{:02d}| \times 10^{{{}}}|×10^{}|\cdot 10^{}".split("|")
-WRAPS = ["{}", "{}", "{}", *r"\text{{{}}}|\mathrm{{{}}}|\mathbf{{{}}}|**{}**| {} |${}$|\;{}|~{}".split("|"), "\u200b{}"]
+WRAPS = ["{}", "{}", "{}", *r"\text{{{}}}|\mathrm{{{}}}|\mathbf{{{}}}|**{}**| {} |${}$|\;{}".split("|"), "\u200b{}"]
 SIGNS = ["", "", "", *r"-|−|–|‑|minus |\textminus |+".split("|")]
 PERCENTS = {"{}%": 1, r"{}\%": 1, "{} percent": 1, "{}": 1, "{} per cent": 1, "{} bps": 100, "{}‰": 10, "{}％": 1}
-DATES = (
-    "%Y{dash}%m{dash}%d|%Y-%m-%d|%Y%m%d|{d} %B %Y|%B {d}, %Y|%b {nth}, %Y|the {nth} of %B %Y|%A, {d} %B %Y|%B~{d},~%Y|"
-)
+DATES = "%Y{dash}%m{dash}%d|%Y-%m-%d|%Y%m%d|{d} %B %Y|%B {d}, %Y|%b {nth}, %Y|the {nth} of %B %Y|%A, {d} %B %Y|"
 DATES = (DATES + r"%Y年%m月%d日|{d}-%b-%Y|%Y-%m-%dT00:00:00+08:00|%Y\text{{-}}%m\text{{-}}%d").split("|")
 SHORT_DATES = ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y"]
 NO_DATES = (
@@ -73,13 +70,9 @@ def frame(reply, pick):
 
 def write_digits(value, pick):
     """Write a Decimal that is not negative in one of the ways in which its digits are written."""
-    text, how = f"{value:f}", pick(["plain", "grouped", "grouped", "script", "continental", "power"])
+    text, how = f"{value:f}", pick(["plain", "grouped", "grouped", "power"])
     if how == "grouped" and value >= 1000:
         return f"{value:,f}".replace(",", pick(SEPARATORS))
-    if how == "script":
-        return text.translate(pick(DIGITS))
-    if how == "continental" and -value.as_tuple().exponent in (1, 2):
-        return f"{value:,f}".translate(str.maketrans(",.", pick([".,", " ,"])))
     if how == "power" and value >= 10:
         exponent = value.adjusted()
         return f"{value.scaleb(-exponent):f}" + pick(POWERS).format(exponent)
@@ -139,7 +132,7 @@ def write_letters(rng, pick):
 def write_names(rng, pick):
     kind, n = pick(["ranking", "list"]), int(rng.integers(2, 6))
     names = [str(name) for name in rng.permutation(NAMES)[:n]]
-    note, gap = pick(NOTES), pick(["; ", ";", ";~", "\n", r"\\", " > ", "; "])
+    note, gap = pick(NOTES), pick(["; ", ";", "\n", r"\\", " > ", "; "])
     marks = pick(["{1}", "{1}", "{1}", "{0}. {1}", "({0}) {1}", "- {1}"] if gap in ("\n", "; ") else ["{1}"])
     shown = [marks.format(place, note.format(name)) for place, name in enumerate(names, 1)]
     last = pick(["", "", "and ", "& "]) if marks == "{1}" and gap != " > " else ""

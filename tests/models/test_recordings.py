@@ -63,22 +63,6 @@ def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_co
         assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (1.0, {"c": 0.5}, False)
 
 
-def test_what_another_folder_has_recorded_is_not_under_way(tmp_path, monkeypatch):
-    monkeypatch.setattr("helpers.models.recordings.ROOT", tmp_path / "checkout")
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "checkout"))
-    here = Recordings("mock")
-    for key in "abc":
-        here.start(key, 0.5)
-    here.add(make("b"))
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    there = Recordings("mock")
-    there.add(make("a", status="error"))
-    there.start("b", 0.5)
-    there.start("c", 0.25)
-    again = Recordings("mock")
-    assert (again.under_way, again.cut_usd) == ({"c": 0.25}, 1.75)
-
-
 def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider, out):
     seen = []
     provider.answer = lambda asked: seen.append(read_requests(out)[-1][1:]) or {"content": "B"}
@@ -94,7 +78,7 @@ def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider,
 def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
     Recordings("mock").start("cut", 0.9)
     door = reach(prices=PRICES, ceiling_usd=0.9001)
-    assert describe_cut(door).startswith("1 request was under way when an earlier run was cut short: it may have been")
+    assert describe_cut(door).startswith("requests under way when an earlier run was cut short: 1; they may")
     with pytest.raises(LlmError, match=r"0.9 of 0.9001 USD are spent, of which 0.9 at most"):
         ask(door, MODEL, say("one"), max_tokens=20)
     assert not provider.asked

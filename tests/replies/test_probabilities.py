@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from helpers.replies.probabilities import read_stated, weigh_letters, weigh_reply
+from helpers.replies.probabilities import read_stated, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 
@@ -53,12 +53,6 @@ def test_an_option_counts_at_each_place_the_list_reached():
     assert weighed["probability"] == 0.252  # 0.36 * 0.7
 
 
-def test_one_letter_of_several_has_the_chance_that_the_list_ends_there():
-    logprobs = [part("C", ("C", 0.5), ("A", 0.5)), part("}", ("}", 0.8), (", ", 0.2))]
-    assert weigh("multi", ["C"], logprobs) == {"probability": 0.4, "distribution": {"A": 0.5, "B": 0.0, "C": 0.5}}
-    assert weigh_letters(OPTIONS, ["C"], logprobs)["probability"] == 0.5
-
-
 def test_a_separator_that_only_the_grammar_allowed_counts_with_its_own_probability():
     comma = {"token": ",", "logprob": math.log(0.1), "top": [["}", math.log(0.9)]]}
     logprobs = [part("A", ("A", 1)), comma, part(" B", (" B", 1)), part("}", ("}", 1))]
@@ -82,11 +76,6 @@ def test_names_not_written_as_read_have_no_probability():
     assert weigh("ranking", ["Oslo", "Rome"], write(("Oslo, ", 0.5), ("ROME", 0.5)), {}) == {}
     assert weigh("ranking", ["Rome", "Oslo"], write(("Oslo; ", 0.5), ("Rome", 0.5)), {}) == {}
     assert weigh("ranking", ["Oslo"], None, {}) == {}
-
-
-def test_of_a_name_written_twice_the_first_counts():
-    logprobs = write(("None", 0.5), ("; ", 1.0), ("None", 0.8))
-    assert weigh("ranking", ["None", "None"], logprobs, {}) == {"probability": 0.4, "distribution": {"None": 0.5}}
 
 
 # --- asked for in words ----------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from scipy import stats
 
 from helpers import papers
 from helpers.events.moments import number_days
-from helpers.models.embeddings import MODEL, embed_texts, fetch_embedder
 from helpers.public_files import hash_file, locate_public
 from helpers.stats.means import measure_share, summarize_clustered
 from helpers.stats.paired import compare_pairs, judge_family
@@ -23,6 +22,7 @@ from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
 from helpers.worldreasoner.prices import find_turning_points, order_prices
 from helpers.worldreasoner.quality import band_days, measure_spans
 from helpers.worldreasoner.scores import count_kept, filter_pairs
+from public.embeddings import MODEL, embed_texts, fetch_embedder
 from public.false_matches import (
     count_matches,
     list_cosines,

@@ -130,18 +130,15 @@ def describe_cut(door):
 
     >>> from types import SimpleNamespace
     >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={"a": 0.01, "b": 0.02}, cut_usd=0.03)))
-    '2 requests were under way when an earlier run was cut short: they may have been paid, 0.03 USD at most, and are \
-paid again where they are still wanted'
-    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={}, cut_usd=0.03)))
-    'requests that were cut short and asked again may have cost 0.03 USD beside what the replies say'
+    'requests under way when an earlier run was cut short: 2; they may have been paid, 0.03 USD at most, and are paid \
+again where they are still wanted'
     """
     bounds, cut_usd = list(door.recordings.under_way.values()), door.recordings.cut_usd
     if not bounds:
         told = f"requests that were cut short and asked again may have cost {write_usd(cut_usd)} USD beside"
         return f"{told} what the replies say" * bool(cut_usd)
-    what, they, are = (
-        (f"{len(bounds)} requests were", "they", "are") if len(bounds) > 1 else ("1 request was", "it", "is")
-    )
     most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
-    told = f"{what} under way when an earlier run was cut short: {they} may have been paid{most}, and {are} paid again"
-    return f"{told} where {they} {are} still wanted"
+    told = (
+        f"requests under way when an earlier run was cut short: {len(bounds)}; they may have been paid{most}, and are"
+    )
+    return f"{told} paid again where they are still wanted"

@@ -70,11 +70,9 @@ def list_causes(error):
 def find_unfit(error):
     """Return the ReplyError behind an error, also where litellm itself could not read the JSON; None without any."""
     causes = list_causes(error)
-    if found := next((cause for cause in causes if isinstance(cause, ReplyError)), None):
-        return found
     if NO_COMPLETION in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in causes):
-        return ReplyError("the reply is no chat completion", is_answer=True)
-    return None
+        causes.append(ReplyError("the reply is no chat completion", is_answer=True))
+    return next((cause for cause in causes if isinstance(cause, ReplyError)), None)
 
 
 def find_code(error):
@@ -98,14 +96,10 @@ def is_passing(error):
 
 
 def read_wait(error):
-    """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at most; 0 without one.
-
-    >>> from types import SimpleNamespace
-    >>> [read_wait(SimpleNamespace(litellm_response_headers={"retry-after": said})) for said in ("2", "21600", "soon")]
-    [2.0, 60, 0.0]
-    """
-    response = getattr(error, "response", None)
-    headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at most; else 0."""
+    headers = getattr(error, "litellm_response_headers", None) or getattr(
+        getattr(error, "response", None), "headers", {}
+    )
     try:
         seconds = float({name.lower(): value for name, value in dict(headers).items()}.get("retry-after", ""))
     except ValueError:

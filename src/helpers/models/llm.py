@@ -57,10 +57,6 @@ class Door:
     n_under_way: int = 0
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
-    def is_open(self):
-        """Say whether what is not recorded is asked for: a live door's minutes are not up."""
-        return self.live and time.monotonic() < self.ends_at
-
 
 def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, **settings):
     """Return a Door on a run's recordings.
@@ -130,7 +126,7 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     See `record` for `answer` and `bound`, `ask` for `reduce`.
     """
     request = clean_value(request)
-    key, is_open = hash_request(request), door.is_open()
+    key, is_open = hash_request(request), door.live and time.monotonic() < door.ends_at
     recorded = door.recordings.find(key)
     is_again = door.rereads and recorded and recorded.get("is_malformed")
     if recorded and (is_final(recorded) and not is_again or not is_open):
@@ -213,8 +209,7 @@ def try_often(door, function, limit, row):
 def prepare_connection(door, model):
     """Return api_base and api_key for a model, having made sure that litellm knows its provider and has a key.
 
-    A server of one's own (`api_base`) gets the key that came with its address or none, never a provider's. Raises
-    LlmError.
+    A server of one's own (`api_base`) gets the key that came with its address or none, never a provider's.
     """
     connect = dict(door.connection)
     if "api_base" in connect:
@@ -277,31 +272,26 @@ def read_response(response, options):
     server names by its file the folder is left out.
     """
     choice, usage, version = response.choices[0], response.usage, response.model
-    message, logprobs = choice.message, getattr(choice, "logprobs", None)
+    message, n_top = choice.message, options.get("top_logprobs") or 0
     refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
-    told, thought = (
-        getattr(usage, f"{kind}_tokens_details", None) if usage else None for kind in ("prompt", "completion")
-    )
-    n_top = options.get("top_logprobs") or 0
+    tokens = getattr(getattr(choice, "logprobs", None), "content", None) or []
+    told, thought = (getattr(usage, f"{kind}_tokens_details", None) for kind in ("prompt", "completion"))
     row = {
         "content": message.content,
         "tool_calls": [call.model_dump() for call in message.tool_calls or []],
         "reasoning": getattr(message, "reasoning_content", None),
         "finish_reason": choice.finish_reason,
         "logprobs": [
-            {
-                "token": part.token,
-                "logprob": round(part.logprob, 4),
-                "top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]],
-            }
-            for part in getattr(logprobs, "content", None) or []
+            {"token": part.token, "logprob": round(part.logprob, 4)}
+            | {"top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]]}
+            for part in tokens
         ]
         or None,
         "n_input_tokens": read_count(usage and usage.prompt_tokens, least=1),
         "n_output_tokens": read_count(usage and usage.completion_tokens),
         "n_cached_tokens": read_count(getattr(told, "cached_tokens", None)),
         "n_think_tokens": read_count(getattr(thought, "reasoning_tokens", None)),
-        "model_version": version.rpartition("/")[2] if str(version).startswith("/") else version,
+        "model_version": version.rpartition("/")[2] if version.startswith("/") else version,
     }
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}

@@ -16,20 +16,14 @@ from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
 from helpers.store import dump_json
 
-GROWTH, MAX_INTERVAL_S = 1.5, 30
-"""Each poll comes this many times later than the one before, up to so many seconds."""
-
-CANCEL_S = 0.5
-"""Seconds that giving up waits for the provider to take the cancelling of a job."""
+GROWTH, MAX_INTERVAL_S, CANCEL_S = 1.5, 30, 0.5
+"""Each poll comes this many times later than the one before, up to so many seconds; cancelling may take so many."""
 
 N_CALLS = 40
 """Tool calls that a job's cost is bounded by when its options name no `max_tool_calls`."""
 
 OURS_TOO = ("background", "input")
 """Options of a job that are set here."""
-
-ENDS = {"completed": "ok", "expired": "timeout"}
-"""States of a job that is done, and the status that each is; any other is an error."""
 
 
 def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **options):
@@ -57,8 +51,8 @@ def list_job_options():
 def run_job(door, request, limit, row):
     """Return the columns of a job's recording, once it is done; counts row["n_requests"] (starts) and row["n_polls"].
 
-    Raises LlmError when the provider has no such jobs, or the job cannot be followed to its end by `limit`
-    (time.monotonic()).
+    A poll that fails in passing is made again. Raises LlmError when the provider has no such jobs, no longer shows
+    this one, or it is not done by `limit` (time.monotonic()); a job that is given up is cancelled.
     """
     litellm, model = load_litellm(), request["model"]
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
@@ -67,41 +61,27 @@ def run_job(door, request, limit, row):
     name, provider, _, _ = litellm.get_llm_provider(model, api_base=connect.get("api_base"))
     find_settings = litellm.utils.ProviderConfigManager.get_provider_responses_api_config
     if not find_settings(model=name, provider=litellm.LlmProviders(provider)):  # it would be sent as a plain chat
-        told = f"{provider} has no jobs in the background; choose a model of a responses API"
-        raise LlmError("unsupported", told)
+        raise LlmError("unsupported", f"{provider} has no jobs in the background; choose a model of a responses API")
     connect["client"] = HTTPHandler(client=litellm.client_session)  # its own would not end dripping bodies
     given = {"model": model, "input": request["messages"][0]["content"], **connect, **request["options"]}
     job = try_often(door, lambda: litellm.responses(timeout=count_left(limit), **given), limit, row)
-    row["n_polls"] = 0
+    row["n_polls"], interval = 0, door.wait_s
     try:
-        return read_job(follow_job(door, job, connect, limit, row), model, door.secrets)
+        while job.status in (None, "queued", "in_progress"):
+            time.sleep(max(0.0, min(interval, limit - time.monotonic())))
+            if (left := limit - time.monotonic()) <= 0:
+                raise LlmError("timeout", f"no whole reply within {door.deadline_s:g} s (polls: {row['n_polls']})")
+            row["n_polls"], interval = row["n_polls"] + 1, min(interval * GROWTH, MAX_INTERVAL_S)
+            try:
+                job = call_within(partial(litellm.get_responses, job.id, **connect), min(left, IDLE_S))
+            except Exception as error:  # litellm passes on whatever a provider's client raises
+                if not (isinstance(error, TimeoutError) or is_passing(error) or find_unfit(error)):
+                    raise LlmError("error", f"the job was lost: {explain(error, 1, limit, door).reason}") from None
+        return read_job(job, model, door.secrets)
     except BaseException:  # also when interrupted: nobody would read the job's reply
         with contextlib.suppress(Exception):  # best effort: why the job is given up is what is told
             call_within(partial(litellm.cancel_responses, job.id, **connect), CANCEL_S)
         raise
-
-
-def follow_job(door, job, connect, limit, row):
-    """Return a job's last state, polled at growing intervals until it is done.
-
-    A poll that fails in passing is made again. Raises LlmError at `limit` and when the provider no longer shows it.
-    """
-    interval, problem = door.wait_s, ""
-    while job.status in (None, "queued", "in_progress"):
-        time.sleep(max(0.0, min(interval, limit - time.monotonic())))
-        if (left := limit - time.monotonic()) <= 0:
-            counts = f"requests: {row['n_requests']}, polls: {row['n_polls']}"
-            raise LlmError("timeout", f"no whole reply within {door.deadline_s:g} s ({counts}{problem})")
-        row["n_polls"] += 1
-        interval = min(interval * GROWTH, MAX_INTERVAL_S)
-        try:
-            job = call_within(partial(load_litellm().get_responses, job.id, **connect), min(left, IDLE_S))
-        except Exception as error:  # litellm passes on whatever a provider's client raises
-            told = explain(error, row["n_requests"], limit, door).reason.rpartition(" (requests")[0]
-            if not (isinstance(error, TimeoutError) or is_passing(error) or find_unfit(error)):
-                raise LlmError("error", f"the job was lost: {told}") from None
-            problem = f"; the last poll: {told}"
-    return job
 
 
 def read_job(job, model, secrets=()):
@@ -110,11 +90,13 @@ def read_job(job, model, secrets=()):
     output, used = state["output"], state.get("usage") or {}
     parts = [part for item in output if item.get("type") == "message" for part in item.get("content") or []]
     refusal = " ".join(part["refusal"] for part in parts if part.get("type") == "refusal")
-    content = "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None
-    why, error = (state.get("incomplete_details") or {}).get("reason"), state.get("error")
+    why, error = (state.get("incomplete_details") or {}).get("reason"), state.get("error") or {}
     actions = [item.get("action") or {} for item in output if item.get("type") == "web_search_call"]
+    cost = (
+        load_litellm().completion_cost(job, model=model, call_type="responses") if used and get_prices(model) else None
+    )
     row = {
-        "content": content,
+        "content": "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None,
         "tool_calls": [],
         "reasoning": "\n".join(part["text"] for item in output for part in item.get("summary") or []) or None,
         "finish_reason": why or "stop",
@@ -125,21 +107,16 @@ def read_job(job, model, secrets=()):
         "n_cached_tokens": (used.get("input_tokens_details") or {}).get("cached_tokens"),
         "n_think_tokens": (used.get("output_tokens_details") or {}).get("reasoning_tokens"),
         "queries": [query for action in actions for query in action.get("queries") or [action.get("query")] if query],
+        "cost_usd": cost,
+        "cost_note": "of the tokens; fees for searches may come on top" if cost else "no price or no usage is known",
     }
-    status, reason = ENDS.get(state["status"], "error"), f"the job ended as {state['status']}"
-    if error:
-        reason = f"the job failed, {error.get('code') or 'no code'}: {error.get('message') or 'no message'}"
-        status = "refusal" if "content_policy" in reason else "error"
-    elif state["status"] == "incomplete":
-        status, reason = ("refusal" if why == "content_filter" else "error"), f"the job was cut short: {why}"
-    elif refusal:
-        status, reason = "refusal", refusal
-    elif status == "ok":
-        status, reason = ("ok", None) if content else ("error", "the reply holds no text")
-    row |= {"cost_usd": None, "cost_note": "no price is known for this model" if used else "no usage was told"}
-    if used and get_prices(model):
-        cost = load_litellm().completion_cost(job, model=model, call_type="responses")
-        row |= {"cost_usd": cost, "cost_note": "of the tokens; fees for searches may come on top"}
+    status, reason = "error", f"the job ended as {state['status']} {error.get('message') or why or ''}".strip()
+    if refusal or why == "content_filter" or "content_policy" in str(error.get("code")):
+        status, reason = "refusal", refusal or reason
+    elif state["status"] == "expired":
+        status = "timeout"
+    elif state["status"] == "completed":
+        status, reason = ("ok", None) if row["content"] else ("error", "the reply holds no text")
     return row | {"status": status, "reason": reason and redact(reason, secrets)}
 
 

@@ -10,6 +10,7 @@ import fcntl
 import gzip
 import json
 import os
+import re
 import sqlite3
 import threading
 import zlib
@@ -124,12 +125,13 @@ def claim_folder(path):
             handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            told = f"no replies can be kept in {name} ({error.strerror}); set DAYBEFORE_OUT to a folder that can be "
-            told += "written, or move away what stands there"
+            told = f"no replies can be kept in {name} ({error.strerror}); DAYBEFORE_OUT names a folder to be written"
             if isinstance(error, BlockingIOError):
                 os.close(handle)
-                told = f"another process is asking for data/runs/{path.name}; both would pay for the same replies: "
-                told += "wait until it ends, then the same command goes on from there"
+                told = (
+                    f"another process is asking for data/runs/{path.name}; both would pay for the same replies: wait "
+                )
+                told += "until it ends, then the same command goes on from there"
             raise RuntimeError(f"{told}; nothing was asked") from None
         CLAIMED[name] = [handle, 0]
     CLAIMED[name][1] += 1
@@ -201,9 +203,11 @@ def thin_alternatives(row):
     [0, 1, 1, 0]
     """
     parts = row.get("logprobs") or []
-    is_letter = [len(name := part["token"].strip()) == 1 and "A" <= name <= "Z" for part in parts]
-    is_read = [here or before for here, before in zip(is_letter, [False, *is_letter], strict=False)]
-    thin = [part if keeps else part | {"top": []} for part, keeps in zip(parts, is_read, strict=True)]
+    is_letter = [bool(re.fullmatch(r"\s*[A-Z]\s*", part["token"])) for part in parts]
+    thin = [
+        part if here or before else part | {"top": []}
+        for part, here, before in zip(parts, is_letter, [False, *is_letter], strict=False)
+    ]
     return row | {"logprobs": thin} if thin else row
 
 

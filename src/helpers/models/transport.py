@@ -96,14 +96,7 @@ def read_body(response):
 
 
 def check_body(body, is_chat):
-    """Raise ReplyError, saying what came, for a body that is no JSON object, or of a chat completion has no message.
-
-    >>> check_body(b"<html>busy</html>", is_chat=True)
-    Traceback (most recent call last):
-        ...
-    helpers.models.failures.ReplyError: the reply is not JSON: '<html>busy</html>'; a web page stands there: look at \
-api_base, and at a proxy or a sign-in on the way
-    """
+    """Raise ReplyError, saying what came, for a body that is no JSON object, or of a chat completion has no message."""
     start = body[:80].decode(errors="replace").strip()
     try:
         value = json.loads(body)
@@ -112,11 +105,9 @@ api_base, and at a proxy or a sign-in on the way
         raise ReplyError(f"the reply is not JSON: {start!r}{page}", is_answer=True) from None
     if not isinstance(value, dict):
         raise ReplyError(f"the reply is no JSON object: {start!r}", is_answer=True)
-    if not is_chat:
-        return
     choices = value.get("choices")
-    if not isinstance(choices, list) or not choices:
+    if is_chat and not (isinstance(choices, list) and choices):
         said = f"; its error: {value['error']}" if value.get("error") else ""
         raise ReplyError(f"the reply holds no choice{said}", is_answer=True)
-    if not isinstance(choices[0], dict) or not isinstance(choices[0].get("message"), dict):
+    if is_chat and not (isinstance(choices[0], dict) and isinstance(choices[0].get("message"), dict)):
         raise ReplyError("the reply's first choice holds no message", is_answer=True)

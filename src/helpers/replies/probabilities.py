@@ -6,6 +6,7 @@ it; they are no more calibrated than the model is. What its recording does not h
 
 import math
 import re
+from itertools import accumulate
 
 from helpers.replies.boxes import Unreadable, prepare_reply
 from helpers.replies.numbers import read_number
@@ -21,11 +22,10 @@ GO_ON, END = (",", ";", "and", "&"), ("}", "\\")
 
 
 def weigh_reply(reply, kind, options, value):
-    """Return what a reply's log probabilities give of the columns probability and distribution, as a dict.
+    """Return what a recording's log probabilities give of the columns probability and distribution, as a dict.
 
-    `reply` is a recording (`logprobs`), `options` the event's, `value` what was read. A single choice has the options'
-    probabilities, adding up to 1; a multiple choice the probability that each is named (`weigh_letters`); a ranking
-    that of each name in its place, given those before (`weigh_names`). Other kinds give {}.
+    `options` are the event's, `value` is what was read. See `weigh_letters` for choices, `weigh_names` for rankings;
+    other kinds give {}.
     """
     logprobs = reply.get("logprobs") or []
     if kind in ("single", "multi"):
@@ -158,10 +158,8 @@ def weigh_names(names, logprobs):
     >>> weigh_names(["Oslo", "Rome"], parts)
     {'probability': 0.1, 'distribution': {'Oslo': 0.4, 'Rome': 0.25}}
     """
-    text, starts = "", []
-    for part in logprobs:
-        starts.append(len(text))
-        text += part["token"]
+    text = "".join(part["token"] for part in logprobs)
+    starts = list(accumulate((len(part["token"]) for part in logprobs), initial=0))[:-1]
     chances, end = [], len(text)
     for name in reversed(names):
         start = text.rfind(name, 0, end)

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from public.embeddings import MODEL, embed_texts
 
-from helpers.models.embeddings import MODEL, embed_texts
 from helpers.models.files import FOLDER
 
 PATH = FOLDER / MODEL["file"]
 TEXTS = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
 
 needs_embedder = pytest.mark.skipif(
-    not PATH.exists(), reason="the embedding model is not there; `python -m helpers.models.embeddings` fetches it"
+    not PATH.exists(), reason="the embedding model is not there; `python -m public.embeddings` fetches it"
 )
 
 

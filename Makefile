@@ -35,8 +35,8 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG)
 WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT AGENTS ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK PYTHON RETRY RUN RUNS SAMPLES SET SOURCE \
-  UPGRADE VENV YES
+KNOWN := AGENT AGENTS ARGS ARM CEILING FIX KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SET \
+  SETTLE SOURCE UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
@@ -47,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run view compare model record again study source lab lint slice lock \
+TARGETS := help figures public test faults mutations run week view compare model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -77,6 +77,10 @@ mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some 
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \
+	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
+
+week: $(VENV)/.ready ## ask FutureX's questions of this week: make week AGENT=name (QUESTIONS=file of your own, OUT=folder, SETTLE=answers.csv scores it); nothing is sent
+	@$(SHOW) daybefore week $(AGENT:%=--agent %) $(QUESTIONS:%=--questions "%") $(OUT:%=--out "%") $(SETTLE:%=--settle "%") \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long; ARGS="--event ID": print one)

@@ -192,7 +192,7 @@ class Internet(Server):
     def __init__(self, folder, sites, now):
         super().__init__(("127.0.0.1", 0), Site)
         self.sites, self.now, self.lock = dict(sites), pd.Timestamp(now).tz_convert("UTC"), threading.Lock()
-        self.asked, self.refused, self.faults = [], Counter(), []
+        self.asked, self.refused, self.faults, self.folder = [], Counter(), [], folder
         authority, bundle = trustme.CA(), str(Path(folder, "authority.pem"))
         authority.cert_pem.write_to_path(bundle)
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -207,9 +207,10 @@ class Internet(Server):
 
     def environment(self, **more):
         """Return a subprocess' environment in which this is the internet; what a login may have set is left out."""
-        foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+", re.IGNORECASE)
+        foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+|PYTHONDONTWRITE\w+", re.IGNORECASE)
         kept = {name: value for name, value in os.environ.items() if not foreign.fullmatch(name)}
-        return kept | self.settings | more
+        # compiled modules are kept, as for a user, but beside the authority
+        return kept | self.settings | {"PYTHONPYCACHEPREFIX": f"{self.folder}/compiled"} | more
 
     def plan(self, name, host, path="/", times=1, **settings):
         """Let a fault of FAULTS stand in place of a host's next answers to paths that start so; KeyError for none."""

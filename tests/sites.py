@@ -41,11 +41,11 @@ class Hub:
                 return self.miss()
             commit, at, message, files = one
             if what == "commits":
-                line = {"id": commit, "title": message, "message": "", "authors": [], "date": at.isoformat()}
+                line = {"id": commit, "title": message, "message": "", "authors": [], "date": write_moment(at)}
                 return 200, {}, [line]
             if what == "tree":
                 return 200, {}, [{"type": "file", "path": path, "size": len(body)} for path, body in files.items()]
-            told = {"id": name, "sha": commit, "lastModified": at.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "private": False}
+            told = {"id": name, "sha": commit, "lastModified": write_moment(at), "private": False}
             return 200, {}, told | {"tags": [], "siblings": [{"rfilename": path} for path in files]}
         if found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", asked.path):
             name, revision, path = found.groups()
@@ -59,6 +59,11 @@ class Hub:
 
     def miss(self, why="RepoNotFound"):
         return 404, {"x-error-code": why, "x-error-message": "not found"}, {"error": "not found"}
+
+
+def write_moment(at):
+    """Return a moment as the hub writes it."""
+    return at.tz_convert("UTC").strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def write_parquet(rows):

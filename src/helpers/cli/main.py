@@ -143,6 +143,25 @@ def find_windows(context, parameter, given):
 
 option = click.option
 set_help = f"{SET_NAMES}; default {SETS[0].name}."
+ASKING = (
+    option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1)."),
+    option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8)."),
+    option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars it may cost in all, such as 1.5."),
+    option("--articles", "press", multiple=True, metavar="FOLDER", help="Dated articles to search (.jsonl files)."),
+    option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too."),
+    option("--yes", is_flag=True, help="Ask many paid questions without a limit."),
+    option("--deadline", "deadline_s", type=COUNT, help="Seconds a question (default 1800, as in FutureX)."),
+)
+"""What a command has that puts questions to an agent."""
+
+
+def asking(function):
+    """Give a command the options of `ASKING`."""
+    for add in reversed(ASKING):
+        function = add(function)
+    return function
+
+
 question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
 
@@ -152,15 +171,24 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
 @option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
-@option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1).")
-@option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8).")
-@option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars it may cost in all, such as 1.5.")
-@option("--articles", "press", multiple=True, metavar="FOLDER", help="Dated articles to search (.jsonl files).")
-@option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too.")
-@option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
-@option("--deadline", "deadline_s", type=COUNT, help="Seconds a question (default 1800, as in FutureX).")
+@asking
 def run():
     """Put agents to events, beside the baselines, and show their scores."""
+
+
+@command("--agent my_agent --ceiling 2")
+@option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
+@option(
+    "--questions", metavar="FILE", help="A csv, json, jsonl or parquet of id and prompt (default: the challenge's)."
+)
+@option("--commit", help="The challenge's questions at this commit (default: the newest).")
+@option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
+@asking
+@option("--now", metavar="MOMENT", help="Ask as of this moment, such as 2026-03-04T10:00:00+08:00: for a rehearsal.")
+@option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, or past (FutureX-Past).")
+@option("--judge", metavar="AGENT", help="With --settle: a model that looks at texts that were not matched.")
+def week():
+    """Ask this week's questions of FutureX, or a file's, and write the submission; nothing is sent."""
 
 
 @command("my_agent arima")

@@ -157,7 +157,9 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     check_bound(agent_id, entry, left, door)
     told, is_paid = estimate_cost(entry, left)
     if is_paid and len(left) > MANY_PAID and not is_limited:
-        raise ValueError(f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all; nothing was asked")
+        raise ValueError(
+            f"{agent_id}: {told}; say how many (LIMIT=20; of a week CEILING=1), or YES=1 for all; nothing was asked"
+        )
     show(f"{agent_id}: {told}")
     if len(left) < n_all:
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")

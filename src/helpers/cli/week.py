@@ -1,0 +1,200 @@
+"""`daybefore week` (make week): ask agents this week's questions of FutureX, or a file's, and write the submission.
+
+Nothing is sent. The answers stand in a folder (`live.submission`); the same command on a later day asks again and
+revises them only on a material change. With `settle` the folder's answers are scored.
+"""
+
+import os
+from contextlib import ExitStack, nullcontext
+from functools import partial
+
+import pandas as pd
+
+from helpers.agents.registry import FUNCTION, PROMPTED, load_agents, load_entries, open_consult
+from helpers.agents.runs import DEADLINE_S, run_agents
+from helpers.calendar import ZONE
+from helpers.cli.main import PartWay, show, tell
+from helpers.cli.preflight import announce_articles, locate_store, prepare_agent
+from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
+from helpers.faults import list_nearest
+from helpers.live.challenge import build_events, fetch_batch, name_window
+from helpers.live.settle import read_answers
+from helpers.live.settle import settle as score_week
+from helpers.live.submission import (
+    collect_answers,
+    describe_email,
+    find_deadline,
+    find_week,
+    list_late,
+    locate_week,
+    open_round,
+    read_state,
+    read_week,
+    revise_all,
+    write_week,
+)
+from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, parse_json
+from helpers.tables import MOMENT_FORM
+from helpers.web.replay import Replay
+from helpers.web.session import Web
+
+SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research")
+"""Methods that look things up in the web they are given."""
+
+N_TOLD = 5
+"""Ids or sentences of a kind that are printed."""
+
+
+def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=None, judge=None, **how):
+    """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
+
+    `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder of the answers,
+    `now` a moment to ask as of instead of this one, `settle` a file of answers or "past", `judge` an agent's name.
+    `how`: n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
+    """
+    if settle:
+        return settle_week(settle, out, judge)
+    if not names:
+        raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
+    for name in names:
+        find_entry(name)
+    now, path, batch = read_now(now), locate_store(), fetch_batch(questions, commit)
+    tell(describe_batch(batch, now))
+    folders = {name: locate_week(batch, out, name if len(names) > 1 else None) for name in names}
+    with heed_stops():
+        asked = [ask_week(name, batch, now, path, folder, **how) for name, folder in folders.items()]
+    found = {one["agent"]: one for one in asked}
+    if any(one["stopped"] for one in asked):
+        raise PartWay({"agents": found})
+    return {"agents": found}
+
+
+def read_now(text):
+    """Return the moment to ask as of, UTC+8: that of a text, or this one. Raises ValueError for a text that is none."""
+    if text is None:
+        return pd.Timestamp.now(ZONE).floor("s")
+    if not pd.Series([text]).str.fullmatch(MOMENT_FORM).item():
+        raise ValueError(f"--now must be a moment with its zone, such as 2026-03-04T10:00:00+08:00, not {text!r}")
+    return pd.Timestamp(text).tz_convert(ZONE)
+
+
+def describe_batch(batch, now):
+    """Return what was fetched: how many questions, from where, and when the challenge wants its answers."""
+    told = f"{len(batch.rows)} questions of {batch.source}, commit {batch.commit[:12]}"
+    told += f" ({batch.message})" * bool(batch.message)
+    if (deadline := find_deadline(batch)) is not None:
+        told += f"; wanted by {deadline:%Y-%m-%d %H:%M} UTC+8"
+        told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
+    return told
+
+
+def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
+    """Ask one agent a batch's questions in the round that is due, write its files, print what was found."""
+    state = read_state(folder)
+    if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
+        theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
+        raise ValueError(f"{folder} holds {theirs}; name another folder (OUT=folder)")
+    state |= {"agent": name, "source": batch.source, "commit": batch.commit, "message": batch.message}
+    turn = open_round(state, now)
+    events = build_events(batch, turn["as_of"])
+    write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
+    run_ids, stops = ask_questions(name, Asked(name_window(batch), events, events, None, path), n_samples, **how)
+    turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
+    told = revise_all(state, collect_answers(path, run_ids, events), turn["as_of"])
+    state["late"] = list_late(batch, pd.Timestamp(turn["as_of"]))
+    write_week(folder, state, events)
+    return report(name, batch, state, events, folder, now, told, stops)
+
+
+def ask_questions(
+    name, asked, n_samples, *, at_once=8, ceiling_usd=None, deadline_s=DEADLINE_S, retry=False, yes=False, press=()
+):
+    """Put an agent to the events through the machinery of `run`; returns (run_ids, why it was stopped).
+
+    The first of the run_ids is that of the majority of several samples, where there is one.
+    """
+    entry, told = find_entry(name), announce_articles(press)
+    if entry["method"] in SEARCHING and not press:
+        tell(f"{name} searches, and there is nothing to search: give dated articles (--articles FOLDER)")
+    options = {"window": asked.window, "deadline_s": deadline_s}
+    opener = partial(open_today, tuple(map(os.path.abspath, press)))
+    if entry["method"] == FUNCTION:
+        ready = {name: load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
+        return list(run_agents(ready, asked.events, opener, asked.path, **options).values()), []
+    again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
+    limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": yes or ceiling_usd is not None}
+    with ExitStack() as stack:
+        ready = {name: prepare_agent(name, entry, asked, told, stack, **limits, **again)[0]}
+        given = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
+        run_ids, stops = ask_prompted(ready, {name: entry}, asked, opener, **given)
+        votes = ask_majorities(ready, run_ids, asked, n_samples, **options) if n_samples > 1 else {}
+    return [*votes.values(), *run_ids.values()], stops
+
+
+def find_entry(name):
+    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
+    entries = load_entries(wanted=[name], own=True)
+    if name not in entries:
+        listed = list_nearest(name, entries, "data/agents.toml")
+        raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.local.toml")
+    if entries[name]["method"] not in (*PROMPTED, FUNCTION):
+        raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
+    return entries[name]
+
+
+def open_today(press):
+    """Return the web of the articles at some paths; without any nothing is published in it."""
+    pages = Replay({}, articles=list(press))
+    return Web(pages, {}, pages.feeds, keeps_pages=True)
+
+
+def report(name, batch, state, events, folder, now, told, stops):
+    """Print what stands in a week's folder, what is missing and why, and the e-mail's fields; return it as a dict."""
+    answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
+    missing = {event_id: one["reason"] for event_id, one in answers.items() if not one["prediction"]}
+    unread = [row["event_id"] for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
+    show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
+    show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
+    show(list_some("asked as text, as the prompt's form was not recognised", unread))
+    show(list_some("late, their window had ended", state["late"]))
+    show(list_some("changed or kept against an earlier round", told))
+    show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
+    if batch.is_challenge:
+        show(describe_email(name, batch, now, folder))
+    if stops:
+        tell("\n".join(f"daybefore week: {stop}" for stop in stops))
+    found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": state["rounds"][-1]["as_of"]}
+    found |= {"n": len(answers), "missing": missing, "unread": unread, "late": state["late"], "changes": told}
+    return found | {"stopped": stops}
+
+
+def list_some(what, items):
+    """Return a line on some items, the first few of them in words; "none" where there are none.
+
+    >>> list_some("late", ["a", "b"]), list_some("late", [])
+    ('late: 2: a, b', 'late: none')
+    """
+    if not items:
+        return f"{what}: none"
+    more = f" and {len(items) - N_TOLD} more (week.json)" * (len(items) > N_TOLD)
+    return f"{what}: {len(items)}: {', '.join(items[:N_TOLD])}{more}"
+
+
+def settle_week(place, out, judge):
+    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
+    folder = find_week(out)
+    state, events = read_week(folder)
+    answers, source = read_answers(place, events)
+    judged = open_consult(judge, f"{state['agent']}-judge", live=True) if judge else nullcontext()
+    with judged as consult:
+        rows, table = score_week(state, events, answers, consult)
+    rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
+    rules = answers["method"].dropna().value_counts().to_dict()
+    show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
+    shown = table if judge else table.drop(columns="judged")
+    show(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
+    show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
+    open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
+    show(list_some("not settled yet", open_ids))
+    show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
+    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids}

@@ -1,0 +1,307 @@
+"""The weekly challenge's questions, or a file of one's own: fetched at a commit, checked row by row, made events.
+
+FutureX publishes each week's questions as the data set `futurex-ai/Futurex-Online` of the Hugging Face hub (columns id,
+prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, and may have `end_time`, `level`,
+`options`, `kind`, `unit`, as csv, json, jsonl or parquet. What a row does not say is read from its prompt (`shapes`).
+"""
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pandas as pd
+from pydantic import StringConstraints
+
+from helpers.calendar import ZONE, stamp_moment
+from helpers.faults import Problems, find_faults, name_field
+from helpers.live.shapes import Shape, read_shape
+from helpers.public_files import hash_file
+from helpers.store import dump_json, hash_text
+from helpers.tables import KINDS, LEVELS, Amount, Text, allow, check_table, form, one_of
+
+DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
+"""The hub's data sets of this week's questions, and of those that have an answer."""
+
+SOURCE_ID = "futurex_live"
+MAX_PROMPT, MAX_BYTES = 30_000, 50_000_000
+"""Characters of a prompt; bytes of a file of questions."""
+
+MAX_TOLD = 20
+"""Faults of a file that are told at once."""
+
+N_COMMIT = 12
+"""Digits of a commit by which a week's folder and runs are called."""
+
+READERS = (".parquet", ".csv", ".json", ".jsonl")
+LISTED = ("single", "multi")
+
+Name = allow(
+    Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")], "an id of up to 100 letters, digits and . : _ -"
+)
+Prompt = allow(
+    Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$")
+    ],
+    f"a text of up to {MAX_PROMPT:,} characters",
+)
+Row = form(
+    "id",
+    "prompt",
+    id=Name,
+    prompt=Prompt,
+    end_time=Text,
+    level=one_of(*LEVELS),
+    options=Any,
+    kind=one_of(*KINDS),
+    unit=Text,
+    spread=Amount,
+)
+"""What a row of questions may hold; other columns are left alone."""
+
+
+class Batch(NamedTuple):
+    """Questions as they were found: rows (dicts), where they are from, the commit or digest, what its message says."""
+
+    rows: list
+    source: str
+    commit: str
+    message: str = ""
+    is_challenge: bool = False
+
+
+# --- from the hub, or a file -----------------------------------------------------------------------------------------
+
+
+def fetch_batch(place=None, commit=None):
+    """Return the Batch of a file of questions, or without one of the hub's newest commit (or that of `commit`).
+
+    Raises ValueError with what is wrong: no such file, no answer of the hub, a malformed row (`check_rows`).
+    """
+    if place is not None:
+        return read_file(Path(place))
+    rows, commit, message = fetch_rows(DATASET, commit)
+    return Batch(check_rows(rows, DATASET), DATASET, commit, message, is_challenge=True)
+
+
+def fetch_rows(name, revision=None):
+    """Return (rows, commit, the commit's message) of a data set of the hub, all its parquet files of `data/`.
+
+    Raises ValueError where the hub does not answer, or has no such data set or file.
+    """
+    from huggingface_hub import HfApi, hf_hub_download  # here: a second to import
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        api = HfApi()
+        info = api.dataset_info(name, revision=revision)
+        files = sorted(one.rfilename for one in info.siblings if re.fullmatch(r"data/train-.*\.parquet", one.rfilename))
+        if not files:
+            raise ValueError(f"{name} at {info.sha[:N_COMMIT]} has no file data/train-*.parquet; look at it on the hub")
+        paths = [hf_hub_download(name, file, repo_type="dataset", revision=info.sha) for file in files]
+        commits = api.list_repo_commits(name, repo_type="dataset", revision=info.sha)
+    except (HfHubHTTPError, OSError) as error:
+        said = " ".join(str(error).split())[:200]
+        advice = "try again, or fetch the file by hand and give it (QUESTIONS=file)"
+        raise ValueError(f"the hub did not give {name} ({type(error).__name__}: {said}); {advice}") from None
+    rows = [row for path in paths for row in read_rows(Path(path), name)]
+    return rows, info.sha, commits[0].title if commits else ""
+
+
+def read_file(path):
+    """Return the Batch of a file; its commit is that of the file's content."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    rows = check_rows(read_rows(path, path.name), path.name)
+    return Batch(rows, path.name, hash_file(path))
+
+
+def read_rows(path, name):
+    """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
+    if path.suffix not in READERS and path.suffix:
+        raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{name} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
+    body = path.read_bytes()
+    try:
+        if path.suffix in (".parquet", ""):
+            rows = pd.read_parquet(io.BytesIO(body)).to_dict("records")
+        elif path.suffix == ".csv":
+            rows = pd.read_csv(io.BytesIO(body), dtype=str, keep_default_na=False).to_dict("records")
+        elif path.suffix == ".json":
+            rows = json.loads(body)
+        else:
+            rows = [read_line(name, n, line) for n, line in enumerate(body.decode().splitlines(), 1) if line.strip()]
+    except Problems:
+        raise
+    except (ValueError, RecursionError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
+        raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
+    if not isinstance(rows, list):
+        raise ValueError(f"{name} holds a {type(rows).__name__}; wanted is a list of questions")
+    return [clean_row(row) if isinstance(row, dict) else row for row in rows]
+
+
+def read_line(name, n, line):
+    """Return what a line of JSON holds. Raises Problems with its number."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Problems([f"{name}, row {n}: no JSON ({str(error)[:80]})"]) from None
+
+
+def clean_row(row):
+    """Return a row of plain values without blank cells: numpy's numbers as Python's, text of a csv as what it says."""
+    cells = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
+    cells = {name: value for name, value in cells.items() if value is not None and value != "" and value == value}
+    for name in ("level", "spread"):
+        if isinstance(cells.get(name), str) and re.fullmatch(r"\d+(?:\.\d+)?", cells[name].strip()):
+            cells[name] = float(cells[name]) if "." in cells[name] else int(cells[name])
+    if isinstance(cells.get("level"), float) and cells["level"].is_integer():
+        cells["level"] = int(cells["level"])
+    if hasattr(cells.get("end_time"), "isoformat"):
+        cells["end_time"] = cells["end_time"].isoformat()
+    return cells
+
+
+# --- rows that can be asked ------------------------------------------------------------------------------------------
+
+
+def check_rows(rows, name):
+    """Return rows that are whole, options as {letter: text}. Raises Problems with row and field of each fault."""
+    if not rows:
+        raise ValueError(f"{name} holds no question")
+    problems, seen, made = [], {}, []
+    for n, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            problems.append(f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}")
+            continue
+        known = {field: row[field] for field in Row.model_fields if field in row}
+        faults = [(name_field(at), words) for at, words in find_faults(known, Row)]
+        faults += check_fields(known) if not faults else []
+        if not faults and (first := seen.setdefault(row["id"], n)) != n:
+            faults = [("id", f"{row['id']!r} stands in row {first} already")]
+        problems += [f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults]
+        made.append(known if faults else known | read_options(known))
+    if len(problems) > MAX_TOLD:
+        problems = [*problems[:MAX_TOLD], f"{name}: {len(problems) - MAX_TOLD} more faults"]
+    if problems:
+        raise Problems(problems)
+    return made
+
+
+def check_fields(row):
+    """Return what is wrong with a row whose cells have the right types: [(field, words)]."""
+    faults = []
+    if "end_time" in row:
+        try:
+            read_end(row["end_time"])
+        except ValueError:
+            faults.append(("end_time", f"wanted a day or moment such as 2026-03-11, not {row['end_time'][:40]!r}"))
+    try:
+        options = read_options(row).get("options")
+    except ValueError as problem:
+        return [*faults, ("options", str(problem))]
+    kind = row.get("kind")
+    if kind in LISTED and not options and not read_shape(row["prompt"]).options:
+        faults.append(("kind", f"{kind} needs options, in their column or as lettered lines of the prompt"))
+    if options and kind not in (None, *LISTED, "ranking", "list"):
+        faults.append(("options", f"a question of kind {kind} has none"))
+    return faults
+
+
+def read_options(row):
+    """Return {"options": {letter: text}} of a row that has some: an object, a list, or JSON of either; else {}.
+
+    >>> read_options({"options": '["Yes", "No"]'})
+    {'options': {'A': 'Yes', 'B': 'No'}}
+    """
+    given = row.get("options")
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            raise ValueError("wanted JSON of a list of texts, or of an object by letter") from None
+    given = given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(given, list):
+        given = {chr(ord("A") + n): text for n, text in enumerate(given)} if len(given) <= 26 else {}
+    if not isinstance(given, dict) or not 2 <= len(given) <= 26:
+        raise ValueError("wanted are 2 to 26 of them")
+    if not all(isinstance(text, str) and text.strip() for text in given.values()):
+        raise ValueError("each must be a text")
+    if list(given) != [chr(ord("A") + n) for n in range(len(given))]:
+        raise ValueError(f"letters must run from A without a gap, not {', '.join(map(str, given))[:40]}")
+    if len({text.casefold().strip() for text in given.values()}) < len(given):
+        raise ValueError("two of them read the same")
+    return {"options": {letter: " ".join(text.split()) for letter, text in given.items()}}
+
+
+def read_end(text):
+    """Return the moment at which a question's window ends: a day ends with itself, UTC+8.
+
+    >>> read_end("2026-03-10").isoformat(), read_end("2026-03-10 12:00:00").isoformat()
+    ('2026-03-11T00:00:00+08:00', '2026-03-10T12:00:00+08:00')
+    """
+    if not re.match(r"\d{4}-\d\d-\d\d", text := str(text).strip()):
+        raise ValueError(text)
+    moment = pd.Timestamp(text)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:[T ]00:00(?::00)?)?", text):
+        moment += pd.Timedelta(days=1)
+    return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
+
+
+def find_shape(row):
+    """Return the Shape of a checked row: what it says itself, and of what it does not what its prompt does."""
+    shape = read_shape(row["prompt"])
+    if options := row.get("options"):
+        writes = shape.writes if shape.options == options else "letter"
+        shape = Shape(row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes)
+    elif kind := row.get("kind"):
+        is_same = kind == shape.kind or (kind in (*LISTED, "ranking", "list") and shape.options)
+        shape = shape._replace(kind=kind, is_known=True) if is_same else Shape(kind, k=shape.k, unit=shape.unit)
+    return shape._replace(unit=row["unit"]) if row.get("unit") else shape
+
+
+def build_events(batch, as_of):
+    """Return the events table of a batch, asked as of a moment; `metadata` says how each is written and if it is known.
+
+    The prompt is the question, whole. Its window (`name_window`) is the batch's own.
+    """
+    made = [build_event(row, find_shape(row), batch, as_of) for row in batch.rows]
+    return check_table("events", pd.DataFrame(made))
+
+
+def build_event(row, shape, batch, as_of):
+    """Return a row's event as a dict of columns."""
+    end = stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
+    closes = f"The question closes at {end}; it" if end else "It"
+    return {
+        "event_id": row["id"],
+        "paper": "futurex",
+        "window": name_window(batch),
+        "source_id": SOURCE_ID,
+        "prompt": row["prompt"].strip(),
+        "kind": shape.kind,
+        "options": dump_json(shape.options),
+        "k": shape.k,
+        "unit": shape.unit,
+        "as_of": as_of,
+        "resolves_at": end,
+        "level": row.get("level") or guess_level(shape),
+        "resolution_criteria": f"{closes} is settled by what is published by then.",
+        "provenance": f"{batch.source}@{batch.commit[:N_COMMIT]}",
+        "is_synthetic": False,
+        "metadata": dump_json({"writes": shape.writes, "is_known": shape.is_known}),
+    }
+
+
+def guess_level(shape):
+    """Return the level of a question that states none: 1 and 2 by its options (FutureX 3.3), 3 without."""
+    return 3 if not shape.options else 1 if shape.kind == "single" and len(shape.options) < 4 else 2
+
+
+def name_window(batch):
+    """Return the word that the runs on a batch carry: "week" or "ask", and digits of its commit."""
+    return ("week" if batch.is_challenge else "ask") + hash_text(batch.commit, 8)

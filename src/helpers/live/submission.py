@@ -1,0 +1,268 @@
+"""A week's standing answers: how each is written, when a later round revises one, the files, and the e-mail's fields.
+
+A folder (`locate_week`) holds questions.csv (the events table), week.json (rounds, standing answers, revisions) and
+submission.json and .jsonl (id, prediction). A round is a day's asking; a later one revises an answer only on a material
+change, as h2oai's marina does: another answer with a confidence that is higher by 0.1, or with pages not seen before.
+"""
+
+import json
+import os
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.calendar import ZONE
+from helpers.live.challenge import N_COMMIT, read_end
+from helpers.store import ROOT, dump_json, parse_json, read_runs
+from helpers.tables import check_table
+
+RECIPIENT = "FutureX-ai@outlook.com"
+"""Where submissions go, as the data set's card said in December 2025."""
+
+SUBJECT = "FutureX Challenge Submission — [{agent}][{day}]"
+MATERIAL = 0.1
+"""By how much more confident a later answer must be to take a standing one's place without new evidence."""
+
+STATE, QUESTIONS = "week.json", "questions.csv"
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def write_prediction(value, event):
+    r"""Return a value as the submission has it: letters, names, a number with its unit; "" for none.
+
+    >>> event = {"kind": "number", "unit": "点", "options": None, "metadata": '{"writes": "value"}'}
+    >>> write_prediction(112.52, event), write_prediction(None, event), write_prediction(1e7, event | {"unit": "%"})
+    ('112.52 点', '', '10000000%')
+    >>> event = {"kind": "multi", "options": '{"A": "x", "B": "y"}', "metadata": '{"writes": "letter"}'}
+    >>> write_prediction(["A", "B"], event)
+    'A, B'
+    """
+    if value is None:
+        return ""
+    if event["kind"] in ("number", "percent"):
+        unit = event["unit"] if isinstance(event["unit"], str) else "%" if event["kind"] == "percent" else ""
+        return f"{write_number(value)}{' ' * (unit not in ('', '%'))}{unit}"
+    items = value if isinstance(value, list) else [value]
+    if parse_json(event["metadata"]).get("writes") == "text":
+        options = parse_json(event["options"])
+        items = [options[letter] for letter in items]
+    return ("; " if any(", " in item for item in items) else ", ").join(items)
+
+
+def write_number(value):
+    """Return a number in digits, as many as it has and no exponent.
+
+    >>> write_number(0.1), write_number(1e15), write_number(3.0)
+    ('0.1', '1000000000000000', '3')
+    """
+    text = format(Decimal(repr(float(value))), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# --- answers and their revision --------------------------------------------------------------------------------------
+
+
+def collect_answers(path, run_ids, events):
+    """Return {event_id: answer} of the first of some runs (a majority before its samples) that has a prediction.
+
+    An answer: prediction (text), value, confidence (0 to 1 or None), pages (ids of those seen), as_of, reason ("" with
+    an answer).
+    """
+    kinds, found = {row["event_id"]: row for row in events.to_dict("records")}, {}
+    for run_id in run_ids:
+        pages = list_pages(path, run_id)
+        for row in read_runs(path, "predictions", [run_id]).to_dict("records"):
+            value, known = parse_json(row["value"]), found.get(row["event_id"])
+            if row["event_id"] not in kinds or (known and (known["prediction"] or value is None)):
+                continue
+            reason = "" if value is not None else row["reason"] or row["status"]
+            seen = {*pages.get(row["event_id"], ()), *(parse_json(row["source_ids"]) or ())}
+            found[row["event_id"]] = {
+                "prediction": write_prediction(value, kinds[row["event_id"]]),
+                "value": value,
+                "confidence": None if pd.isna(row["probability"]) else float(row["probability"]),
+                "pages": sorted(seen),
+                "as_of": row["as_of"],
+                "reason": reason,
+            }
+    missing = {"prediction": "", "value": None, "confidence": None, "pages": [], "as_of": None}
+    return {name: found.get(name) or missing | {"reason": "it was not asked"} for name in events["event_id"]}
+
+
+def list_pages(path, run_id):
+    """Return {event_id: ids of the pages that a run's agent saw}."""
+    pages = {}
+    for row in read_runs(path, "traces", [run_id])[["event_id", "page_ids"]].dropna().to_dict("records"):
+        pages.setdefault(row["event_id"], set()).update(parse_json(row["page_ids"]) or ())
+    return pages
+
+
+def revise(standing, new):
+    """Return (the answer that stands from now on, why it changed or was kept); standing is None at first.
+
+    >>> old = {"prediction": "A", "confidence": 0.6, "pages": ["p1"]}
+    >>> revise(old, {"prediction": "B", "confidence": 0.65, "pages": ["p1"]})[1]
+    'kept: B is no more confident by 0.1 (0.60, now 0.65) and rests on no new page'
+    >>> revise(old, {"prediction": "B", "confidence": 0.7, "pages": []})[1]
+    'revised: confidence 0.60, now 0.70'
+    """
+    if standing is None or standing.get("as_of", "") in (None, new.get("as_of")):  # none yet, or of this very round
+        return new, ""
+    if not standing["prediction"] and new["prediction"]:
+        return new, "revised: it had no answer"
+    if not new["prediction"] or new["prediction"] == standing["prediction"]:
+        return standing, ""
+    before, now = standing["confidence"], new["confidence"]
+    fresh = sorted(set(new["pages"]) - set(standing["pages"]))
+    if before is not None and now is not None and round(now - before, 9) >= MATERIAL:
+        return new, f"revised: confidence {before:.2f}, now {now:.2f}"
+    if fresh:
+        return new, f"revised: {len(fresh)} new page{'s' * (len(fresh) > 1)}, {', '.join(fresh[:3])}"
+    told = "of unknown confidence" if before is None or now is None else f"no more confident by {MATERIAL}"
+    shares = "" if before is None or now is None else f" ({before:.2f}, now {now:.2f})"
+    return standing, f"kept: {new['prediction']} is {told}{shares} and rests on no new page"
+
+
+def revise_all(state, answers, as_of):
+    """Enter a round's answers into a week's state; returns the sentences on what was revised or kept."""
+    told = []
+    for event_id, new in answers.items():
+        standing = state["standing"].get(event_id)
+        state["standing"][event_id], why = revise(standing, new)
+        if why:
+            change = {"id": event_id, "as_of": as_of, "why": why}
+            if change not in state["revisions"]:
+                state["revisions"].append(change | {"from": standing["prediction"], "to": new["prediction"]})
+            told.append(f"{event_id} ({standing['prediction'] or 'none'}): {why}")
+    return told
+
+
+# --- the week's folder -----------------------------------------------------------------------------------------------
+
+
+def locate_week(batch, out=None, agent=None):
+    """Return the folder of a batch's answers: `out`, else data/weeks/<commit>; with `agent` that agent's below it."""
+    base = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / "data/weeks"
+    folder = Path(out) if out else base / batch.commit[:N_COMMIT]
+    return folder / agent if agent else folder
+
+
+def find_week(out=None):
+    """Return the folder of a week that was asked: `out`, else the newest. Raises ValueError where there is none."""
+    base = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / "data/weeks"
+    found = (
+        [Path(out) / STATE]
+        if out
+        else sorted(base.rglob(STATE), key=lambda path: read_state(path.parent)["rounds"][-1]["as_of"])
+    )
+    if not found or not found[-1].exists():
+        raise ValueError(
+            f"{out or base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one"
+        )
+    return found[-1].parent
+
+
+def read_state(folder):
+    """Return a week's state, a new one where the folder has none."""
+    path = Path(folder) / STATE
+    if path.exists():
+        return json.loads(path.read_text("utf-8"))
+    return {"agent": None, "source": None, "commit": None, "message": "", "rounds": [], "standing": {}, "revisions": []}
+
+
+def open_round(state, now):
+    """Return the round to ask: the last one while it is not complete or its day (UTC+8) lasts, else a new one.
+
+    >>> now = pd.Timestamp("2026-03-04T10:00:00+08:00")
+    >>> open_round({"rounds": [{"as_of": "2026-03-03T09:00:00+08:00", "is_complete": True}]}, now)["as_of"]
+    '2026-03-04T10:00:00+08:00'
+    """
+    last = state["rounds"][-1] if state["rounds"] else None
+    if last and (not last["is_complete"] or pd.Timestamp(last["as_of"]).date() == now.date()):
+        return last
+    state["rounds"].append({"as_of": now.isoformat(timespec="seconds"), "is_complete": False})
+    return state["rounds"][-1]
+
+
+def write_week(folder, state, events):
+    """Write a week's files; each replaces the one before as a whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"id": name, "prediction": state["standing"].get(name, {}).get("prediction", "")} for name in events["event_id"]
+    ]
+    texts = {
+        QUESTIONS: events.to_csv(index=False, lineterminator="\n"),
+        STATE: json.dumps(state, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
+        "submission.json": json.dumps(rows, ensure_ascii=False, indent=1) + "\n",
+        "submission.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+    }
+    for name, text in texts.items():
+        partial = folder / f"{name}.partial"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / name)
+
+
+def read_week(folder):
+    """Return (state, events) of a week that was asked."""
+    events = pd.read_csv(Path(folder) / QUESTIONS, dtype={"event_id": str})
+    return read_state(folder), check_table("events", events)
+
+
+def build_predictions(state, events):
+    """Return the standing answers as a predictions table."""
+    rows = [
+        {
+            "run_id": state["agent"],
+            "agent_id": state["agent"],
+            "event_id": name,
+            "sample": 0,
+            "as_of": answer["as_of"] or state["rounds"][-1]["as_of"],
+            "status": "ok" if answer["prediction"] else "missing",
+            "reason": answer["reason"] or None,
+            "value": dump_json(answer["value"]),
+            "probability": answer["confidence"],
+        }
+        for name in events["event_id"]
+        if (answer := state["standing"].get(name))
+    ]
+    return check_table("predictions", pd.DataFrame(rows))
+
+
+# --- the deadline and the e-mail -------------------------------------------------------------------------------------
+
+
+def find_deadline(batch):
+    """Return the Wednesday 24:00 (UTC+8) by which a week's answers count, by its commit's message or its first end.
+
+    None for questions that are not the challenge's, or say neither.
+    """
+    if not batch.is_challenge:
+        return None
+    if match := re.search(r"(\d{4}-\d\d-\d\d)\s*-?\s*to", batch.message, re.IGNORECASE):
+        return pd.Timestamp(match[1], tz=ZONE) + pd.Timedelta(days=1)
+    ends = [read_end(row["end_time"]) for row in batch.rows if "end_time" in row]
+    if not ends:
+        return None
+    first = min(ends).normalize()
+    return first - pd.Timedelta(days=(first.weekday() - 3) % 7)  # back to a Thursday 00:00
+
+
+def list_late(batch, now):
+    """Return the ids of rows whose window has ended: their outcome may be known, and the challenge counts none."""
+    return [row["id"] for row in batch.rows if "end_time" in row and read_end(row["end_time"]) <= now]
+
+
+def describe_email(agent, batch, now, folder):
+    """Return the fields of the e-mail that a person sends: recipient, subject, attachment, commit."""
+    day = now.tz_convert(ZONE).date().isoformat()
+    return (
+        f"to: {RECIPIENT} (as the data set's card said in December 2025: look there first)\n"
+        f"subject: {SUBJECT.format(agent=agent, day=day)}\n"
+        f"attach: {os.path.relpath(folder / 'submission.jsonl')}\n"
+        f"say: data set {batch.source}, commit {batch.commit}\n"
+        "nothing was sent"
+    )

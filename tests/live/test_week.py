@@ -1,0 +1,212 @@
+"""`daybefore week` by subprocess on the simulated internet: three weeks from fetch to score, and what is refused."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from internet import open_internet
+from mock_provider import Server
+from serving import run_server
+from sites import Hub, write_parquet
+from weeks import make_checkout, make_model, make_week
+
+from helpers.agents import registry
+from helpers.cli.main import main
+from helpers.live.challenge import ANSWERS, DATASET
+from helpers.models.transport import load_litellm
+
+ROOT = Path(__file__).parents[2]
+AGENTS = """
+[my_model]
+model = "openai/mock-1"
+api_base = "{address}"
+usd_per_million = {{ input = 1.0, output = 2.0 }}
+max_tokens = 300
+"""
+WEEKS = [("a", "2026-03-04", "2026-03-08"), ("b", "2026-03-11", "2026-03-15"), ("c", "2026-03-18", "2026-03-22")]
+"""A week's name, its Wednesday, the day on which its questions end."""
+
+
+@pytest.fixture
+def week(tmp_path):
+    """A hub with three weeks and their answers, a model, and a function that runs `daybefore week` as a user would."""
+    hub, said, expected = Hub(), {}, {}
+    for name, wednesday, end in WEEKS:
+        rows, replies, own = make_week(name, end=end)
+        said, expected = said | replies, expected | {name: own}
+        first = pd.Timestamp(wednesday) - pd.Timedelta(days=1)
+        message = f"Events for {wednesday}-To-{end} are ready"
+        hub.publish(DATASET, {"data/train-00000-of-00001.parquet": write_parquet(rows)}, f"{first:%F}T02:00Z", message)
+        truths = [{"id": key, "ground_truth": answer, "prompt": "", "level": 1} for key, (_, answer, _) in own.items()]
+        past = {"data/train-00000-of-00001.parquet": write_parquet(truths)}
+        hub.publish(ANSWERS, past, f"{pd.Timestamp(end) + pd.Timedelta(days=2):%F}T02:00Z")
+    with run_server(model := Server(answer=make_model(said))):
+        settings = make_checkout(tmp_path, ROOT, AGENTS.format(address=model.address))
+        with open_internet(tmp_path, {"huggingface.co": hub}) as web:
+
+            def call(*arguments, now, code=0):
+                web.now = pd.Timestamp(now).tz_convert("UTC")
+                env = web.environment(**settings, HF_HOME=str(tmp_path / "hub"), OPENAI_API_KEY="sk-secret-of-mine")
+                env |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+                more = [] if "--settle" in arguments else ["--agent", "my_model", "--now", now]
+                command = [sys.executable, "-m", "daybefore", "week", *more, *arguments]
+                done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200)
+                assert done.returncode == code, done.stdout + done.stderr
+                return done.stdout + done.stderr
+
+            call.web, call.model, call.expected, call.hub, call.folder = web, model, expected, hub, tmp_path
+            yield call
+
+
+def read_submission(folder):
+    rows = json.loads((folder / "submission.json").read_text("utf-8"))
+    assert [json.loads(line) for line in (folder / "submission.jsonl").read_text("utf-8").splitlines()] == rows
+    assert all(set(row) == {"id", "prediction"} and isinstance(row["prediction"], str) for row in rows)
+    return {row["id"]: row["prediction"] for row in rows}
+
+
+def test_three_weeks_from_fetch_to_score(week):
+    for n, (name, wednesday, _) in enumerate(WEEKS):
+        if n == 0:  # stopped by its ceiling, and gone on with
+            assert "ceiling" in week("--ceiling", "0.002", now=f"{wednesday}T08:00:00+08:00", code=3)
+            assert 0 < len(week.model.asked) < 61
+        told = week("--ceiling", "5", now=f"{wednesday}T10:00:00+08:00")
+        commit = week.hub.commits[DATASET][n][0]
+        folder = week.folder / "data/weeks" / commit[:12]
+        expected = week.expected[name]
+        assert read_submission(folder) == {key: prediction for key, (prediction, _, _) in expected.items()}
+        assert f"subject: FutureX Challenge Submission — [my_model][{wednesday}]" in told
+        assert f"commit {commit}" in told and "nothing was sent" in told
+        assert f"wanted by {pd.Timestamp(wednesday) + pd.Timedelta(days=1):%F} 00:00 UTC+8" in told
+        silent = [key for key, (prediction, _, _) in expected.items() if not prediction]
+        assert f"no answer: {len(silent)}: {silent[0]} (" in told
+        assert "asked as text, as the prompt's form was not recognised: 3: " in told
+        assert len(week.model.asked) == 61 * (n + 1)  # nothing is asked, or paid, twice
+        (turn,) = json.loads((folder / "week.json").read_text("utf-8"))["rounds"]
+        assert turn == {"as_of": f"{wednesday}T{'10' if n else '08'}:00:00+08:00", "is_complete": True}
+    for (name, _, end), (commit, *_) in zip(WEEKS, week.hub.commits[DATASET], strict=True):
+        folder = week.folder / "data/weeks" / commit[:12]
+        moment = f"{pd.Timestamp(end) + pd.Timedelta(days=3):%F}T12:00Z"
+        told = week("--settle", "past", "--out", str(folder), now=moment)
+        rows = pd.read_csv(folder / "scores.csv").set_index("event_id")["score_imputed"]
+        for key, (_, _, score) in week.expected[name].items():
+            assert rows[key] == pytest.approx(score), (key, week.expected[name][key])
+        assert "5% of the true value (" in told and "not settled yet: none" in told
+    assert week.web.refused == {}
+    kept = [path for path in (week.folder / "data").rglob("*") if path.is_file() and not path.is_symlink()]
+    assert all(b"sk-secret" not in path.read_bytes() for path in kept)
+
+
+# --- in this process, on files of one's own --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys):
+    """A model, and a function that asks it a file of questions by `daybefore week`."""
+    load_litellm()
+    with run_server(model := Server()):
+        (tmp_path / "agents.toml").write_text(AGENTS.format(address=model.address))
+        monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
+        monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+        monkeypatch.chdir(tmp_path)
+
+        def call(*arguments, now=None):
+            more = ["--agent", "my_model", "--questions", "week.jsonl", "--now", now] if now else []
+            main(["week", *more, *arguments])
+            return "".join(capsys.readouterr())
+
+        call.model, call.folder = model, tmp_path
+        yield call
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def test_a_later_day_asks_again_and_revises_only_on_a_material_change(ask):
+    rows, said, _ = make_week("a", n=18)
+    write_rows(ask.folder / "week.jsonl", rows)
+    ask.model.answer = make_model(said)
+    ask("--out", "week", now="2026-03-03T20:00:00+08:00")
+    before = read_submission(ask.folder / "week")
+    ask("--out", "week", now="2026-03-03T23:00:00+08:00")
+    assert len(ask.model.asked) == 18  # the same day
+    said |= {"a003": "\\boxed{D}", "a017": "\\boxed{Ada Berg}"}
+    told = ask("--out", "week", now="2026-03-04T20:00:00+08:00")
+    after, ids = read_submission(ask.folder / "week"), list(before)
+    assert len(ask.model.asked) == 36
+    assert {key: after[key] for key in ids if after[key] != before[key]} == {ids[17]: "Ada Berg"}
+    assert f"{ids[17]} (none): revised: it had no answer" in told
+    assert f"{ids[3]} (A, C): kept: D is of unknown confidence and rests on no new page" in told
+
+
+def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
+    rows = [
+        {"id": "q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]},
+        {"id": "q2", "prompt": "Length of the queue", "kind": "number", "unit": "m", "end_time": "2026-03-01"},
+    ]
+    write_rows(ask.folder / "week.jsonl", rows)
+    boxes = iter(["A", "B", "A", "A", "B"])
+    ask.model.answer = lambda asked: {"content": f"\\boxed{{{next(boxes) if 'bridge' in str(asked) else 12.5}}}"}
+    told = ask("--samples", "5", "--out", "own", "--at-once", "1", now="2026-03-04T10:00:00+08:00")
+    assert read_submission(ask.folder / "own") == {"q1": "A", "q2": "12.5 m"}
+    assert "late, their window had ended: 1: q2" in told and "subject" not in told
+    assert json.loads((ask.folder / "own/week.json").read_text())["standing"]["q1"]["confidence"] == 0.6
+    (ask.folder / "answers.csv").write_text("id,answer,spread\nq1,Yes,\nq2,12,2\n")
+    told = ask("--settle", "answers.csv", "--out", "own")
+    scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
+    assert scores["score_imputed"].to_dict() == {"q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
+    assert "numbers scored by: deviation given (1)" in told
+
+
+def test_questions_of_ones_own_are_asked_as_the_page_says(ask):
+    page = (ROOT / "docs/live.md").read_text("utf-8")
+    (ask.folder / "week.jsonl").write_text(re.search(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1])
+    ask.model.answer = lambda asked: {"content": "\\boxed{Yes}" if "ferry" in str(asked) else "\\boxed{40}"}
+    ask("--out", "mine", now="2030-03-01T10:00:00+08:00")
+    assert read_submission(ask.folder / "mine") == {"ferry": "A", "queue": "40 people"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--agent", "nobody"], "no agent is called 'nobody'"),
+        (["--agent", "arima"], "arima reads a source's page, and these questions have none"),
+        ([], "a week is asked of an agent: AGENT=name"),
+        (["--agent", "my_model", "--now", "today"], "--now must be a moment with its zone"),
+        (["--agent", "my_model", "--questions", "none.csv"], "there is no file none.csv"),
+        (["--settle", "answers.csv"], "holds no week that was asked"),
+    ],
+)
+def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
+    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    more = [] if {"--questions", "--settle"} & set(arguments) else ["--questions", "week.jsonl"]
+    with pytest.raises(SystemExit) as ending:
+        ask(*arguments, *more)
+    assert said in str(ending.value) and not ask.model.asked
+
+
+def test_another_agents_folder_is_left_alone(ask):
+    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    (ask.folder / "agents.toml").write_text(
+        "".join(AGENTS.replace("my_model", name).format(address=ask.model.address) for name in ("my_model", "other"))
+    )
+    now = "2026-03-04T10:00:00+08:00"
+    ask("--out", "week", now=now)
+    with pytest.raises(SystemExit, match="holds my_model's answers .*; name another folder"):
+        ask("--out", "week", "--questions", "week.jsonl", "--agent", "other", "--now", now)
+    ask("--out", "both", "--agent", "other", now=now)
+    assert len(read_submission(ask.folder / "both/my_model")) == len(read_submission(ask.folder / "both/other")) == 3
+
+
+def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
+    with open_internet(tmp_path, {"huggingface.co": Hub()}) as web:
+        for name, value in web.settings.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"):
+            ask("--agent", "my_model")
+    assert web.count("huggingface.co") and not ask.model.asked

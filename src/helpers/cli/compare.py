@@ -187,7 +187,9 @@ def adjust_runs(runs, notes, out):
     about = [f"{about}; {describe_intervals(events)}", ADJUSTED, *notes]
     out.mkdir(parents=True, exist_ok=True)
     tables = {"adjusted": board, "adjusted_pairs": pairs.rename(columns={"seen": "mde"})}
-    files = [write_csv(table.round(6), out / f"{name}.csv") for name, table in tables.items()]
+    for name, table in tables.items():
+        write_csv(table.round(6), out / f"{name}.csv")
+    files = [str(out / f"{name}.csv") for name in tables]
     printed = [write_table(table.set_index(table.columns[0])) for table in tables.values()]
     show("\n\n".join([*printed, "\n".join([*about, f"written: {', '.join(files)}"])]))
     return {"leaderboard": board.to_dict("records"), "pairs": pairs.to_dict("records"), "notes": about, "files": files}

@@ -182,7 +182,8 @@ def adjust_runs(runs, notes, out):
     board = board.rename(columns={"mean": "adjusted"}).rename_axis("agent").reset_index()
     named = list(board["agent"])
     pairs = compare_adjusted(fit, None if len(named) <= MANY else [(named[0], named[1:])])
-    pairs["verdict"] = [judge_pair(row, "p_holm") for row in pairs.to_dict("records")]
+    verdicts = [judge_pair(row, "p_holm") for row in pairs.to_dict("records")]
+    pairs["verdict"] = ["inconclusive" if verdict == "cannot tell" else verdict for verdict in verdicts]
     about = f"{matrix.notna().any(axis=1).sum()} events of {find_set(runs[0].window).name}, not all asked of all"
     about = [f"{about}; {describe_intervals(events)}", ADJUSTED, *notes]
     out.mkdir(parents=True, exist_ok=True)

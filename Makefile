@@ -47,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run week view compare model record again study source lab lint slice lock \
+TARGETS := help figures public test faults mutations run week day view compare model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -82,6 +82,10 @@ run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=2
 week: $(VENV)/.ready ## ask FutureX's questions of this week: make week AGENT=name (QUESTIONS=file of your own, OUT=folder, SETTLE=answers.csv scores it); nothing is sent
 	@$(SHOW) daybefore week $(AGENT:%=--agent %) $(QUESTIONS:%=--questions "%") $(OUT:%=--out "%") $(SETTLE:%=--settle "%") \
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
+
+day: $(VENV)/.ready ## a benchmark of your own on the open web, what is due today: make day AGENT=name CEILING=1 (again later: answers, report)
+	@$(SHOW) daybefore day $(AGENT:%=--agent %) $(LIMIT:%=--limit %) $(SOURCE:%=--source %) $(CEILING:%=--ceiling %) \
+	  $(if $(YES),--yes) $(ARGS)
 
 view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long; ARGS="--event ID": print one)
 	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(SET:%=--set %) $(ARGS)

@@ -89,7 +89,7 @@ def test_a_fault_of_ours_keeps_its_trace(monkeypatch):
     ("arguments", "said"),
     [
         (["runn"], "no such command 'runn'. Did you mean 'run'?"),
-        ([], "name a command: run, compare"),
+        ([], "name a command: run, week"),
         (["source"], "missing option '--source'"),
         (["run", "--limt", "3"], "no such option '--limt'. Did you mean '--limit'?"),
         (["run", "--limit", "0"], "invalid value for '--limit': 0 is not in the range x>=1"),

@@ -1,6 +1,7 @@
 """A benchmark of one's own over a week of the simulated internet: looks, questions, answers, faults, politeness."""
 
 import hashlib
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -9,6 +10,8 @@ from live.bodies import HOSTS, answer
 
 from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
+from helpers.cli import day as command
+from helpers.cli import run
 from helpers.live import day, rows
 from helpers.live.captures import read_looks
 from helpers.question_sets import find_set
@@ -151,3 +154,21 @@ def test_three_failures_in_a_row_and_missed_days_are_told(web):
     assert "tsa: 3 looks in a row failed, the last: down" in text
     assert "Days without questions: 2026-11-23, 2026-11-24, 2026-11-25." in text
     assert len(read_looks(locate_output(rows.CAPTURES))) == 5 * len(SOURCES)
+
+
+def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, capsys):
+    monkeypatch.setattr("helpers.cli.day.look", partial(rows.look, pace_s=0.0))
+    for hours in (0, 20, 24):
+        web.move(hours=hours)
+        found = command.main(["last_value"], sources=list(SOURCES), now=str(web.now))
+    said = capsys.readouterr().out
+    assert found["sets"][0]["n"] > 5 and found["sets"][0]["open"] == found["sets"][0]["n"]
+    assert "no scores" in said and "day-2026-11-22" in said
+    web.move(hours=8 * 24)
+    look(web)
+    found = command.main(sources=["tsa"], now=str(web.now))
+    assert found["sets"][0]["answered"] > 5
+    run.main(["last_value"], find_set("day-2026-11-22").window)
+    assert "mean of answered" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="no live source 'tsaa'"):
+        command.main(sources=["tsaa"], now=str(web.now))

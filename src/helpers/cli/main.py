@@ -224,6 +224,26 @@ def source():
     """Try one source by itself, from its page to its scores."""
 
 
+@command("--agent my_model --ceiling 1")
+@option("--agent", "names", multiple=True, help="Who is asked today's questions; may be given several times.")
+@option("--source", "sources", multiple=True, help="Only this live source; may be given several times.")
+@option("--limit", type=COUNT, help="Number of questions (default: all of the day).")
+@option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars that today's run may cost in all.")
+@option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
+@option("--now", metavar="MOMENT", help="A moment with its zone in place of the clock.")
+def day():
+    """Do what is due of a benchmark of one's own: look, pose, ask, settle, report. Call it as often as you like."""
+
+
+@command("my_model --to dataset")
+@click.argument("name", metavar="RUN")
+@option("--to", "form", required=True, help="inspect, records (every-eval-ever), dataset (the hub), forecastbench.")
+@question_set
+@option("--out", metavar="FOLDER", help="The folder to write to (default results/export/RUN).")
+def export():
+    """Write a RUN (a run_id or an agent's name) in the form that another tool reads."""
+
+
 @command("my_folder")
 @click.argument("folder")
 @option("--status", help="Whose data the figures show: printed, public, replay or synthetic (default: as given).")

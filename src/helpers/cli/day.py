@@ -1,0 +1,47 @@
+"""`daybefore day` (make day): what is due today of a benchmark of one's own on the open web."""
+
+from datetime import UTC, datetime
+
+import pandas as pd
+
+from helpers.cli import run
+from helpers.cli.main import show, tell
+from helpers.live.day import close_day, pose
+from helpers.live.rows import look
+from helpers.question_sets import find_set
+from helpers.web.sources import LIVE_SOURCES, load_sources
+
+
+def main(names=(), sources=(), now=None, **how):
+    """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
+
+    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. `how` are options of
+    `run`. Raises ValueError for an unknown source or agent.
+    """
+    now = pd.Timestamp(now or datetime.now(UTC))
+    if now.tzinfo is None:
+        raise ValueError("--now needs an offset from UTC, such as 2026-11-25T06:00:00+00:00")
+    known = load_sources(LIVE_SOURCES)
+    if unknown := sorted(set(sources) - set(known)):
+        raise ValueError(f"there is no live source {unknown[0]!r}; data/live/sources has {', '.join(known)}")
+    chosen = {name: source for name, source in known.items() if not sources or name in sources}
+    tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
+    looks, told, asked = look(chosen, now, tell=tell), [], None
+    show(f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain")
+    try:
+        asked, events, _ = pose(now)
+        late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
+        show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
+    except ValueError as problem:
+        told.append(str(problem))
+        show(f"no questions today: {problem}")
+    if asked and names:
+        run.main(names, find_set(asked).window, **how)
+        told.append(f"{', '.join(names)}: asked the questions of {asked}")
+    path, sets = close_day(now, told)
+    for name, n, n_answered, n_lost, n_open in sets[-8:]:
+        show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
+    show(f"report: {path}")
+    columns = ("set", "n", "answered", "given_up", "open")
+    rows = [dict(zip(columns, one, strict=True)) for one in sets]
+    return {"report": str(path), "looks": looks, "sets": rows}

@@ -1,0 +1,35 @@
+"""`daybefore export`: a run in the form that another tool reads."""
+
+import time
+from pathlib import Path
+
+from helpers.cli.main import show
+from helpers.faults import suggest
+from helpers.formats.export import WRITERS, gather_run
+from helpers.futurex.past import read_window
+from helpers.question_sets import find_set
+from helpers.scoring.runs import find_run, list_runs
+from helpers.store import locate_output
+
+
+def main(name, form, window=None, out=None):
+    """Write a run's files and print where they are; return their paths.
+
+    `name` is a run_id or an agent's name, of a local run first. Raises ValueError for an unknown run or form, and where
+    a package is wanting.
+    """
+    if form not in WRITERS:
+        raise ValueError(f"there is no form {form!r}{suggest(form, WRITERS)}; there are {', '.join(WRITERS)}")
+    every = list_runs()
+    window = window or next((run.window for run in every if name in (run.run_id, run.agent_id)), "A")
+    run = find_run(every, name, window)[0]
+    found = gather_run(run, *(read_window(table, window) for table in ("events", "answers")))
+    folder = Path(out) if out else locate_output(f"results/export/{run.run_id}/x").parent
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        paths = WRITERS[form](found, folder, **({"now": int(time.time())} if form == "records" else {}))
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)") from None
+    show(f"{run.label} on {find_set(window).name}: {len(found.rows)} questions")
+    show("\n".join(map(str, paths)))
+    return {"files": list(map(str, paths)), "n": len(found.rows)}

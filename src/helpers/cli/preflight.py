@@ -158,7 +158,7 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     told, is_paid = estimate_cost(entry, left)
     if is_paid and len(left) > MANY_PAID and not is_limited:
         raise ValueError(
-            f"{agent_id}: {told}; say how many (LIMIT=20; of a week CEILING=1), or YES=1 for all; nothing was asked"
+            f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all (a week: CEILING=1); nothing was asked"
         )
     show(f"{agent_id}: {told}")
     if len(left) < n_all:

@@ -190,6 +190,38 @@ def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
     assert said in str(ending.value) and not ask.model.asked
 
 
+def test_a_judge_looks_at_texts_that_were_not_matched(ask):
+    rows = [{"id": name, "prompt": f"Who will win {name}?", "kind": "text", "level": 3} for name in ("q1", "q2", "q3")]
+    write_rows(ask.folder / "week.jsonl", rows)
+    ask.model.answer = lambda asked: {"content": "\\boxed{The Fed}"}
+    ask("--out", "own", now="2026-03-04T10:00:00+08:00")
+    (ask.folder / "answers.csv").write_text("id,answer\nq1,Federal Reserve\nq2,The Fed\nq3,Bank of Japan\n")
+    ask.model.answer = lambda asked: {"content": json.dumps({"same": "Federal Reserve" in str(asked["messages"])})}
+    told = ask("--settle", "answers.csv", "--out", "own", "--judge", "my_model")
+    scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
+    assert scores["score_imputed"].to_dict() == {"q1": 0.0, "q2": 1.0, "q3": 0.0}
+    assert scores["judged"].to_dict() == {"q1": 1.0, "q2": 1.0, "q3": 0.0}
+    assert "judged" in told and len(ask.model.asked) == 3 + 2  # what matched is not judged
+
+
+def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypatch):
+    (ask.folder / "mine_week.py").write_text("def say(event, world):\n    return 'B' if event['options'] else None\n")
+    table = '[half]\nagent = "mine_week:say"\n\n' + AGENTS.format(address=ask.model.address)
+    (ask.folder / "agents.toml").write_text(table + 'method = "search_prompt"\n')
+    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    monkeypatch.syspath_prepend(str(ask.folder))
+    now = "2026-03-04T10:00:00+08:00"
+    (ask.folder / "press").mkdir()
+    article = {"id": "1", "title": "Harbour", "text": "Ice grows in the harbour.", "published": "2026-03-03T08:00:00Z"}
+    later = article | {"id": "2", "title": "Later harbour", "published": "2026-03-05T08:00:00Z"}
+    write_rows(ask.folder / "press/a.jsonl", [article, later])
+    told = ask("--out", "both", "--agent", "half", "--articles", "press", now=now)
+    assert "2 dated articles" in told
+    assert list(read_submission(ask.folder / "both/half").values()) == ["No", "Drifters", "B"]
+    shown = json.dumps([asked["messages"] for asked in ask.model.asked])
+    assert "Ice grows" in shown and "Later harbour" not in shown
+
+
 def test_another_agents_folder_is_left_alone(ask):
     write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
     (ask.folder / "agents.toml").write_text(

@@ -5,16 +5,16 @@ revises them only on a material change. With `settle` the folder's answers are s
 """
 
 import os
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import pandas as pd
 
-from helpers.agents.registry import FUNCTION, PROMPTED, load_agents, load_entries, open_consult
+from helpers.agents.registry import FUNCTION, PROMPTED, build_client, load_agents, load_entries, read_prices
 from helpers.agents.runs import DEADLINE_S, run_agents
 from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
-from helpers.cli.preflight import announce_articles, locate_store, prepare_agent
+from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
 from helpers.faults import list_nearest
 from helpers.live.challenge import build_events, fetch_batch, name_window
@@ -33,6 +33,9 @@ from helpers.live.submission import (
     revise_all,
     write_week,
 )
+from helpers.models.judges import build_consult
+from helpers.models.llm import open_door
+from helpers.models.local import open_model
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, parse_json
 from helpers.tables import MOMENT_FORM
 from helpers.web.replay import Replay
@@ -53,7 +56,7 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
     `how`: n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
     """
     if settle:
-        return settle_week(settle, out, judge)
+        return settle_week(settle, out, judge, how.get("ceiling_usd"))
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
     for name in names:
@@ -180,13 +183,32 @@ def list_some(what, items):
     return f"{what}: {len(items)}: {', '.join(items[:N_TOLD])}{more}"
 
 
-def settle_week(place, out, judge):
+@contextmanager
+def open_judge(name, ceiling_usd):
+    """Yield an agent's model as a judge (`models.judges`), its replies in the store; None where no agent is named.
+
+    Raises ValueError where it cannot be asked.
+    """
+    if name is None:
+        yield None
+        return
+    entry = find_entry(name)
+    if entry["method"] == FUNCTION:
+        raise ValueError(f"{name} is a function and cannot judge; name an agent that asks a model")
+    prices = read_prices(entry)
+    settings = {"live": True, "prices": prices} | check_model(name, entry, prices, ceiling_usd)
+    with ExitStack() as stack:
+        door = open_door(f"{name}-judge", connection=open_model(entry, stack), **settings)
+        stack.callback(door.recordings.close)
+        yield build_consult(*build_client(entry, door)[:4])
+
+
+def settle_week(place, out, judge, ceiling_usd):
     """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
     folder = find_week(out)
     state, events = read_week(folder)
     answers, source = read_answers(place, events)
-    judged = open_consult(judge, f"{state['agent']}-judge", live=True) if judge else nullcontext()
-    with judged as consult:
+    with open_judge(judge, ceiling_usd) as consult:
         rows, table = score_week(state, events, answers, consult)
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
     rules = answers["method"].dropna().value_counts().to_dict()

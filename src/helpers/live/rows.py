@@ -8,9 +8,10 @@ from contextlib import closing
 
 import pandas as pd
 
-from helpers.live.captures import FetchError, Guest, open_captures
+from helpers.live.captures import Captures, open_captures
 from helpers.live.records import keep_settled, list_addresses, read_records
 from helpers.store import locate_output
+from helpers.web.guest import FetchError
 from helpers.web.sources import locate_rows
 
 CAPTURES = "data/days/captures.sqlite"
@@ -26,7 +27,7 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     """
     found = []
     with closing(open_captures(locate_output(CAPTURES))) as store:
-        guest = Guest(store, now, pace_s, deadline_s)
+        guest = Captures(store, now, pace_s, deadline_s)
         for source_id, source in sources.items():
             if is_fresh(store, source_id, guest.now):
                 continue

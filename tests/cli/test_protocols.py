@@ -3,6 +3,7 @@
 import re
 from html import unescape
 
+import pandas as pd
 import pytest
 
 from helpers.cli import protocols
@@ -51,3 +52,8 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(tmp
 def test_a_wrong_name_is_told_with_the_nearest():
     with pytest.raises(ValueError, match="did you mean qwen_react"):
         protocols.main("qwen_reakt")
+
+
+def test_agreement_counts_questions_whose_samples_say_the_same():
+    told = {"event_id": list("aabb"), "sample": [0, 1, 0, 1], "value": ['"A"', '"A"', '"A"', None]}
+    assert "0.500 (0.095 to 0.905), n = 2" in protocols.tell_samples(pd.DataFrame(told))[1]

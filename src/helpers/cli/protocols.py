@@ -168,7 +168,7 @@ def tell_market(run, events, answers, predictions):
     moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
     prices = price_runs(events, answers, predictions, build_priced()[2], moment)
     return [
-        f"Market's Brier error minus the agent's: {tell_pair(row)} markets' questions; skill {row['skill']:z.3f}."
+        f"Market's Brier error (0 to 1) minus the agent's: {tell_pair(row)} questions; skill {row['skill']:z.3f}."
         for row in prices.to_dict("records")
     ] or ["No skill against the market's price: no probability of Yes was given."]
 
@@ -184,7 +184,10 @@ def tell_samples(predictions):
     values = predictions.fillna({"value": "none"}).groupby("event_id")["value"]
     share = measure_share(values.nunique()[values.size() > 1].eq(1))
     told = write_mean({"mean": share["share"], **share})
-    return [*notes, f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson)."]
+    return [
+        *notes,
+        f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson); no alpha in the kit.",
+    ]
 
 
 def tell_spent(tables):

@@ -31,6 +31,7 @@ SETS = (
     QuestionSet("long", "L", "2023-01-04", "2026-04-04", "WorldReasoner's long questions, once a quarter"),
     QuestionSet("futurex-past", "P", "2026-01-08", "2026-04-07", "FutureX's past questions", True),
     QuestionSet("markets", "M", "2025-11-24", "2026-04-25", "ForecastBench's market questions with prices", True),
+    QuestionSet("worldreasoner", "W", "2024-12-29", "2026-02-24", "WorldReasoner's own, with event cards", True),
 )
 
 WINDOWS = {one.window: (one.first, one.last) for one in SETS if not one.is_public}

@@ -17,7 +17,8 @@ from helpers.public_files import hash_file, locate_public
 from helpers.stats.means import measure_share, summarize_clustered
 from helpers.stats.paired import compare_pairs, judge_family
 from helpers.store import locate_input, locate_output
-from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
+from helpers.worldreasoner.cards import read_cards
+from helpers.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
 from helpers.worldreasoner.prices import find_turning_points, order_prices
 from helpers.worldreasoner.quality import band_days, measure_spans
@@ -96,39 +97,6 @@ def build():
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------
-
-
-def read_cards(questions):
-    """Return questions with event cards as graphs (`graphs.check_form`).
-
-    Cards have no edges and no outcome node. An impact on the answer No is turned, so that all signs are towards Yes;
-    on an option of several it stays, and is towards that option.
-
-    >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
-    >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
-    >>> read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
-    'Negative'
-    """
-    return [check_form(read_question(question)) for question in questions]
-
-
-def read_question(question):
-    """Return one question with its cards as a graph."""
-    turned = {"Positive": "Negative", "Negative": "Positive"}
-    nodes, impacts = [], []
-    for card in question["events"]:
-        source = [card["source_url"]] if card.get("source_url") else []
-        node = {"node_id": card["id"], "title": card["title"], "occurred_at": card["date"] or None}
-        nodes.append(node | {"source_ids": source, "description": card.get("description") or ""})
-        nodes[-1]["review"] = card["status"].capitalize()
-        if card["impact"]:
-            record = card["impact"]
-            direction = record["direction"].capitalize()
-            if record["affects"].startswith("No - "):
-                direction = turned.get(direction, direction)
-            impact = {"node_id": card["id"], "direction": direction, "reasoning": record.get("reasoning") or ""}
-            impacts.append(impact | {name: record[name] for name in ("magnitude", "confidence")})
-    return {"question_id": question["id"], "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}
 
 
 def count_cards(questions, graphs, nodes):

@@ -8,7 +8,7 @@ import json
 
 import pandas as pd
 
-from helpers.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
+from helpers.agents.registry import GRAPH_METHODS, PROMPTED, connect_agent, load_entries, read_settings
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
@@ -41,6 +41,8 @@ def load_arms(path=ROOT / "data/arms.toml"):
         if arm["window"] in PUBLIC_WINDOWS and entries[arm["agent"]]["method"] not in VALUE_METHODS:
             told = f"of window {arm['window']} values alone are kept, and what takes several requests a question"
             raise ValueError(f"{where}: {told} cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}")
+        if arm["window"] == "W" and entries[arm["agent"]]["method"] in GRAPH_METHODS:
+            raise ValueError(f"{where}: a graph's events are words, of which nothing is recorded; run it instead")
     return arms
 
 

@@ -40,7 +40,8 @@ def load_past_agents(events, answers):
 
 
 def list_past(events, answers):
-    """Return the questions that have an answer as a tuple of Past, in the order in which they became known."""
+    """Return the answered questions of options as a tuple of Past, in the order in which they became known."""
+    events = events[events["options"].notna()]
     rows, values = [], answers.set_index("event_id")["value"].dropna()
     for event in events[events["event_id"].isin(values.index)].to_dict("records"):
         value, options = parse_json(values[event["event_id"]]), tuple(parse_json(event["options"]).items())
@@ -61,6 +62,9 @@ def read_form(event):
 
 def forecast_from_past(past, method, event, world):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is not looked at."""
+    if event["kind"] == "number":
+        reason = f"{method} knows how options ended, and this question asks for a number"
+        return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
     moment = pd.Timestamp(event["as_of"]).tz_convert("UTC").isoformat()
     known, kind = tuple(row for row in past if row.known_at <= moment), event["kind"]
     letters, rng = list(parse_json(event["options"])), seed_draws(method, event)

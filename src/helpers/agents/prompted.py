@@ -185,8 +185,10 @@ def keep_values(event, row):
         return kept | {"content": None, "logprobs": None}
     prediction = read_reply(event, row)
     value = prediction["value"]
-    letters = [value] if isinstance(value, str) else value or []
-    content = r"Final answer: \boxed{" + ", ".join(letters) + "}" if letters else ""
+    is_number = isinstance(value, int | float)
+    letters = [] if is_number else [value] if isinstance(value, str) else value or []
+    said = [f"{value:.12g}"] if is_number else letters
+    content = r"Final answer: \boxed{" + ", ".join(said) + "}" if said else ""
     if prediction.get("status") == "refusal":
         content = r"Final answer: \boxed{n/a}"
     if asks_probabilities(event) and (chances := prediction.get("distribution")):

@@ -203,12 +203,17 @@ def read_submission(content):
 
 
 def keep_facts(event, row):
-    """Return a recording as it is kept of a public question: values and facts of the graph, texts as digests."""
+    """Return a recording as it is kept of a public question: values and facts of the graph, texts as digests.
+
+    Where a question has reference events (window W) the titles stay, since they are held against those.
+    """
     kept = keep_values(event, row)
     submission = read_submission(row.get("content"))[0] if row["status"] == "ok" else None
     if submission is None:
         return kept
-    events = [event | {"title": hash_text(event["title"], 12)} for event in submission["events"]]
+    events = submission["events"]
+    if event.get("window") != "W":
+        events = [one | {"title": hash_text(one["title"], 12)} for one in events]
     options = parse_json(event["options"]) or {}
     kept_pairs = [pair for pair in submission.get("distribution", ()) if pair["of"] in options]
     facts = {"distribution": kept_pairs} if kept_pairs else {}

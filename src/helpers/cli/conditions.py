@@ -1,18 +1,26 @@
-"""What WorldReasoner's scores say of a run, beside its usual ones: on `long` its own, on `markets` the market's price.
+"""What WorldReasoner's scores say of a run, beside its usual ones: on `long` and `worldreasoner` its own, on
+`markets` and `worldreasoner` the market's price.
 
 As rows and facts for a run's files, and as text.
 """
 
+import re
+from html import unescape
 from typing import NamedTuple
 
 import pandas as pd
 
 from helpers.cli.report import write_difference, write_interval, write_table
 from helpers.cli.results import read_sampled
-from helpers.futurex.past import build_priced, read_window
-from helpers.store import read_runs
+from helpers.futurex.past import build_cards, build_priced, read_window
+from helpers.store import parse_json, read_runs
+from helpers.web.pages import read_kept
+from helpers.worldreasoner.cards import build_references
 from helpers.worldreasoner.conditions import OPEN
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
+
+CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
+"""Where an article's page names the address at which it stood first (`news.show_article`)."""
 
 
 class Beside(NamedTuple):
@@ -32,7 +40,7 @@ def judge_run(asked, run_ids, cutoffs):
     """
     path, events, moment = asked.path, asked.events, asked.plan.moment
     nothing = Beside(pd.DataFrame(), {}, "", f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN))
-    if asked.window not in ("L", "M"):
+    if asked.window not in ("L", "M", "W"):
         return nothing
     predictions = read_sampled(path, "predictions", run_ids, events)
     try:
@@ -43,11 +51,30 @@ def judge_run(asked, run_ids, cutoffs):
         named = {name: name.removesuffix("-majority") for name in run_ids}
         own = {name: cutoffs[agent] for name, agent in named.items() if agent in cutoffs}
         tables = [read_sampled(path, name, run_ids, events) for name in ("replies", "traces")]
-        rows, facts = judge_runs(events, answers, read_runs(path, "runs", run_ids.values()), predictions, *tables, own)
+        references = refer_to_cards(tables[1]) if asked.window == "W" else {}
+        runs = read_runs(path, "runs", run_ids.values())
+        rows, facts = judge_runs(events, answers, runs, predictions, *tables, own, **references)
     except (FileNotFoundError, ValueError) as error:
         return nothing._replace(text=f"no WorldReasoner scores: {error}")
     lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows)]
-    return nothing._replace(rows=rows, facts=facts, text="\n".join([write_scores(rows, list(facts)), *lines]))
+    told = nothing._replace(rows=rows, facts=facts, text="\n".join([write_scores(rows, list(facts)), *lines]))
+    return add_prices(told, events, answers, predictions, moment) if asked.window == "W" else told
+
+
+def refer_to_cards(traces):
+    """Return the references of window W (of `score_submissions`): its event cards, and addresses of the pages shown."""
+    shown = {page for cell in traces["page_ids"].dropna() for page in parse_json(cell)}
+    found = {name: CANONICAL.search(page["text"]) for name, page in read_kept(sorted(shown)).items()}
+    addresses = {name: unescape(place[1]) for name, place in found.items() if place}
+    return {"cards": build_references(build_cards()[3]), "addresses": addresses}
+
+
+def add_prices(told, events, answers, predictions, moment):
+    """Return a `Beside` with what the prices of window W's yes/no questions say added."""
+    prices = tell_prices(price_runs(events, answers, predictions, build_cards()[2], moment))
+    facts = told.facts | {name: told.facts.get(name, {}) | own for name, own in prices.get("facts", {}).items()}
+    rows = pd.concat([told.rows, prices.get("rows", pd.DataFrame())], ignore_index=True)
+    return told._replace(rows=rows, facts=facts, text=f"{told.text}\n{prices['text']}")
 
 
 def write_scores(rows, agents):

@@ -1,15 +1,17 @@
-"""Windows that the replay web does not pose: FutureX's past questions (P), markets' questions (M), long series (L).
+"""Windows that the replay web does not pose: FutureX's past (P), markets (M), WorldReasoner's own (W), long series (L).
 
-Those of P and M are built anew from the public files wherever they are needed, and kept nowhere.
+Those of P, M and W are built anew from the public files wherever they are needed, and kept nowhere.
 """
 
 import contextlib
+import json
 from functools import lru_cache, partial
 from pathlib import Path
 
 from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.events.series_pages import open_series
+from helpers.formats import worldreasoner
 from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
@@ -26,6 +28,9 @@ MARKETS = "forecastbench/market_price_history.csv"
 
 QUESTION_SETS = tuple(f"forecastbench/{day}-llm.json" for day in ("2025-10-26", "2025-11-23", "2026-01-18"))
 """The sets that hold their wording."""
+
+CARDS, CARD_PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
+"""Window W's questions with event cards, and the prices of those that are markets."""
 
 NEWS = "news/current_events.tar.gz"
 """What agents may search in public windows."""
@@ -50,9 +55,21 @@ def build_priced():
     return events, answers, prices[prices["question_id"].isin(events["event_id"])].reset_index(drop=True)
 
 
+@lru_cache(maxsize=1)
+def build_cards():
+    """Return (events, answers, prices, questions) of window W, shared by all callers; raises what `locate_public` does.
+
+    `questions` are the file's own, with their event cards, by event_id.
+    """
+    given = worldreasoner.select_questions(json.loads(locate_public(CARDS).read_text(encoding="utf-8")))
+    events, answers = worldreasoner.build_events(given)
+    prices = worldreasoner.read_prices(locate_public(CARD_PRICES), events)
+    return events, answers, prices, {f"{worldreasoner.SOURCE_ID}-{row['id']}": row for row in given}
+
+
 def build_public(window):
     """Return (events, answers) of a public window; raises what `locate_public` does. Shared: take copies."""
-    return (build_priced() if window == "M" else build_past())[:2]
+    return {"P": build_past, "M": build_priced, "W": build_cards}[window]()[:2]
 
 
 def read_window(name, window):

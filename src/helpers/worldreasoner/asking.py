@@ -66,13 +66,14 @@ def fold_name(text):
 def plan_run(condition, horizon, window):
     """Return the Plan of a run from what its command line says; both may be None.
 
-    Raises ValueError for a condition that is none, of another window than L, or whose moment is another.
+    Raises ValueError for a condition that is none, of another window than L and W, or whose moment is another.
     """
     if condition is None:
         return Plan(None, None, {} if horizon is None else {"horizon": horizon})
     name = find_condition(condition)
-    if window != "L":
-        raise ValueError(f"--condition {name} is for the long questions alone: SET=long")
+    if window not in ("L", "W"):
+        told = "only long and worldreasoner have reference events"
+        raise ValueError(f"--condition {name} needs them, and {told}: SET=long or SET=worldreasoner")
     method, moment = next(key for key, value in CONDITIONS.items() if value == name)
     if horizon and moment != "Mid" and horizon != moment:
         when = "a day after the resolution" if moment == OPEN else f"at {moment}"
@@ -93,7 +94,7 @@ def take_condition(agent_id, entry, plan):
     if name is None:
         return entry
     if entry["category"] == "baseline" or method not in (FUNCTION, *PROMPTED):
-        raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run of window L")
+        raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run")
     if method == "deep_research":
         raise ValueError(f"{agent_id} searches the web as it is today, so no condition as of a moment holds for it")
     keeps = method in (FUNCTION, *OWN_SEARCH)

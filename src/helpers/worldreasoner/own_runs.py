@@ -17,18 +17,18 @@ SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "b
 """The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
 
 
-def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs):
-    """Return (rows, facts) of runs on the long questions: means by agent and metric, and what they rest on.
+def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **references):
+    """Return (rows, facts) of runs on questions with a reference: means by agent and metric, and what they rest on.
 
     `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
     (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
     questions asked for a graph), n_valid (those that pass the published thresholds) and `keep_questions`. `cutoffs`
-    maps the agents asked for to a day, a month or None.
+    maps the agents asked for to a day, a month or None; `references` are as of `score_submissions`, none for window L.
     """
     asked = describe_runs(runs, traces)
     cells = asked.drop(columns=["agent_id", "model"])
     first = [table[table["sample"] == 0].join(cells, on="run_id") for table in (predictions, replies, traces)]
-    scores, _, references = score_submissions(events, answers, *first)
+    scores, _, references = score_submissions(events, answers, *first, **references)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
     whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
@@ -95,9 +95,9 @@ def tabulate_metric(scores, name):
 def price_runs(events, answers, predictions, prices, moment):
     """Return each agent's Brier score beside the market's of the same moment, in pairs (`markets.measure_skill`).
 
-    Of runs on the set `markets`; `prices` are question_id, day, price. A row an agent: agent_id, brier, market,
-    difference (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without a
-    probability are left out.
+    Of runs on `markets` and `worldreasoner`; `prices` are question_id, day, price. A row an agent: agent_id, brier,
+    market, difference (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without
+    a probability are left out.
     """
     told = tell_markets(predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers)
     told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]

@@ -16,6 +16,7 @@ from helpers.events.series_pages import open_series
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
+from helpers.worldreasoner.cards import list_sources, name_pages
 from helpers.worldreasoner.conditions import CONDITIONS
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
@@ -124,14 +125,16 @@ def recall_events(graphs, references, rules=PRINTED):
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
 
 
-def score_submissions(events, answers, predictions, replies, traces):
+def score_submissions(events, answers, predictions, replies, traces, cards=None, addresses=None):
     """Return (scores, left out, hindsight) of what the long questions were answered with, a row a run and question.
 
     The tables are the store's, each with condition, has_graph (is a graph asked for?) and has_sources (is there a
     gateway to search through?) beside its columns (`conditions.describe_runs`); each question is asked once in a run.
     `scores` has the columns of `scores.score_table`, condition, cluster, n_events, n_edges and READINGS, blank where a
     run has none, and recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3).
-    `hindsight` are the reference graphs of the questions to which a graph is asked for.
+    `hindsight` are the reference graphs of the questions to which a graph is asked for. With `cards` ({event_id:
+    graph}, `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
+    `addresses` maps page_id to that of what stands on the page, where it is known.
     """
     scores = score_table(predictions, answers, events)
     asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
@@ -140,13 +143,19 @@ def score_submissions(events, answers, predictions, replies, traces):
     graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
     needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
     built, values = {}, answers.set_index("event_id")["value"]
-    for event in events[events["event_id"].isin(needed)].to_dict("records"):
+    for event in events[events["event_id"].isin(needed if cards is None else ())].to_dict("records"):
         if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
             built[event["event_id"]] = found
-    references = [built[name].graph for name in built if name in {key[1] for key in graphs}]
+    known = {name: one.graph for name, one in built.items()} if cards is None else cards
+    references = [graph for name, graph in known.items() if name in {key[1] for key in graphs}]
     counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
     parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
-    parts += [recall_events(graphs, references), precise_sources(events, built, predictions, replies, traces)]
+    parts.append(recall_events(graphs, references))
+    if cards is None:
+        parts.append(precise_sources(events, built, predictions, replies, traces))
+    else:
+        evidence = name_pages(list_evidence(traces, replies), addresses or {})
+        parts.append(score_evidence(evidence, list_sources(cards)))
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     valid = {name for name, one in built.items() if one.check["is_valid"]}
@@ -170,7 +179,11 @@ def precise_sources(events, built, predictions, replies, traces):
         names = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
         pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
         references[event_id] = references.get(event_id, set()) | pages
-    evidence = list_evidence(traces, replies)
+    return score_evidence(list_evidence(traces, replies), references)
+
+
+def score_evidence(evidence, references):
+    """Return source precision of an evidence table's forecasts by {event_id: reference}: run_id, event_id, srcp_*."""
     if evidence.empty:
         return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])
     keys = evidence["owner_id"].str.split("|", expand=True)

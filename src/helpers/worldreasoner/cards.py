@@ -1,0 +1,72 @@
+"""The authors' event cards as hindsight graphs: the reference of the set `worldreasoner` (B.1, B.4, F.2, F.3).
+
+Cards have no edges and no outcome node, so that a graph of them is never valid by B.3; it serves as key events and
+as sources.
+"""
+
+from urllib.parse import urlsplit
+
+from helpers.worldreasoner.hindsight.graphs import check_form
+
+
+def read_cards(questions):
+    """Return questions with event cards as graphs (`graphs.check_form`).
+
+    Cards have no edges and no outcome node. An impact on the answer No is turned, so that all signs are towards Yes;
+    on an option of several it stays, and is towards that option.
+
+    >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
+    >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
+    >>> read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
+    'Negative'
+    """
+    return [check_form(read_question(question)) for question in questions]
+
+
+def read_question(question):
+    """Return one question with its cards as a graph."""
+    turned = {"Positive": "Negative", "Negative": "Positive"}
+    nodes, impacts = [], []
+    for card in question["events"]:
+        source = [card["source_url"]] if card.get("source_url") else []
+        node = {"node_id": card["id"], "title": card["title"], "occurred_at": card["date"] or None}
+        nodes.append(node | {"source_ids": source, "description": card.get("description") or ""})
+        nodes[-1]["review"] = card["status"].capitalize()
+        if card["impact"]:
+            record = card["impact"]
+            direction = record["direction"].capitalize()
+            if record["affects"].startswith("No - "):
+                direction = turned.get(direction, direction)
+            impact = {"node_id": card["id"], "direction": direction, "reasoning": record.get("reasoning") or ""}
+            impacts.append(impact | {name: record[name] for name in ("magnitude", "confidence")})
+    return {"question_id": question["id"], "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}
+
+
+def build_references(questions):
+    """Return {event_id: graph} of window W's questions; `questions` maps event_id to the file's row."""
+    return {name: read_question(row) | {"question_id": name} for name, row in questions.items()}
+
+
+def name_source(address):
+    """Return an address in the form in which sources are compared: host and path, what a reader cannot see left out.
+
+    >>> name_source("https://www.a.test/News/1/?utm=x#top"), name_source("http://a.test/News/1")
+    ('a.test/News/1', 'a.test/News/1')
+    """
+    parts = urlsplit(address.strip())
+    return parts.netloc.lower().removeprefix("www.") + parts.path.rstrip("/")
+
+
+def list_sources(graphs):
+    """Return {event_id: the sources that a graph's cards name, as of `name_source`}."""
+    named = {key: [one for node in graph["nodes"] for one in node["source_ids"]] for key, graph in graphs.items()}
+    return {key: {name_source(one) for one in found} for key, found in named.items()}
+
+
+def name_pages(evidence, addresses):
+    """Return evidence with each page under the name of its source, one that has no address under its own page_id.
+
+    `addresses` maps page_id to the address of what stands on it, where that is known.
+    """
+    found = evidence["page_id"].map(addresses).map(name_source, na_action="ignore")
+    return evidence.assign(page_id=found.fillna(evidence["page_id"]))

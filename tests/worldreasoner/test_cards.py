@@ -1,0 +1,127 @@
+"""The set worldreasoner: counts of the public file, and what a copied card and another question's card score."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers.formats.worldreasoner import build_event, list_weighty, select_questions
+from helpers.futurex import past
+from helpers.public_files import locate_public
+from helpers.question_sets import find_set
+from helpers.store import dump_json, hash_text, parse_json
+from helpers.worldreasoner.cards import build_references, name_source
+from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
+from helpers.worldreasoner.hindsight.matching import pick_key_events
+from helpers.worldreasoner.submissions import recall_events, score_submissions
+
+
+def make_question(n, **changes):
+    """A question of our own in the file's form, with three weighty cards on days of January."""
+    impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.8, "affects": "Yes - Will it?"}
+    titles = [
+        "Harbour workers end their strike",
+        "Parliament passes the ferry budget",
+        "Storm closes the northern port",
+    ]
+    cards = [
+        {
+            "id": f"e{n}{at}",
+            "date": f"2026-01-{10 + 5 * at}",
+            "title": f"{title} {n}",
+            "description": "",
+            "impact": impact,
+        }
+        | {"source_url": f"https://www.paper{n}.test/a/{at}?utm=1", "status": "pending"}
+        for at, title in enumerate(titles)
+    ]
+    row = {
+        "id": f"q{n}",
+        "title": f"Will ferry {n} sail?",
+        "outcome": "Yes",
+        "question_type": "binary",
+        "events": cards,
+    }
+    row |= {"market_open": "2026-01-01T00:00:00+00:00", "market_close": "2026-02-01T00:00:00+00:00"}
+    return row | {"options": [], "market_open_estimated": False, "resolution_criteria": "The log.", **changes}
+
+
+@pytest.fixture(scope="module")
+def built():
+    """The set as it is built of the public files."""
+    try:
+        return past.build_cards()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+
+
+def test_the_set_has_the_counts_that_were_counted_by_hand(built):
+    events, answers, prices, questions = built
+    kinds = [parse_json(cell)["question_type"] for cell in events["metadata"]]
+    assert pd.Series(kinds).value_counts().to_dict() == {"yes_no": 22, "mcq": 14, "quantity": 4}
+    assert len(answers) == 40 and sum("estimated" in cell for cell in events["metadata"]) == 24
+    assert len(json.loads(locate_public(past.CARDS).read_text(encoding="utf-8"))) == 82
+    assert (events["as_of"].str[:10].min(), events["as_of"].str[:10].max()) == find_set("worldreasoner")[2:4]
+    assert prices["question_id"].nunique() == 15 and set(prices["question_id"]) <= set(events["event_id"])
+
+
+def test_so_many_weighty_events_lie_before_and_after_the_midpoints(built):
+    before = after = undated = 0
+    for row in built[3].values():
+        first, last = (pd.Timestamp(row[name]).tz_convert(None) for name in ("market_open", "market_close"))
+        days = [pd.Timestamp(card["date"] or None) for card in list_weighty(row)]
+        undated += sum(day is pd.NaT for day in days)
+        before += sum(day < first + (last - first) / 2 for day in days if day is not pd.NaT)
+        after += sum(day >= first + (last - first) / 2 for day in days if day is not pd.NaT)
+    assert (before, after, undated) == (150, 172, 2)
+
+
+def test_a_question_without_an_end_or_with_few_weighty_cards_is_left_out():
+    few = make_question(3)
+    few["events"][0]["impact"] = few["events"][0]["impact"] | {"magnitude": 0.19}
+    rows = [make_question(1), make_question(2, outcome=None), few, make_question(4, market_open=None)]
+    assert [row["id"] for row in select_questions(rows)] == ["q1"]
+    options = ["Cod", "Eel", "Ray"]
+    event, answer = build_event(make_question(5, question_type="mcq", options=options, outcome="Eel"))
+    assert parse_json(event["options"])[parse_json(answer["value"])] == "Eel"
+    assert parse_json(build_event(make_question(6, outcome="False"))[1]["value"]) == "B"
+    assert parse_json(build_event(make_question(7, question_type="quantity", outcome="8"))[1]["value"]) == 8.0
+
+
+def test_a_copied_card_recalls_and_cites_whole_and_a_strangers_nothing():
+    rows = [make_question(1), make_question(2)]
+    for card in rows[1]["events"]:
+        card["title"] = "Orchard prices double overnight " + card["id"]
+    events = pd.DataFrame([build_event(row)[0] | {"cluster_id": row["id"], "as_of": "2026-01-16"} for row in rows])
+    answers = pd.DataFrame([build_event(row)[1] for row in rows])
+    cards = build_references(dict(zip(events["event_id"], rows, strict=True)))
+    about = {"condition": "Search-Enabled Graph", "has_graph": True, "has_sources": True, "sample": 0}
+    said, shown = [], {}
+    for run, shift in (("own", 0), ("stranger", 1)):
+        for at, event in enumerate(events["event_id"]):
+            source = rows[(at + shift) % 2]["events"]
+            told = {"direction": "Positive", "magnitude": 0.5, "confidence": 0.8}
+            nodes = [{"title": card["title"], "date": card["date"]} | told for card in source]
+            pages = [hash_text(f"{run} {event} {n}", 16) for n in range(len(source))]
+            shown |= dict(zip(pages, [card["source_url"].replace("utm=1", "") for card in source], strict=True))
+            reply = {"events": nodes, "edges": [], "answer": "A", "probability": 0.9, "rationale": "", "sources": pages}
+            row = {"run_id": run, "agent_id": run, "event_id": event, "reply": dump_json(reply), "value": '"A"'} | about
+            row |= {"step": 0, "tool": "search", "page_ids": dump_json(pages), "probability": 0.9, "distribution": None}
+            said.append(row | {"as_of": "2026-01-16"})
+    table = pd.DataFrame(said)
+    scores = score_submissions(events, answers, table, table, table, cards=cards, addresses=shown)[0]
+    found = scores.groupby("run_id")[["recall", "srcp_cited", "srcp_accessed"]].mean()
+    assert found.loc["own"].tolist() == [1.0, 1.0, 1.0]
+    assert found.loc["stranger"].tolist() == [0.0, 0.0, 0.0]
+    assert name_source("http://paper1.test/a/0/") == name_source("https://www.paper1.test/a/0?utm=1#x")
+
+
+def test_cards_of_the_file_recall_their_own_question_whole_and_another_seldom(built):
+    cards, names = build_references(built[3]), list(built[3])
+    own = recall_events({("own", name): graph for name, graph in cards.items()}, list(cards.values()))
+    dated = pick_key_events(tabulate_nodes(list(cards.values()))).groupby("question_id")["day"].agg(["count", "size"])
+    assert own.set_index("event_id")["recall"].to_dict() == pytest.approx((dated["count"] / dated["size"]).to_dict())
+    assert len(own) == 40 and own["recall"].eq(1.0).sum() == 39  # one key event is undated, and matches nothing
+    strangers = {("other", a): cards[b] | {"question_id": a} for a, b in zip(names, names[1:] + names[:1], strict=True)}
+    other = recall_events(strangers, list(cards.values()))
+    assert 0 <= other["recall"].mean() < 0.146  # below the share of single strangers that are taken for the same

@@ -243,6 +243,8 @@ class Agent(Setting):
     model: Text = None
     model_family: Text = None
     knowledge_cutoff_date: Text = None
+    model_released_date: Date = None
+    search: Text = None
     api_base: allow(Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]")], f"an address: {ADDRESS}") = None
     api_key_env: Text = None
     options: dict[str, Any] = {}

@@ -28,6 +28,8 @@ from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT
 from helpers.tables import Agent
+from helpers.web.open_web import OpenWeb
+from helpers.web.providers import find_search_problem
 
 REGISTRY, OWN = ROOT / "data/agents.toml", ROOT / "data/agents.local.toml"
 """The registry, and a reader's own agents beside it, in the same form, which git ignores and no notebook reads."""
@@ -58,7 +60,13 @@ PROMPTED = {
 GRAPH_METHODS = ("graph", "search_graph")
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 
-OF_MODELS = ("model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities")
+SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research")
+"""Those that look things up in the world they are given."""
+
+OF_MODELS = (
+    *("model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities"),
+    *("search", "model_released_date"),
+)
 """What only the entry of an agent that asks a model may hold, beside its limits."""
 
 FUNCTION = "function"
@@ -123,6 +131,8 @@ def check_agent(where, entry):
             raise ValueError(f"{beside[0]} is no matter of an agent that is a function; leave it out")
         if entry["method"] in PROMPTED and not entry.get("model"):
             raise ValueError(f"the method {entry['method']} needs a model")
+        if "search" in entry and entry["method"] not in SEARCHING:
+            raise ValueError(f"search: the method {entry['method']} looks nothing up; use {', '.join(SEARCHING)}")
         if local and local not in MODELS:
             names = ", ".join(LOCAL + name for name in MODELS)
             raise ValueError(f"there is no model {entry['model']!r}; there are {names}")
@@ -172,15 +182,24 @@ def connect_agent(entry, door):
     params = {"method": entry["method"], "options": options} | client.limits
     if client.probabilities:
         params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
+    params |= {name: entry[name] for name in ("search", "model_released_date") if name in entry}
     columns = ("category", "framework", "model", "model_family", "knowledge_cutoff_date")
     forecast_by = forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast
+    answer = partial(forecast_by, ask, client)
+    if "search" in entry:
+        answer = partial(forecast_with_search, answer, OpenWeb(entry["search"], door))
     return {name: entry.get(name) for name in columns} | {
-        "forecast": partial(forecast_by, ask, client),
+        "forecast": answer,
         "model_digest": MODELS[local]["sha256"] if local else None,
         "params": params,
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
+
+
+def forecast_with_search(answer, web, event, world):
+    """Return the outcome of an agent that has the open web (`OpenWeb`) beside the world."""
+    return answer(event, web.join(world))
 
 
 def build_client(entry, door):
@@ -262,6 +281,8 @@ def check_entry(entry, environment=os.environ):
         return f"no key: set {name}, which api_key_env names, in the environment"
     if not local and (missing := check_model(model, address, bool(name or address))):
         return missing[1]
+    if "search" in entry and (problem := find_search_problem(entry["search"])):
+        return problem
     if not options:
         return None
     known = list_job_options() if entry["method"] == "deep_research" else list_options(model, address)

@@ -70,8 +70,18 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS):
     text = "\n\n".join(describe_hit(hit) for hit in hits) or "Nothing was found."
     text = "This was searched before; choose other words." if again else text
     pages = sorted({hit.page_id for hit in hits})
-    transcript.add("tool", actor=actor, tool="search", arguments={"query": query}, content=text, page_ids=pages)
+    add_search(transcript, hits, actor=actor, arguments={"query": query}, content=text, page_ids=pages)
     return text
+
+
+def add_search(transcript, hits, **columns):
+    """Add the step of a search; of one of the open web with its cost, and how many results were left out and why."""
+    if (cost := getattr(hits, "cost_usd", None)) is not None:
+        transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
+        columns["cost_usd"] = cost
+    if left_out := getattr(hits, "left_out", None):
+        columns["error"] = "left out: " + ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
+    transcript.add("tool", tool="search", **columns)
 
 
 def open_page(transcript, world, address, as_of, *, about="", actor=None):
@@ -89,7 +99,7 @@ def open_page(transcript, world, address, as_of, *, about="", actor=None):
 
 def describe_hit(hit):
     """Return a passage with its page's title, address and publication date."""
-    return f"{hit.title} ({hit.url}), published {hit.published_at[:10]}:\n{hit.text}"
+    return f"{hit.title} ({hit.url}), published {hit.published_at[:10] or 'on an unknown day'}:\n{hit.text}"
 
 
 def call_tool(transcript, world, event, name, arguments, *, actor=None):

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import N_FOUND, describe_hit
+from helpers.agents.searching import N_FOUND, add_search, describe_hit
 from helpers.models.grammars import (
     build_grammar,
     demand_json,
@@ -134,7 +134,7 @@ def ask_for_graph_with_pages(transcript, event, world):
     hits = world.search(query, event["as_of"], N_FOUND)
     text = "\n\n".join(f"[{n}] {describe_hit(hit)}" for n, hit in enumerate(hits, 1)) or "Nothing was found."
     pages = [hit.page_id for hit in hits]  # in this order: sources are numbers
-    transcript.add("tool", tool="search", arguments={"query": query}, content=text, page_ids=pages)
+    add_search(transcript, hits, arguments={"query": query}, content=text, page_ids=pages)
     found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
     return ask_for_graph(transcript, event, world, found, len(hits))
 

@@ -5,6 +5,7 @@ Each wrong setting that could be known by then ends the run in a sentence, and n
 
 import math
 import os
+import re
 import tarfile
 import zlib
 from contextlib import closing
@@ -23,11 +24,15 @@ from helpers.models.llm import open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import ACCIDENTS, STORE, list_done, locate_output, open_store
 from helpers.web.news import describe_articles, read_feeds
+from helpers.web.providers import price_search
 
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
 
 LEFT_OUT = "a small local model's short replies: what a model thinks, longer replies and look-ups come on top"
+FLOATING = re.compile(r"latest$|/\D*$")
+"""How a model's name reads behind which a provider may put another model: without a version or a date."""
+
 N_REPLY, SHORT = 300, 500
 """Tokens that a reply is taken to have in the estimate; tokens of a reply that are enough for most answers."""
 
@@ -66,7 +71,9 @@ def prepare_agent(name, entry, asked, condition, stack, *, deadline_s, ceiling_u
     such model, no key, no server, no network), when the ceiling leaves no room, and when many questions would be paid
     for and nobody has said how many.
     """
-    about, prices = {"condition": condition} if condition else {}, read_prices(entry)
+    searches = f"searches with {entry['search']}" if "search" in entry else None
+    condition, prices = "; ".join(filter(None, [condition, searches])), read_prices(entry)
+    about = {"condition": condition} if condition else {}
     left = list_left(asked, name, connect_agent(entry, None) | about, deadline_s, again, samples)
     settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS)}
     settings |= {"command": f"make run AGENT={name}", "live": len(left) > 0}
@@ -105,6 +112,11 @@ def check_model(name, entry, prices, ceiling_usd):
         raise ValueError(
             f"{name}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
             "{ input = ..., output = ... } into its table in data/agents.local.toml, or leave the ceiling out"
+        )
+    if ceiling_usd is not None and "search" in entry and price_search(entry["search"]) is None:
+        raise ValueError(
+            f"{name}: no price is known for a search by {entry['search']}, so no ceiling can be held; leave it out, or "
+            "choose another provider; nothing was asked"
         )
     return {"ceiling_usd": ceiling_usd}
 
@@ -154,6 +166,8 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     """
     if not get_local_name(entry) and (cut := describe_cut(door)):
         tell(f"{agent_id}: {cut}")
+    if not entry.get("api_base") and not get_local_name(entry) and FLOATING.search(entry["model"]):
+        tell(f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same")
     check_bound(agent_id, entry, left, door)
     told, is_paid = estimate_cost(entry, left)
     if is_paid and len(left) > MANY_PAID and not is_limited:

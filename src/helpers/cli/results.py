@@ -5,6 +5,7 @@ import json
 
 import pandas as pd
 
+from helpers.cli.apart import tell_apart
 from helpers.cli.report import (
     BRIER,
     SCORE_COLUMNS,
@@ -85,8 +86,8 @@ def describe_result(run, replies, predictions, table, asked, **about):
     """Return what results.json holds of one run (a row of the table runs), from its own rows.
 
     `table` is the run's part of `tabulate_scores`; `about` has seed, model_s, calibration (its rows of `bin_chances`),
-    unanswered_usd, lead (its row of `tabulate_leads` or None), facts (what WorldReasoner's scores rest on) and note:
-    why there are no scores, or what they are not. Blank cells are null.
+    unanswered_usd, lead (its row of `tabulate_leads` or None), facts (what WorldReasoner's scores rest on), apart (the
+    facts of `apart.tell_apart`) and note: why there are no scores, or what they are not. Blank cells are null.
     """
     clusters, by = find_clusters(asked.events)
     n_window, unanswered = len(read_window("events", asked.window)), about["unanswered_usd"]
@@ -109,6 +110,7 @@ def describe_result(run, replies, predictions, table, asked, **about):
         "calibration": about["calibration"].to_dict("records"),
         "lead_over_best_baseline": about["lead"],
         "worldreasoner": about["facts"],
+        **about["apart"],
         "missing": count_missing(predictions, replies),
         "cost_usd": spent,
         "cost_unanswered_usd": unanswered,
@@ -144,15 +146,17 @@ def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
     rows, table, leads, bins, problem = judge_events(asked, tables["predictions"], baselines)
     shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else summarize_agents(table, leads)
     table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna({"note": ""})
-    found = {}
+    found, said = {}, []
     for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
         agent = run["agent_id"]
         replies, predictions, traces = (part[part["run_id"] == run["run_id"]] for part in tables.values())
+        apart, facts, told = tell_apart(asked, run, predictions, replies, traces)
+        said += told
         found[agent] = describe_result(
             run,
             replies,
             predictions,
-            table[table["agent_id"] == agent],
+            pd.concat([table[table["agent_id"] == agent], *apart], ignore_index=True).fillna({"note": ""}),
             asked,
             seed=seed,
             model_s=traces["duration_s"].astype(float).sum(min_count=1),
@@ -160,6 +164,7 @@ def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
             unanswered_usd=unanswered.get(agent, 0),
             lead=leads.loc[agent].to_dict() if agent in leads.index else None,
             facts=beside.facts.get(agent),
+            apart=facts,
             note="; ".join(filter(None, [beside.note, problem])),
         )
         save_results(found[agent], rows[rows["run_id"] == run["run_id"]])
@@ -170,6 +175,7 @@ def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
         f"no scores: {problem}" if problem else f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
     ]
     words += [f"overall: {note}" for note in table["note"].unique() if note]
+    words += said
     words += [f"{agent}, {told}" for agent, one in found.items() for told in list_missing(one)]
     words += [describe_intervals(events)]
     words += [

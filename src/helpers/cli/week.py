@@ -10,7 +10,15 @@ from functools import partial
 
 import pandas as pd
 
-from helpers.agents.registry import FUNCTION, PROMPTED, build_client, load_agents, load_entries, read_prices
+from helpers.agents.registry import (
+    FUNCTION,
+    PROMPTED,
+    SEARCHING,
+    build_client,
+    load_agents,
+    load_entries,
+    read_prices,
+)
 from helpers.agents.runs import DEADLINE_S, run_agents
 from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
@@ -40,9 +48,6 @@ from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, parse_json
 from helpers.tables import MOMENT_FORM
 from helpers.web.replay import Replay
 from helpers.web.session import Web
-
-SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research")
-"""Methods that look things up in the web they are given."""
 
 N_TOLD = 5
 """Ids or sentences of a kind that are printed."""
@@ -117,8 +122,9 @@ def ask_questions(
     The first of the run_ids is that of the majority of several samples, where there is one.
     """
     entry, told = find_entry(name), announce_articles(press)
-    if entry["method"] in SEARCHING and not press:
-        tell(f"{name} searches, and there is nothing to search: give dated articles (--articles FOLDER)")
+    if entry["method"] in SEARCHING and not press and "search" not in entry:
+        told_so = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
+        tell(f"{name} searches, and there is nothing to search: {told_so}")
     options = {"window": asked.window, "deadline_s": deadline_s}
     opener = partial(open_today, tuple(map(os.path.abspath, press)))
     if entry["method"] == FUNCTION:

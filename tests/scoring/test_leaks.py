@@ -1,0 +1,45 @@
+"""The leak audit on planted rows: each sign by itself, and rows that only look like one."""
+
+import pandas as pd
+import pytest
+
+from helpers.scoring.leaks import flag_rows
+
+AS_OF = "2026-03-02T00:00:00+08:00"
+PAGE = "Harbour (https://news.example/a), published 2026-02-20:\n{}"
+EVENT = {"event_id": "e", "kind": "number", "options": None}
+PROMPT = "At what level will the harbour index close on 2026-03-09? On 2026-02-27 it stood at 1500.25."
+
+
+def audit(shown=(), reply="", rationale=None, value="1523.4", kind="number"):
+    """Return {sign: found} of one row whose tools showed some texts."""
+    steps = [{"step_type": "tool", "content": text} for text in shown] + [
+        {"step_type": "model", "content": "2027-01-01"}
+    ]
+    key = {"event_id": "e", "sample": 0}
+    traces = pd.DataFrame([key | {"step": n} | step for n, step in enumerate(steps)])
+    events = pd.DataFrame([EVENT | {"prompt": PROMPT, "kind": kind}])
+    predictions = pd.DataFrame([key | {"as_of": AS_OF, "rationale": rationale}])
+    answers = pd.DataFrame([{"event_id": "e", "value": value}])
+    rows = flag_rows(events, answers, predictions, pd.DataFrame([key | {"reply": reply}]), traces)
+    return dict(zip(rows["sign"], rows["found"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"shown": [PAGE.format("It may rise by 2026-03-09.")], "reply": "1530 on 2026-03-09"}, {}),
+        ({"shown": [PAGE.format("It closed at 1,523.40 points.")]}, {"value": "1523.4"}),
+        ({"shown": [PAGE.format("It stood at 1500.25.")], "value": "1500.25"}, {}),  # the question says so
+        ({"shown": [PAGE.format("It stood at 152.")], "value": "152"}, {}),  # too few digits to tell
+        ({"shown": [PAGE.replace("02-20", "03-05").format("Quiet.")]}, {"page": "2026-03-05", "date": "2026-03-05"}),
+        ({"shown": [PAGE.format("On March 12, 2026 it fell.")]}, {"date": "2026-03-12"}),
+        ({"reply": "As reported on 10 March 2026"}, {"date": "2026-03-10"}),
+        ({"rationale": "It was 2026-03-11 when"}, {"date": "2026-03-11"}),
+        ({"reply": "2026-04-01", "kind": "date", "value": '"2026-04-01"'}, {}),  # an answer is no sign
+        ({"shown": ["Rates (http://rates.replay/), published 2026-02-20:\nnext match 2026-03-20"]}, {}),
+        ({"reply": None}, {}),
+    ],
+)
+def test_each_sign_is_found_and_what_only_looks_like_one_is_not(given, expected):
+    assert audit(**given) == expected

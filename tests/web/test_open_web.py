@@ -1,0 +1,248 @@
+"""The open web as of a moment, by real clients on the simulated internet: what is later or undated never passes.
+
+The providers here ignore every date that they are asked for, and the archive holds what it should not.
+"""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from internet import open_internet
+from sites import make_archive
+
+from helpers.models.failures import LlmError
+from helpers.models.llm import open_door
+from helpers.models.transport import load_litellm
+from helpers.web.open_web import OpenWeb, read_date
+from helpers.web.pages import GatewayError
+from helpers.web.providers import find_search_problem
+from helpers.web.replay import Replay
+from helpers.web.session import Web
+
+AS_OF = "2026-03-02T00:00:00+08:00"
+KEYS = {f"{name}_API_KEY": f"{name.lower()}-secret-0123456789" for name in
+        ("TAVILY", "EXA", "PERPLEXITYAI", "BRAVE", "SERPER")}  # fmt: skip
+PAGE = """<html><head><title>{title}</title>{meta}</head><body><article><h1>{title}</h1>
+<p>{text} The harbour of Oslo reports its weekly index to the public.</p></article></body></html>"""
+
+
+def write_page(text, modified=None, title="Oslo index"):
+    meta = f'<meta property="article:modified_time" content="{modified}">' if modified else ""
+    return PAGE.format(title=title, text=text, meta=meta)
+
+
+PLANTED = {  # address: (the date that the provider gives, captures by moment)
+    "https://news.example/good": ("2026-02-20", {"2026-02-25": write_page("The index stood at 1111.", "2026-02-20")}),
+    "https://news.example/revised": (
+        "2026-02-20",
+        {"2026-02-25": write_page("The index stood at 2222."), "2026-03-09": write_page("LEAKED 9999.", "2026-03-09")},
+    ),
+    "https://news.example/later": ("2026-03-09", {"2026-02-25": write_page("An older version.")}),
+    "https://news.example/same-day": ("2026-03-02", {"2026-03-02": write_page("LEAKED by its day.")}),
+    "https://news.example/undated": (None, {}),
+    "https://news.example/lying": ("2026-02-01", {"2026-03-05": write_page("LEAKED in its only capture.")}),
+    "https://news.example/contradicts": ("2026-02-01", {"2026-02-26": write_page("LEAKED date.", "2026-03-20")}),
+    "https://news.example/unsaid": ("2026-02-01", {"2026-02-26": write_page("LEAKED, a capture without a moment.")}),
+    "https://news.example/moved": ("2026-02-01", {"2026-02-26": write_page("LEAKED by a redirect.")}),
+    "https://127.0.0.1/inside": ("2026-02-01", {"2026-02-26": write_page("LEAKED from inside.")}),
+}
+FORMS = {  # provider: host, and a result as it writes it
+    "tavily": ("api.tavily.com", "results", lambda url, date: {"url": url, "title": "Oslo", "content": "LEAKED now"}),
+    "exa_ai": ("api.exa.ai", "results",
+               lambda url, date: {"url": url, "title": "Oslo", "text": "LEAKED now",
+                                  "publishedDate": date and f"{date}T00:00:00.000Z"}),
+    "perplexity": ("api.perplexity.ai", "results",
+                   lambda url, date: {"url": url, "title": "Oslo", "snippet": "LEAKED now", "date": date}),
+    "brave": ("api.search.brave.com", "web",
+              lambda url, date: {"url": url, "title": "Oslo", "description": "LEAKED now",
+                                 "page_age": date and f"{date}T00:00:00"}),
+    "serper": ("google.serper.dev", "organic",
+               lambda url, date: {"link": url, "title": "Oslo", "snippet": "LEAKED now", "date": date}),
+}  # fmt: skip
+
+
+def make_provider(place, write, pages):
+    """Return the site of a provider that shows all pages whatever dates it is asked for, if it is given its key."""
+
+    def answer(asked):
+        if not any(key in asked.headers.get(name, "") for key in KEYS.values()
+                   for name in ("authorization", "x-api-key", "x-subscription-token")):  # fmt: skip
+            return 401, {}, {"error": "no key"}
+        rows = [write(url, date) for url, (date, _) in pages.items()]
+        return 200, {}, {"web": {"results": rows}} if place == "web" else {place: rows}
+
+    return answer
+
+
+def lie(asked):
+    """Answer as the archive does, but for a capture that names no moment and one that leads to a later one."""
+    captures = [{"url": url, "at": f"{at}T00:00:00Z", "body": body}
+                for url, (_, found) in PLANTED.items() for at, body in found.items()]  # fmt: skip
+    if asked.path.startswith("/web/20260226000000id_/https://news.example/moved"):
+        return 302, {"location": "https://web.archive.org/web/20260309000000id_/https://news.example/revised"}, ""
+    status, headers, body = make_archive(captures)(asked)
+    if asked.path.endswith("news.example/unsaid"):
+        headers = {}
+    return status, headers, body
+
+
+def show(asked):
+    """The pages as they stand now."""
+    if asked.path == "/robots.txt":
+        return 200, {}, "User-agent: *\nDisallow: /private"
+    return 200, {}, write_page("It is like this today.", "2026-02-20" if asked.path == "/old" else None)
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    sites = {host: make_provider(place, write, PLANTED) for host, place, write in FORMS.values()}
+    sites |= {"web.archive.org": lie, "news.example": show}
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    with open_internet(tmp_path, sites, pd.Timestamp.now("UTC")) as internet:
+        for name, value in (internet.settings | KEYS).items():
+            monkeypatch.setenv(name, value)
+        load_litellm.cache_clear()  # its client finds the proxy when it is made
+        yield internet
+        load_litellm.cache_clear()
+
+
+def open_web(provider, run_id="mine-A", **settings):
+    pages = Replay({})
+    web = OpenWeb(provider, open_door(run_id, live=True, wait_s=0.01, **settings), Web(pages, {}, keeps_pages=True))
+    web.guest.pace_s = 0.0
+    web.archive.session.rate_limts = {}
+    return web
+
+
+@pytest.fixture
+def doors():
+    opened = []
+    yield opened
+    for one in opened:
+        one.door.recordings.close()
+
+
+@pytest.mark.parametrize("provider", FORMS)
+def test_nothing_planted_passes_for_a_past_moment(web, doors, tmp_path, provider):
+    doors.append(world := open_web(provider))
+    hits = world.search("weekly index of Oslo", AS_OF, n=20)
+    is_dated = provider != "tavily"  # litellm passes no date of Tavily's on
+    names = ["good", "revised"] + ["later"] * (not is_dated)  # whose capture is an older version
+    assert [hit.url.rpartition("/")[2] for hit in hits] == names
+    assert "1111" in hits[0].text and "2222" in hits[1].text
+    assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(AS_OF) for hit in hits)
+    assert "LEAKED" not in repr(list(hits))
+    assert (hits.left_out["undated"], hits.left_out["outside"], hits.left_out["too_late"]) == (1, 1, 2 + 2 * is_dated)
+    assert sum(hits.left_out.values()) == len(PLANTED) - len(names)
+    for url in PLANTED:
+        try:
+            assert "LEAKED" not in world.open(url, AS_OF).text
+        except GatewayError as error:
+            assert error.status in ("absent", "undated", "too_late", "outside")
+    assert web.count("news.example") == 0  # no page as it stands today
+    n_asked = len(web.asked)
+    doors.append(again := open_web(provider))  # a resumed run
+    assert list(again.search("weekly index of Oslo", AS_OF, n=20)) == list(hits)
+    assert len(web.asked) == n_asked
+    kept = b"".join(path.read_bytes() for path in Path(tmp_path, "out").rglob("*") if path.is_file())
+    assert b"LEAKED" in kept and not any(key.encode() in kept for key in KEYS.values())
+
+
+WANTED = {
+    "tavily": ("end_date", "2026-03-01"),
+    "exa_ai": ("endPublishedDate", "2026-03-01T16:00:00Z"),
+    "perplexity": ("snapshot_as_of", "2026-03-01T16:00:00Z"),
+    "brave": ("freshness", "1990-01-01to2026-03-01"),
+    "serper": ("tbs", "cdr:1,cd_max:03/01/2026"),
+}
+
+
+@pytest.mark.parametrize("provider", FORMS)
+def test_a_provider_is_asked_for_what_is_older_in_its_own_words(web, doors, provider):
+    doors.append(world := open_web(provider))
+    world.search("oslo", AS_OF)
+    asked = next(one for one in web.asked if one.host == FORMS[provider][0])
+    given = asked.query | (json.loads(asked.body) if asked.method == "POST" else {})
+    name, value = WANTED[provider]
+    assert given[name] == value
+
+
+def test_versions_of_the_past_are_asked_for_as_far_as_they_reach(web, doors):
+    recent, old = pd.Timestamp.now("UTC").floor("s") - pd.Timedelta(days=30), pd.Timestamp("2025-03-02T00:00:00Z")
+    for provider, as_of in (("exa_ai", recent), ("perplexity", old)):
+        doors.append(world := open_web(provider))
+        world.search("oslo", as_of.isoformat())
+    exa, perplexity = (json.loads(one.body) for one in web.asked if one.method == "POST")
+    assert exa["contents"] == {"text": True, "snapshotAsOf": f"{recent:%Y-%m-%dT%H:%M:%SZ}"}
+    assert perplexity["search_before_date_filter"] == "03/02/2025" and "snapshot_as_of" not in perplexity
+
+
+def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
+    now = pd.Timestamp.now("UTC").isoformat(timespec="seconds")
+    doors.append(world := open_web("perplexity"))
+    hits = world.search("oslo", now, n=20)
+    dates = {hit.url: hit.published_at[:10] for hit in hits}
+    assert dates["https://news.example/undated"] == "" and dates["https://news.example/good"] == "2026-02-20"
+    sent = json.loads(next(one for one in web.asked if one.method == "POST").body)
+    assert set(sent) == {"query", "max_results"}
+    hit = world.open("http://news.example/old", now, "today")
+    assert hit.text.startswith("It is like this today") and hit.published_at == "2026-02-20T00:00:00+08:00"
+    assert world.open("https://news.example/new", now).published_at == ""
+    for url, status in {
+        "https://news.example/private/a": "robots",
+        "https://10.0.0.1/": "outside",
+        "https://elsewhere.example/": "down",
+    }.items():
+        with pytest.raises(GatewayError) as found:
+            world.open(url, now)
+        assert found.value.status == status
+    with pytest.raises(GatewayError, match="dated 2026-02-20"):
+        world._read_today("https://news.example/old", pd.Timestamp("2026-02-19T12:00:00Z"))
+    web.plan("redirect", "news.example", "/leads", to="http://169.254.169.254/")
+    with pytest.raises(GatewayError, match="not followed"):
+        world.open("https://news.example/leads", now)
+    assert world.fetch("https://news.example/old", now).page_id.startswith("n")
+    with pytest.raises(GatewayError, match="no page by"):
+        world.fetch("http://rates.replay/", now)  # the world's own
+
+
+def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, doors):
+    doors.append(world := open_web("tavily", ceiling_usd=0.02))
+    assert world.search("one", AS_OF).cost_usd == 0.008
+    world.search("two", AS_OF)
+    assert world.door.spent_usd == pytest.approx(0.016)
+    for _ in range(2):
+        with pytest.raises(LlmError) as found:
+            world.search("three", AS_OF)
+        assert found.value.status == "over_budget"
+        doors.append(world := open_web("tavily", ceiling_usd=0.02))
+    assert world.search("one", AS_OF).cost_usd == 0.008  # recorded
+    assert web.count("api.tavily.com") == 2
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "closed", "hang"])
+def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(web, doors, fault, monkeypatch):
+    monkeypatch.setattr("helpers.web.open_web.LIMIT_S", 1.5)
+    doors.append(world := open_web("tavily", n_requests=2))
+    web.plan(fault, "api.tavily.com", times=2, **({"seconds": 3.0} if fault == "hang" else {}))
+    with pytest.raises(LlmError) as found:
+        world.search("one", AS_OF)
+    assert found.value.status == "error" and "tavily/search" in found.value.reason
+    assert not any(key in found.value.reason for key in KEYS.values())
+    web.faults.clear()
+    monkeypatch.setattr("helpers.web.open_web.LIMIT_S", 60.0)
+    if fault == "429":
+        web.plan("429", "web.archive.org", "/cdx", retry_after=1)
+        with pytest.raises(LlmError, match="archive"):
+            world.search("one", AS_OF)
+    assert len(world.search("one", AS_OF)) == 3
+
+
+def test_a_page_is_no_model_and_dates_are_read_as_their_last_moment():
+    assert find_search_problem("tavli").startswith("no search provider is called 'tavli'")
+    for text in ("2026-03-02", "2026-03-02T00:00:00.000Z", "Mar 2, 2026", "2026-03-02T00:00:00"):
+        assert str(read_date(text)[1]) == "2026-03-02 23:59:59+08:00"
+    assert read_date("2026-03-02T09:00:00Z")[0] == pd.Timestamp("2026-03-02T09:00:00Z")
+    for text in (None, "", "3 days ago", "2026", "March 2026", "2026-02-30", "99999999999"):
+        assert read_date(text) == (None, None)

@@ -130,7 +130,7 @@ WRONG = [
     (["--condition", "vanila"], {}, r"no condition is called 'vanila'; did you mean Vanilla\? There are Vanilla"),
     (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),
     (["--condition", "real-time", "--horizon", "Near"], {}, "Real-Time is asked a day after the resolution; leave"),
-    (["--condition", "near", "--set", "A"], {}, "--condition Near-Resolution needs them, and only long and world"),
+    (["--condition", "near", "--set", "A"], {}, "--condition Near-Resolution needs reference events, which long"),
     (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),
     ([], {"knowledge_cutoff_date": "summer"}, "mine: knowledge_cutoff_date must be a day or a month such as 2024"),
 ]  # fmt: skip

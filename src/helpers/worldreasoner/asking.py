@@ -72,8 +72,8 @@ def plan_run(condition, horizon, window):
         return Plan(None, None, {} if horizon is None else {"horizon": horizon})
     name = find_condition(condition)
     if window not in ("L", "W"):
-        told = "only long and worldreasoner have reference events"
-        raise ValueError(f"--condition {name} needs them, and {told}: SET=long or SET=worldreasoner")
+        told = "reference events, which long and worldreasoner alone have"
+        raise ValueError(f"--condition {name} needs {told}: SET=long or SET=worldreasoner")
     method, moment = next(key for key, value in CONDITIONS.items() if value == name)
     if horizon and moment != "Mid" and horizon != moment:
         when = "a day after the resolution" if moment == OPEN else f"at {moment}"

@@ -36,7 +36,7 @@ PLANTED = {  # address: (the date that the provider gives, captures by moment)
     "https://news.example/good": ("2026-02-20", {"2026-02-25": write_page("The index stood at 1111.", "2026-02-20")}),
     "https://news.example/revised": (
         "2026-02-20",
-        {"2026-02-25": write_page("The index stood at 2222."), "2026-03-09": write_page("LEAKED 9999.", "2026-03-09")},
+        {"2026-02-25": write_page("The index stood at 2222."), "2026-03-09": write_page("LEAKED 9999.")},
     ),
     "https://news.example/later": ("2026-03-09", {"2026-02-25": write_page("An older version.")}),
     "https://news.example/same-day": ("2026-03-02", {"2026-03-02": write_page("LEAKED by its day.")}),

@@ -21,7 +21,7 @@ def tell_apart(asked, run, predictions, replies, traces):
     names no `model_released_date`, and where there are no answers.
     """
     released, agent = (parse_json(run["params"]) or {}).get("model_released_date"), run["agent_id"]
-    searched = OPEN_SEARCH.search(run["condition"] or "")
+    searched = OPEN_SEARCH.search(run["condition"] if isinstance(run["condition"], str) else "")
     if not (released or searched) or predictions.empty:
         return [], {}, []
     try:

@@ -56,7 +56,8 @@ def judge_run(asked, run_ids, cutoffs):
         rows, facts = judge_runs(events, answers, runs, predictions, *tables, own, **references)
     except (FileNotFoundError, ValueError) as error:
         return nothing._replace(text=f"no WorldReasoner scores: {error}")
-    lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows)]
+    kind = "questions' event cards by the authors" if asked.window == "W" else "hindsight graphs by rule"
+    lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, kind)]
     told = nothing._replace(rows=rows, facts=facts, text="\n".join([write_scores(rows, list(facts)), *lines]))
     return add_prices(told, events, answers, predictions, moment) if asked.window == "W" else told
 
@@ -94,12 +95,12 @@ def write_scores(rows, agents):
     return f"{head}\n{write_table(shown)}"
 
 
-def describe_facts(agent, facts, rows):
-    """Return lines on what an agent's scores rest on: its condition, its graphs' references, its knowledge cutoff."""
+def describe_facts(agent, facts, rows, kind):
+    """Return lines on what an agent's scores rest on: its condition, its references (a `kind`), its cutoff."""
     named = facts["condition"] or f"none of the six conditions, asked at {facts['moment']}"
     lines = [f"{agent}: {named}{', no forecast: its answers were out' * (not facts['is_forecast'])}"]
     if facts["n_references"]:
-        told = f"{facts['n_references']} hindsight graphs by rule, {facts['n_valid']} of them valid (B.3)"
+        told = f"{facts['n_references']} {kind}, {facts['n_valid']} of them valid (B.3)"
         lines[0] += f"; key events: against {told}"
     cutoff = facts["cutoff"]
     if not cutoff["is_filtered"]:

@@ -1,22 +1,25 @@
 """`daybefore day` (make day): what is due today of a benchmark of one's own on the open web."""
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import pandas as pd
 
 from helpers.cli import run
 from helpers.cli.main import show, tell
+from helpers.cli.week import open_judge
 from helpers.live.day import close_day, pose
 from helpers.live.rows import look
 from helpers.question_sets import find_set
 from helpers.web.sources import LIVE_SOURCES, load_sources
 
 
-def main(names=(), sources=(), now=None, **how):
+def main(names=(), sources=(), now=None, panel=(), reader=None, **how):
     """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
 
-    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. `how` are options of
-    `run`. Raises ValueError for an unknown source or agent.
+    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. Agents of a `panel`
+    screen the questions, a `reader` reads answers that no rule finds. `how` are options of `run`.
+    Raises ValueError for an unknown source or agent.
     """
     now = pd.Timestamp(now or datetime.now(UTC))
     if now.tzinfo is None:
@@ -28,8 +31,10 @@ def main(names=(), sources=(), now=None, **how):
     tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
     looks, told, asked = look(chosen, now, tell=tell), [], None
     show(f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain")
+    ceiling = how.get("ceiling_usd")
     try:
-        asked, events, _ = pose(now)
+        with ExitStack() as stack:
+            asked, events, _ = pose(now, {who: stack.enter_context(open_judge(who, ceiling)) for who in panel})
         late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
         show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
     except ValueError as problem:
@@ -38,7 +43,8 @@ def main(names=(), sources=(), now=None, **how):
     if asked and names:
         run.main(names, find_set(asked).window, **how)
         told.append(f"{', '.join(names)}: asked the questions of {asked}")
-    path, sets = close_day(now, told)
+    with open_judge(reader, ceiling) as consult:
+        path, sets = close_day(now, told, consult)
     for name, n, n_answered, n_lost, n_open in sets[-8:]:
         show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
     show(f"report: {path}")

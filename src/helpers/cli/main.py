@@ -238,6 +238,8 @@ def source():
 @command("--agent my_model --ceiling 1")
 @option("--agent", "names", multiple=True, help="Who is asked today's questions; may be given several times.")
 @option("--source", "sources", multiple=True, help="Only this live source; may be given several times.")
+@option("--panel", multiple=True, help="An agent that screens questions as harmful or subjective; several times.")
+@option("--reader", metavar="NAME", help="An agent that reads an answer from a page where no rule finds it.")
 @option("--limit", type=COUNT, help="Number of questions (default: all of the day).")
 @option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars that today's run may cost in all.")
 @option("--yes", is_flag=True, help="Ask many paid questions without a limit.")

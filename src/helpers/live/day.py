@@ -9,11 +9,13 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, make_screening
 from helpers.live.captures import read_looks
+from helpers.live.judging import READ, read_missing, screen_by_panel
 from helpers.live.rows import CAPTURES
 from helpers.papers import get_constant
 from helpers.question_sets import find_set, name_day
 from helpers.scoring.answers import acquire_answers
 from helpers.store import locate_output, read_table, write_table
+from helpers.tables import check_table
 from helpers.web.replay import open_day
 
 N_IN_A_ROW = 3
@@ -27,11 +29,11 @@ def list_days_posed():
     return [find_set(folder.name).name for folder in sorted(folders) if (folder / "events.csv.gz").exists()]
 
 
-def pose(now):
+def pose(now, panel=None):
     """Return (name of today's question set, events, screenings); posed once, at the first call of a day in UTC+8.
 
-    What the last seven days' sets asked in the same words is not asked again (FutureX 3.2.2). Raises ValueError where
-    no source has values enough yet.
+    What the last seven days' sets asked in the same words is not asked again (FutureX 3.2.2). Judges of a `panel`
+    (`judging.screen_by_panel`) screen beside the rules. Raises ValueError where no source has values enough yet.
     """
     day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
     one = find_set(name_day(day))
@@ -51,16 +53,19 @@ def pose(now):
     screenings = pd.concat([passed, pd.DataFrame(rows)], ignore_index=True)
     if (events := events[~is_again].reset_index(drop=True)).empty:
         raise ValueError(f"{one.name}: every question was asked in the last seven days")
+    if panel:
+        events, screenings = screen_by_panel(events, screenings, panel)
     write_table("screenings", screenings, one.window)
     write_table("events", events, one.window)
     return one.name, events, screenings
 
 
-def settle(name, now):
+def settle(name, now, reader=None):
     """Look for the answers of a day's questions that are due; returns (answers, number that are still open).
 
-    An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). An answer that was found
-    stays. Answers and acquisitions are written to the set's tables.
+    An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). What no rule finds a
+    `reader` (`judging.read_missing`) may find on a captured page; what it found stays. Answers and acquisitions are
+    written to the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
     events = read_table("events", window)
@@ -69,6 +74,7 @@ def settle(name, now):
         return pd.DataFrame(columns=["event_id", "value", "status"]), len(events)
     with open_day(window) as opener:
         answers, acquisitions = acquire_answers(due, opener())
+    answers = add_readings(answers, due, window, now, reader)
     ends = due.set_index("event_id")["answer_due_at"].map(pd.Timestamp)
     is_open = (answers["status"] != "ok") & (answers["event_id"].map(ends) > now).to_numpy()
     answers = answers[~is_open].reset_index(drop=True)
@@ -77,6 +83,22 @@ def settle(name, now):
     if len(answers):
         write_table("answers", answers, window)
     return answers, len(events) - len(answers)
+
+
+def add_readings(answers, due, window, now, reader):
+    """Return answers with those that a model read, now or at an earlier call, where no rule found one."""
+    try:
+        before = read_table("answers", window)
+        read = [before[before["method"] == READ]]
+    except FileNotFoundError:
+        read = []
+    known = {event_id for rows in [answers[answers["status"] == "ok"], *read] for event_id in rows["event_id"]}
+    if reader and len(left := due[~due["event_id"].isin(known)]):
+        read.append(read_missing(reader, left, locate_output(CAPTURES), now))
+    rows = pd.concat([answers[answers["status"] == "ok"], *read, answers[answers["status"] != "ok"]])
+    order = due["event_id"].tolist()
+    rows = rows.drop_duplicates("event_id").set_index("event_id").reindex(order).reset_index()
+    return check_table("answers", rows.astype({"value": object}))
 
 
 def list_trouble(looks):
@@ -133,11 +155,11 @@ def write_report(now, looks, sets, told=()):
     return path
 
 
-def close_day(now, told=()):
-    """Settle all sets that are not finished, and write the report; returns (its path, rows of its table of sets)."""
+def close_day(now, told=(), reader=None):
+    """Settle all sets, and write the report; returns (its path, rows of its table of sets)."""
     sets = []
     for name in list_days_posed():
-        answers, n_open = settle(name, now)
+        answers, n_open = settle(name, now, reader)
         n_lost = int(answers["status"].isin(NO_ANSWER).sum())
         sets.append((name, len(answers) + n_open, len(answers) - n_lost, n_lost, n_open))
     return write_report(now, read_looks(locate_output(CAPTURES)), sets, told), sets

@@ -71,6 +71,7 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     assert all(
         said in page for said in ("figures/mock.png", "Mine beside theirs", "a level needs 25", "leaderboard.csv")
     )
+    assert "| brief |" in (folder / "leaderboard.md").read_text()
     assert '<td class="keep">brief</td>' in page and "https://" not in page and ">adjusted<" in page
     assert all(f"-p agent {name}" in page for name in ("wide", "middle", "brief")), "no trials of theirs"
     assert "index.html" in capsys.readouterr().out

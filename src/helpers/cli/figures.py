@@ -26,6 +26,7 @@ from helpers.cli.report import (
     tabulate_scores,
     write_csv,
     write_interval,
+    write_markdown,
     write_page,
 )
 from helpers.question_sets import find_set
@@ -151,8 +152,8 @@ def main(agents, question_set=None, out=None):
 
 
 def draw_set(names, question_set, folder):
-    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval) and an
-    index page; returns what was written.
+    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
+    in short as markdown, and an index page; returns what was written.
     """
     scored, chosen = load_scores(question_set, names), list_notebooks(question_set)
     shutil.rmtree(folder / "figures", ignore_errors=True)
@@ -175,7 +176,10 @@ def draw_set(names, question_set, folder):
     shutil.rmtree(folder / "work", ignore_errors=True)
     notes += take_trials(names, folder / "figures")
     refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
-    about = {"tables": {"Leaderboard": board}, "notes": notes, "refused": refused, "files": ["leaderboard.csv"]}
+    words = "\n\n".join([f"# {title}{question_set}", write_markdown(board), *notes])
+    (folder / "leaderboard.md").write_text(words + "\n", encoding="utf-8")
+    files = ["leaderboard.md", "leaderboard.csv"]
+    about = {"tables": {"Leaderboard": board}, "notes": notes, "refused": refused, "files": files}
     drawn, page = write_page(folder, title + question_set, **about)
     show(f"{title}{question_set}: {len(drawn)} figures; open in a browser:\n{page}")
     tell("\n".join(refused))

@@ -176,6 +176,19 @@ def write_csv(table, path):
     escape_cells(table).to_csv(path, index=False, lineterminator="\n")
 
 
+def write_markdown(table):
+    """Return a table of texts as markdown.
+
+    >>> print(write_markdown(pd.DataFrame({"agent": ["a|b"], "score": ["0.5"]})))
+    | agent | score |
+    |---|---|
+    | a\\|b | 0.5 |
+    """
+    rows = [table.columns, ["---"] * len(table.columns), *table.astype(str).to_numpy()]
+    lines = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], lines[1].replace(" ", ""), *lines[2:]])
+
+
 def open_templates():
     """Return the templates of this room; on a page of HTML what a model or a page said is escaped."""
     loader, is_html = PackageLoader(__package__, "pages"), select_autoescape(["html"])

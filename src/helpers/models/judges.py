@@ -34,11 +34,14 @@ class Verdict(NamedTuple):
 
 
 def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0)`; `own` are an agent's options."""
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`; `own`: an agent's options.
 
-    def consult(prompt, schema, repeat=0):
+    `is_continued`: a local model's prompt cache may serve what this prompt shares with the one before.
+    """
+
+    def consult(prompt, schema, repeat=0, is_continued=False):
         messages = [{"role": "user", "content": prompt}]
-        options = choose_options(schema, is_local, repeat) | (own or {})
+        options = choose_options(schema, is_local, repeat, is_continued) | (own or {})
         try:
             row = ask(door, model, messages, sample=repeat, **options)
         except LookupError as error:
@@ -50,11 +53,11 @@ def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
     return consult
 
 
-def choose_options(schema, is_local, repeat):
+def choose_options(schema, is_local, repeat, is_continued=False):
     """Return the options of a judge's request: structured output, repeats by temperature and seed."""
     options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
     options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
-    return options | ({"extra_body": {"cache_prompt": False}} if is_local else {})
+    return options | ({"extra_body": {"cache_prompt": is_continued}} if is_local else {})
 
 
 def read_verdict(row, schema):

@@ -53,7 +53,7 @@ def run(study, monkeypatch, *arguments):
         (["26_own", "-p", "agent", "nope/x"], "agent nope/x: no provider is known for the model 'nope/x'"),
         (["26_own", "-p", "agent", "qwen_zero"], "no agent 'qwen_zero'"),
         (["26_own", "-p", "agent", "last_value"], "last_value asks no language model"),
-        (["26_own", "-p", "agent", "local/gpt"], "no local model 'gpt'; there are qwen, smollm2; nothing was asked"),
+        (["26_own", "-p", "agent", "local/gpt"], "there is no model 'local/gpt'; there are local/qwen, local/smollm2"),
         (["26_own"], "agent qwen_zero_shot: no model file .*; `make model` fetches it; nothing was asked"),
         (["26_own", "-p", "agnet", "local/qwen"], "no parameter 'agnet' to set; did you mean agent?"),
     ],

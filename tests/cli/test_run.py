@@ -328,7 +328,9 @@ def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tm
 def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path, monkeypatch):
     (tmp_path / "data/runs").mkdir(parents=True)
     (tmp_path / "data/runs/mine-A").write_text("a file")
-    with pytest.raises(SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*; set DAYBEFORE_OUT to"):
+    with pytest.raises(
+        SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"
+    ):
         mine()
     for place in (tmp_path / "data/runs/mine-A", "/proc/absent"):
         monkeypatch.setenv("DAYBEFORE_OUT", str(place))

@@ -170,7 +170,7 @@ def measure_methods(folder=ROOT / "data/runs"):
     """Return what a question took in the recorded runs, a mean a method: {method: (input tokens, output tokens)}.
 
     >>> tokens = {method: sum(means) for method, means in measure_methods().items()}
-    >>> tokens["zero_shot"] < tokens["search_prompt"] < tokens["react"] < tokens["research"]
+    >>> bool(tokens["zero_shot"] < tokens["search_prompt"] < tokens["react"] < tokens["research"])
     True
     """
     entries, rows = load_entries(), []
@@ -182,7 +182,7 @@ def measure_methods(folder=ROOT / "data/runs"):
             rows.append((method, facts["n_input_tokens"], facts["n_output_tokens"], n_asked))
     sums = pd.DataFrame(rows, columns=["method", "input", "output", "n"]).groupby("method").sum()
     means = sums[["input", "output"]].div(sums["n"], axis=0)
-    return {method: (row["input"], row["output"]) for method, row in means.iterrows()}
+    return {method: (float(row["input"]), float(row["output"])) for method, row in means.iterrows()}
 
 
 def estimate_tokens(method, n_questions):

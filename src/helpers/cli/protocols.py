@@ -91,7 +91,7 @@ def tell_worldreasoner(run, events, answers, tables):
     cutoff = row["knowledge_cutoff_date"] if isinstance(row["knowledge_cutoff_date"], str) else None
     given = (tables[name] for name in ("runs", "predictions", "replies", "traces"))
     rows, facts = judge_runs(events, answers, *given, {run.label: cutoff})
-    notes = describe_facts(run.label, facts[run.label], rows)
+    notes = describe_facts(run.label, facts[run.label], rows, "hindsight graphs")
     names = rows["metric"].str.removeprefix("worldreasoner_")
     there = {name.split("_")[0] for name in names}
     notes += [

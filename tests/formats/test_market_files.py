@@ -1,11 +1,9 @@
-"""Questions of two markets: small files in the form of their APIs, written for these tests; what is wrong is named."""
+"""Questions of four markets, in the form of their APIs and written for these tests; what is wrong is named."""
 
-import json
-
-import pandas as pd
 import pytest
 
-from helpers.formats.markets import read_markets, read_prices
+from helpers.formats.market_prices import list_prices
+from helpers.formats.markets import list_markets
 
 POLY = {
     "id": "12",
@@ -33,27 +31,74 @@ ANSWERS = [{"id": name, "text": f"the {name}  one", "probability": 0.5} for name
 SEVERAL = MANIFOLD | {"id": "m2", "outcomeType": "MULTIPLE_CHOICE", "answers": ANSWERS, "resolution": "y"}
 
 
-def write(folder, given, name="a.json"):
-    path = folder / name
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(given).encode())
-    return path
+KALSHI = {
+    "ticker": "KXRAIN-26FEB01-B2",
+    "event_ticker": "KXRAIN-26FEB01",
+    "market_type": "binary",
+    "title": "How much rain will fall?",
+    "yes_sub_title": "2 mm or more",
+    "rules_primary": "By the gauge.",
+    "rules_secondary": "",
+    "open_time": "2026-01-01T00:00:00Z",
+    "close_time": "2026-02-01T00:00:00Z",
+    "status": "active",
+    "result": "",
+    "yes_bid_dollars": "0.3000",
+    "yes_ask_dollars": "0.3400",
+    "last_price_dollars": "0.2900",
+}
+METACULUS = {
+    "id": 77,
+    "title": "Will the river freeze?",
+    "nr_forecasters": 12,
+    "question": {
+        "type": "binary",
+        "open_time": "2026-01-01T00:00:00Z",
+        "scheduled_close_time": "2026-02-01T00:00:00Z",
+        "resolution_criteria": "From bank to bank.",
+        "resolution": None,
+        "aggregations": {"recency_weighted": {"history": [], "latest": {"centers": [0.2]}}},
+    },
+}
 
 
-def test_a_question_of_each_market_becomes_an_event_with_its_answer(tmp_path):
-    events, answers, out = read_markets(write(tmp_path, [POLY, MANIFOLD, SEVERAL]))
-    assert events["event_id"].tolist() == ["polymarket-0xabc", "manifold-m1", "manifold-m2"] and out.empty
-    assert answers["value"].tolist() == ['"B"', '"A"', '"B"']
-    assert events["prompt"][0] == "Will it rain?\nA. Yes\nB. No"
-    assert events["prompt"][2] == "Will it snow?\nA. the x one\nB. the y one\nC. the z one"
-    assert events["resolves_at"][0] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
-    assert events["opens_at"][1] == "2026-01-01T08:00:00+08:00"
+def read_events(*rows):
+    found, out = list_markets(list(rows), "here")
+    assert not out
+    return found
 
 
-def test_questions_of_one_event_share_their_luck_and_open_ones_have_no_answer(tmp_path):
-    given = [POLY | {"conditionId": name, "closed": False, "events": [{"id": "77"}]} for name in "ab"] + [POLY]
-    events, answers, _ = read_markets(write(tmp_path, given))
-    assert events["cluster_id"].tolist() == ["polymarket-event-77", "polymarket-event-77", "polymarket-0xabc"]
-    assert answers["event_id"].tolist() == ["polymarket-0xabc"]
+def test_a_question_of_each_market_becomes_an_event_with_its_answer():
+    found = read_events(POLY, MANIFOLD, SEVERAL, KALSHI | {"result": "no"}, METACULUS)
+    events = [one.event for one in found]
+    wanted = "polymarket-0xabc manifold-m1 manifold-m2 kalshi-KXRAIN-26FEB01-B2 metaculus-77".split()
+    assert [event["event_id"] for event in events] == wanted
+    assert [one.answer and one.answer["value"] for one in found] == ['"B"', '"A"', '"B"', '"B"', None]
+    assert events[0]["prompt"] == "Will it rain?\nA. Yes\nB. No"
+    assert events[2]["prompt"] == "Will it snow?\nA. the x one\nB. the y one\nC. the z one"
+    assert events[3]["prompt"] == "How much rain will fall? (2 mm or more)\nA. Yes\nB. No"
+    assert events[0]["resolves_at"] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
+    assert events[1]["opens_at"] == "2026-01-01T08:00:00+08:00"
+    assert [event["resolution_criteria"] for event in events[3:]] == ["By the gauge.", "From bank to bank."]
+
+
+def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none():
+    rows = [POLY | {"slug": "rain", "outcomePrices": '["0.3", "0.7"]', "closed": False}, MANIFOLD, KALSHI, METACULUS]
+    assert [one.price for one in read_events(*rows)] == pytest.approx([0.3, None, 0.32, 0.2])
+    assert read_events(rows[0])[0].url == "https://polymarket.com/market/rain"
+    untraded = KALSHI | dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
+    hidden = METACULUS | {"question": METACULUS["question"] | {"aggregations": {"recency_weighted": {"latest": None}}}}
+    assert [one.price for one in read_events(untraded, untraded | {"last_price_dollars": "0.4"}, hidden)] == [
+        None,
+        0.4,
+        None,
+    ]
+
+
+def test_questions_of_one_event_share_their_luck():
+    given = [POLY | {"conditionId": name, "closed": False, "events": [{"id": "77"}]} for name in "ab"]
+    clusters = [one.event["cluster_id"] for one in read_events(*given, POLY, KALSHI)]
+    assert clusters == ["polymarket-event-77"] * 2 + ["polymarket-0xabc", "kalshi-KXRAIN-26FEB01"]
 
 
 @pytest.mark.parametrize(
@@ -65,26 +110,54 @@ def test_questions_of_one_event_share_their_luck_and_open_ones_have_no_answer(tm
         (POLY | {"endDate": "now"}, "field endDate: 'now' is not a moment"),
         (MANIFOLD | {"createdTime": 1767225600}, "field createdTime: 1767225600 is not a moment of 2000 to 2100"),
         (MANIFOLD | {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY"),
+        (KALSHI | {"market_type": "scalar"}, "it is scalar, and only binary ones"),
+        (KALSHI | {"yes_bid_dollars": "1.5"}, "field yes_bid_dollars: '1.5' is not a number from 0 to 1"),
+        (KALSHI | {"result": "void"}, "it was resolved as void"),
+        (METACULUS | {"question": None}, "it is a group, or a note, and only posts"),
+        (METACULUS | {"question": METACULUS["question"] | {"resolution": "annulled"}}, "it was resolved as annulled"),
+        (METACULUS | {"question": METACULUS["question"] | {"open_time": 7}}, "field open_time: 7 is not a moment"),
         (SEVERAL | {"resolution": "MKT", "resolutions": {"x": 50, "y": 50}}, "it was resolved as MKT, to 2"),
     ],
 )
-def test_one_row_that_cannot_be_read_leaves_the_others(tmp_path, row, reason):
-    events, _, out = read_markets(write(tmp_path, [POLY | {"conditionId": "0xother"}, row]))
-    assert events["event_id"].tolist() == ["polymarket-0xother"] and out["reason"].tolist()[0].startswith(reason)
+def test_one_row_that_cannot_be_read_leaves_the_others(row, reason):
+    found, ((_, said),) = list_markets([POLY | {"conditionId": "0xother"}, row], "here")
+    assert [one.event["event_id"] for one in found] == ["polymarket-0xother"] and said.startswith(reason)
 
 
-def test_prices_of_each_market_are_of_the_first_option(tmp_path):
-    events = read_markets(write(tmp_path, [POLY, MANIFOLD, SEVERAL]))[0]
+def test_prices_of_each_market_are_of_the_first_option():
+    poly, one, several, kalshi, metaculus = (
+        found.event for found in read_events(POLY, MANIFOLD, SEVERAL, KALSHI, METACULUS)
+    )
     history = {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]}
-    table = read_prices(write(tmp_path, history), events[:1])
+    table = list_prices(history, "clob", poly)
     assert table.to_numpy().tolist() == [["polymarket-0xabc", 20454.0, 0.3], ["polymarket-0xabc", 20455.0, 0.4]]
     made = [("m1", None, 0.1), ("m2", "x", 0.2), ("m2", "y", 0.3), ("m9", None, 0.4)]
     names = ("contractId", "answerId", "probAfter")
     bets = [dict(zip(names, row, strict=True)) | {"createdTime": 1767225600000} for row in made]
-    assert read_prices(write(tmp_path, bets), events)["price"].tolist() == [0.1, 0.2]
-    for given, match in (
-        (history, "history of the one question"),
-        ([{"createdTime": 3}], "field createdTime"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            read_prices(write(tmp_path, given), pd.DataFrame(events))
+    assert list_prices(bets, "bets", one)["price"].tolist() == [0.1]
+    assert list_prices(bets, "bets", several)["price"].tolist() == [0.2]
+    candles = [
+        {"end_period_ts": 1767225600, "price": {"close_dollars": None}, "yes_bid": {"close_dollars": "0.1"}},
+        {"end_period_ts": 1767312000, "price": {"close_dollars": None}}
+        | {"yes_bid": {"close_dollars": "0.1"}, "yes_ask": {"close_dollars": "0.3"}},
+        {"end_period_ts": 1767398400, "price": {"close_dollars": "0.5"}},
+    ]
+    assert list_prices({"candlesticks": candles}, "kalshi", kalshi)["price"].tolist() == pytest.approx([0.2, 0.5])
+    made = {"history": [{"start_time": 1767225600.5, "end_time": None, "centers": [0.6]}]}
+    post = METACULUS | {"question": METACULUS["question"] | {"aggregations": {"recency_weighted": made}}}
+    assert list_prices(post, "metaculus", metaculus)["price"].tolist() == [0.6]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"error": "no"}, "clob: wanted is a list of bets, or an object with a history"),
+        ("gone", "clob: wanted is a list of bets"),
+        ([{"createdTime": 3}], "clob, price 1: field createdTime"),
+        ({"history": [{"t": 1767312000, "p": 1.4}]}, "clob, price 1: field p: 1.4 is not a number from 0 to 1"),
+        ({"history": [7]}, "clob, price 1: wanted is an object"),
+    ],
+)
+def test_prices_of_another_form_are_named(given, said):
+    with pytest.raises(ValueError, match=said):
+        list_prices(given, "clob", read_events(POLY)[0].event)

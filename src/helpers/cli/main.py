@@ -184,11 +184,13 @@ def run():
 @option(
     "--questions", metavar="FILE", help="A csv, json, jsonl or parquet of id and prompt (default: the challenge's)."
 )
-@option("--commit", help="The challenge's questions at this commit (default: the newest).")
+@option("--from", "venue", help="Open questions of polymarket, manifold, kalshi, metaculus or forecastbench instead.")
+@option("--limit", type=COUNT, help="With --from: number of questions (default 100; of forecastbench all).")
+@option("--commit", help="The challenge's, or ForecastBench's, questions at this commit (default: the newest).")
 @option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
 @asking
 @option("--now", metavar="MOMENT", help="Ask as of this moment, such as 2026-03-04T10:00:00+08:00: for a rehearsal.")
-@option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, or past (FutureX-Past).")
+@option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, past (FutureX-Past), or venue.")
 @option("--judge", metavar="AGENT", help="With --settle: a model that looks at texts that were not matched.")
 def week():
     """Ask this week's questions of FutureX, or a file's, and write the submission; nothing is sent."""

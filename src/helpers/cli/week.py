@@ -26,9 +26,10 @@ from helpers.cli.preflight import announce_articles, check_model, locate_store, 
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
 from helpers.faults import list_nearest
 from helpers.live.challenge import build_events, fetch_batch, name_window
-from helpers.live.settle import read_answers
+from helpers.live.settle import VENUE, read_answers
 from helpers.live.settle import settle as score_week
 from helpers.live.submission import (
+    build_predictions,
     collect_answers,
     describe_email,
     find_deadline,
@@ -39,8 +40,11 @@ from helpers.live.submission import (
     read_state,
     read_week,
     revise_all,
+    write_round,
     write_week,
 )
+from helpers.live.venue_answers import fetch_answers, measure_skill, score_round, tell_chances
+from helpers.live.venues import keep_questions
 from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
@@ -57,16 +61,21 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
     """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
 
     `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder of the answers,
-    `now` a moment to ask as of instead of this one, `settle` a file of answers or "past", `judge` an agent's name.
-    `how`: n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
+    `now` a moment to ask as of instead of this one, `settle` a file of answers, "past" or "venue", `judge` an agent's
+    name. `how`: venue and limit (questions of a market, or of ForecastBench, in place of a file's), n_samples, at_once,
+    ceiling_usd, deadline_s, retry, yes, press (folders of articles).
     """
+    venue, limit = how.pop("venue", None), how.pop("limit", None)
     if settle:
-        return settle_week(settle, out, judge, how.get("ceiling_usd"))
+        return settle_week(settle, out, judge, how.get("ceiling_usd"), read_now(now))
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
     for name in names:
         find_entry(name)
-    now, path, batch = read_now(now), locate_store(), fetch_batch(questions, commit)
+    now, path = read_now(now), locate_store()
+    if venue:
+        questions, now = list_venue(venue, limit, now, questions, commit)
+    batch = fetch_batch(questions, commit)
     tell(describe_batch(batch, now))
     folders = {name: locate_week(batch, out, name if len(names) > 1 else None) for name in names}
     with heed_stops():
@@ -75,6 +84,16 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
     if any(one["stopped"] for one in asked):
         raise PartWay({"agents": found})
     return {"agents": found}
+
+
+def list_venue(venue, limit, now, questions, commit):
+    """Return (the file of a venue's open questions, the moment of their fetch), and tell what was left out."""
+    if questions:
+        raise ValueError("--from fetches questions and --questions reads a file; give one of them")
+    path, fetched_at, out = keep_questions(venue, limit, now, commit)
+    tell(f"{venue}, fetched {fetched_at:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(path)}")
+    tell(list_some("left out", [f"{key} ({why})" for key, why in out]))
+    return path, fetched_at
 
 
 def read_now(text):
@@ -111,6 +130,7 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     told = revise_all(state, collect_answers(path, run_ids, events), turn["as_of"])
     state["late"] = list_late(batch, pd.Timestamp(turn["as_of"]))
     write_week(folder, state, events)
+    write_round(folder, state, events)
     return report(name, batch, state, events, folder, now, told, stops)
 
 
@@ -209,11 +229,14 @@ def open_judge(name, ceiling_usd):
         yield build_consult(*build_client(entry, door)[:4])
 
 
-def settle_week(place, out, judge, ceiling_usd):
+def settle_week(place, out, judge, ceiling_usd, now):
     """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
     folder = find_week(out)
     state, events = read_week(folder)
-    answers, source = read_answers(place, events)
+    rows, why = fetch_answers(events, now) if place == VENUE else ((), [])
+    if place == VENUE and not rows:
+        raise ValueError(f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}")
+    answers, source = read_answers(place, events, rows)
     with open_judge(judge, ceiling_usd) as consult:
         rows, table = score_week(state, events, answers, consult)
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
@@ -223,6 +246,27 @@ def settle_week(place, out, judge, ceiling_usd):
     show(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
     show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
-    show(list_some("not settled yet", open_ids))
+    show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
+    beside = show_beside(tell_chances(build_predictions(state, events), events, answers), events)
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
-    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids}
+    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
+
+
+def show_beside(chances, events):
+    """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any; returns them."""
+    found = {}
+    if skill := measure_skill(chances, events):
+        ends = f"[{skill['low']:.3f}, {skill['high']:.3f}]" if skill["low"] == skill["low"] else "(too few events)"
+        show(
+            f"Brier error (0 to 1), {skill['n']} questions of {skill['n_clusters']} events: agent {skill['agent']:.3f},"
+        )
+        show(f"price when asked {skill['price']:.3f}; price minus agent {skill['difference']:.3f} {ends}")
+        found["skill"] = skill
+    elif chances["price"].notna().any():
+        show("none stands beside the price, as no probability was stated: probabilities = true in the agent's table")
+    if any("question_set" in parse_json(cell) for cell in events["metadata"]):
+        table = score_round(chances)
+        show("ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:")
+        show(table.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
+        found["round"] = table.to_dict("records")
+    return found

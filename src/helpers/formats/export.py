@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from helpers.formats.forecastbench import build_submission, find_chance
 from helpers.question_sets import find_set
 from helpers.scoring.runs import read_rows
 from helpers.scoring.scores import score_predictions, select_headline
@@ -202,29 +203,14 @@ def write_forecastbench(found, folder):
         raise ValueError(f"{found.run['run_id']} was asked no yes/no question, which is all that ForecastBench takes")
     forecasts = []
     for row in clean_records(rows):
-        letters = {text: letter for letter, text in parse_json(row["options"]).items()}
-        chances = parse_json(row["distribution"]) if row["distribution"] else {}
-        chance = chances.get(letters["Yes"])
-        if chance is None and row["value"]:
-            is_yes = parse_json(row["value"]) == letters["Yes"]
-            given = row["probability"]
-            chance = (given if is_yes else 1 - given) if given is not None else float(is_yes)
-        forecasts.append(
-            {
-                "id": row["event_id"],
-                "source": row["source_id"],
-                "forecast": 0.5 if chance is None else round(chance, 6),
-                "resolution_date": row["resolves_at"][:10],
-                "reasoning": row["rationale"],
-            }
-        )
+        cells = (parse_json(row[name]) for name in ("options", "value", "distribution"))
+        options, value, distribution = cells
+        letter = next(letter for letter, text in options.items() if text == "Yes")
+        chance = find_chance(letter, value, row["probability"], distribution)
+        forecasts.append((row["event_id"], row["source_id"], chance, row["resolves_at"][:10], row["rationale"]))
     due = max(row["as_of"][:10] for row in clean_records(rows))
-    made = {
-        "organization": ORGANIZATION,
-        "model": name_model(found),
-        "question_set": f"{date.fromisoformat(due)}-{found.question_set.name}.json",
-        "forecasts": forecasts,
-    }
+    question_set = f"{date.fromisoformat(due)}-{found.question_set.name}.json"
+    made = build_submission(ORGANIZATION, name_model(found), question_set, forecasts)
     path = folder / f"{due}.{TASK}.{found.run['agent_id']}.json"
     path.write_text(dump_json(made) + "\n", encoding="utf-8")
     return [path]

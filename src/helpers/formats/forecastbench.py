@@ -6,6 +6,7 @@ runs from its first price to its resolution, and Early, Mid and Late are cut fro
 """
 
 import re
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 
@@ -25,6 +26,8 @@ RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 COLUMNS = ["question_set", "id", "source", "snapshot_date", "value", "resolved", "resolution_date"]
 """Columns of a price history."""
 OPTIONS = dump_json({"A": "Yes", "B": "No"})
+MISSING = 0.5
+"""The probability that ForecastBench gives to what was not forecast."""
 
 
 def read_prices(path):
@@ -74,21 +77,147 @@ def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
 def read_questions(path):
     """Return the market questions of a set: {question_id: (question, how it is decided)}, marks of HTML taken out.
 
-    How it is decided is the market's own text where the set has it, else the background, else the set's sentence that
-    names the market's page. Raises ValueError that names the file, the question and the field.
+    Raises ValueError that names the file, the question and the field.
     """
     given, found = parse_text(read_text(path), Path(path).name), {}
-    if not isinstance(given, dict) or not {"forecast_due_date", "questions"} <= set(given):
-        raise ValueError(f"{Path(path).name} is no question set of ForecastBench")
-    for at, row in enumerate(given["questions"], 1):
-        if row.get("source") not in VENUES:
-            continue
-        if wrong := [name for name in ("id", "question", *RULES) if not isinstance(row.get(name), str)]:
-            raise ValueError(f"{Path(path).name}, question {at}: field {wrong[0]} is no text")
-        rules = [text for text in (clean(row[name]) for name in RULES) if text and text != "N/A"]
-        name = f"{given['forecast_due_date']}-{row['source']}-{row['id']}"
-        found[name] = clean(row["question"]), rules[0] if rules else ""
+    for row in open_set(given, Path(path).name):
+        if row["source"] in VENUES:
+            found[f"{given['forecast_due_date']}-{row['source']}-{row['id']}"] = clean(row["question"]), find_rules(row)
     return found
+
+
+def open_set(given, name):
+    """Return the questions of a set, those of two questions (sets before October 2025: ids are lists) left out.
+
+    Raises ValueError that names the set, the question and the field.
+    """
+    if not isinstance(given, dict) or not {"forecast_due_date", "questions"} <= set(given):
+        raise ValueError(f"{name} is no question set of ForecastBench")
+    rows = []
+    for at, row in enumerate(given["questions"], 1):
+        if not isinstance(row, dict):
+            raise ValueError(f"{name}, question {at}: wanted is an object")
+        if isinstance(row.get("id"), list):
+            continue
+        if wrong := [field for field in ("id", "source", "question", *RULES) if not isinstance(row.get(field), str)]:
+            raise ValueError(f"{name}, question {at}: field {wrong[0]} is no text")
+        rows.append(row)
+    return rows
+
+
+def find_rules(row):
+    """Return how a market's question is decided.
+
+    It is the market's own text where the set has it, else the background, else the set's sentence that names its page.
+    """
+    rules = [text for text in (clean(row[name]) for name in RULES) if text and text != "N/A"]
+    return rules[0] if rules else ""
+
+
+# --- a round: a set's rows to ask, the submission, the resolutions ----------------------------------------------------
+
+
+def list_rows(given, name):
+    """Return a set's questions as rows of a file of questions (`live.challenge`), a row a date of resolution.
+
+    An id is <due date>-<source>-<id>, of a series with -<date> after it. A market has its price of the freeze date; of
+    a series the value of that day stands with the rules. Raises ValueError as `open_set`.
+    """
+    made, letters = [], parse_json(OPTIONS)
+    lines = "".join(f"\n{letter}. {text}" for letter, text in letters.items())
+    for row in open_set(given, name):
+        key = f"{row['source']}-{row['id']}"
+        about = {"venue": row["source"], "cluster": key, "kind": "single", "options": letters}
+        about |= {"question_set": given.get("question_set") or name, "url": row.get("url")}
+        for ending, more in write_market(row) if row["source"] in VENUES else write_series(row, given):
+            one = {"id": f"{given['forecast_due_date']}-{key}{ending}"} | about | more
+            one["prompt"] += lines
+            made.append({field: cell for field, cell in one.items() if cell not in (None, "", "N/A")})
+    return made
+
+
+def write_market(row):
+    """Return [(ending of its id, its own cells)] of a market's question."""
+    more = {"criteria": find_rules(row), "price": read_price(row.get("freeze_datetime_value"))}
+    return [("", {"prompt": clean(row["question"]), "end_time": row.get("market_info_close_datetime")} | more)]
+
+
+def write_series(row, given):
+    """Return the same of a question on a series, a pair a date."""
+    value, about = (str(row.get(f"freeze_datetime_{part}")) for part in ("value", "value_explanation"))
+    rules = (
+        f"{row['resolution_criteria']} {row['background']} On {str(row.get('freeze_datetime'))[:10]}: {value}. {about}"
+    )
+    made = []
+    for day in row.get("resolution_dates") or ():
+        blanks = {"{resolution_date}": day, "{forecast_due_date}": given["forecast_due_date"]}
+        question, criteria = (fill(clean(text), blanks) for text in (row["question"], rules))
+        made.append((f"-{day}", {"prompt": question, "criteria": criteria, "end_time": day}))
+    return made
+
+
+def fill(text, blanks):
+    """Return a text with its {blanks} filled."""
+    for blank, word in blanks.items():
+        text = text.replace(blank, word)
+    return text
+
+
+def read_price(cell):
+    """Return a price that is written as text, None for what is none.
+
+    >>> read_price("0.25"), read_price("N/A")
+    (0.25, None)
+    """
+    with suppress(TypeError, ValueError):
+        if 0 <= float(cell) <= 1:
+            return float(cell)
+    return None
+
+
+def list_resolutions(given, name):
+    """Return what a resolution set settles as rows of id (as `list_rows`) and answer, A for yes and B for no.
+
+    Raises ValueError that names the set, the resolution and the field.
+    """
+    made = []
+    for at, row in enumerate(given["resolutions"], 1):
+        needs = ("id", "source", "resolution_date", "resolved", "resolved_to")
+        if not isinstance(row, dict) or (absent := [field for field in needs if field not in row]):
+            lacks = f"field {absent[0]} is missing" if isinstance(row, dict) else "wanted is an object"
+            raise ValueError(f"{name}, resolution {at}: {lacks}")
+        if row["resolved"] and row["resolved_to"] in (0, 1) and isinstance(row["id"], str):
+            date = "" if row["source"] in VENUES else f"-{row['resolution_date']}"
+            key = f"{given['forecast_due_date']}-{row['source']}-{row['id']}{date}"
+            made.append({"id": key, "answer": "A" if row["resolved_to"] else "B"})
+    return made
+
+
+def find_chance(letter, value, probability, distribution):
+    """Return the probability that a prediction gives to one of two options: by option, else by that of its answer.
+
+    An answer without a probability is sure of itself; None without an answer.
+
+    >>> find_chance("B", "A", 0.9, None), find_chance("A", "A", None, None)
+    (0.1, 1.0)
+    """
+    if (distribution or {}).get(letter) is not None:
+        return distribution[letter]
+    if value is None:
+        return None
+    is_it = value == letter
+    return float(is_it) if probability is None else round(probability if is_it else 1 - probability, 9)
+
+
+def build_submission(organization, model, question_set, forecasts):
+    """Return a submission: `forecasts` are (id, source, probability of yes, date or None of a market, reasoning).
+
+    What has no probability gets 0.5, as ForecastBench itself gives it.
+    """
+    names = ("id", "source", "forecast", "resolution_date", "reasoning")
+    made = [dict(zip(names, row, strict=True)) for row in forecasts]
+    made = [row | {"forecast": MISSING if row["forecast"] is None else round(row["forecast"], 6)} for row in made]
+    return {"organization": organization, "model": model, "question_set": question_set, "forecasts": made}
 
 
 def clean(text):

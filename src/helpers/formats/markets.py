@@ -2,24 +2,25 @@
 
 - Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
 - Manifold: /v0/markets or /v0/market (BINARY, or MULTIPLE_CHOICE of which one answer is right); /v0/bets.
+- Kalshi: the markets of /trade-api/v2/markets (binary ones); /candlesticks.
+- Metaculus: the posts of /api/posts/ (of one binary question); the community's forecast in them stands as the price.
 
 A question that lacks a field, or is of another kind, is left out and named with the reason. The start day is left to
 who asks: as_of is the opening. Prices are of the first option (Yes).
 """
 
 import json
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator
 
 from helpers.calendar import stamp_moment
-from helpers.events.moments import number_days
-from helpers.faults import find_faults, name_field, open_type, parse_text, read_text
+from helpers.faults import find_faults, name_field, open_type
 from helpers.formats.futurex import name_letters
-from helpers.store import dump_json, parse_json
-from helpers.tables import Finite, Number, Share, Truth, allow, check_table
+from helpers.store import dump_json
+from helpers.tables import Finite, Number, Share, Truth, allow
 
 SURE = 0.999
 """Price from which on an outcome of a closed Polymarket question has won."""
@@ -62,8 +63,11 @@ Words = allow(Annotated[str, AfterValidator(join_spaces)], "a text")
 Iso, Seconds, Milliseconds = moment_in(), moment_in("s"), moment_in("ms")
 Texts = allow(Annotated[list[Words], BeforeValidator(open_list)], "a list of texts")
 Numbers = allow(Annotated[list[Finite], BeforeValidator(open_list)], "a list of numbers")
+Shares = allow(Annotated[list[Share], BeforeValidator(open_list)], "a list of numbers from 0 to 1")
 Weights = allow(dict[str, Number], "numbers by name")
-Objects = allow(list[dict], "a list of objects")
+Object, Objects = allow(dict, "an object"), allow(list[dict], "a list of objects")
+OUTCOMES = {"yes": "Yes", "no": "No"}
+"""How Kalshi and Metaculus write the outcome of a yes/no question."""
 
 
 def take(given, field, kind, default=...):
@@ -81,30 +85,36 @@ def take(given, field, kind, default=...):
     return open_type(kind).validate_python(value)
 
 
-def read_markets(path):
-    """Return (events, answers, left out) of a file of questions; left out is a table of id and reason.
+class Market(NamedTuple):
+    """A question of a market: event and answer (rows of the tables, as dicts; None while it is open), price, address.
 
-    Raises ValueError, naming the file, for one that holds no question of the two markets, or one twice.
+    The price is of the first option, None where the market shows none.
     """
-    path, events, answers, out = Path(path), [], [], []
-    given = parse_text(read_text(path), path.name)
-    for at, row in enumerate(given if isinstance(given, list) else [given], 1):
+
+    event: dict
+    answer: dict | None
+    price: float | None
+    url: str
+
+
+def list_markets(given, name):
+    """Return ([Market], [(id, why it was left out)]) of a list of questions that came from `name`.
+
+    Raises ValueError for what is no list, or holds a question of no known market.
+    """
+    if not isinstance(given, list):
+        raise ValueError(f"{name}: wanted is a list of questions, not {type(given).__name__}")
+    found, out = [], []
+    for at, row in enumerate(given, 1):
         marks = [mark for mark in READERS if isinstance(row, dict) and mark in row]
         if not marks:
-            raise ValueError(f"{path.name}, question {at}: none of the fields {', '.join(READERS)}; whose is it?")
+            raise ValueError(f"{name}, question {at}: none of the fields {', '.join(READERS)}; whose is it?")
+        reader = READERS[marks[0]]
         try:
-            event, answer = READERS[marks[0]](row)
+            found.append(Market(*reader.question(row), *reader.quote(row)))
         except Unread as reason:
-            out.append({"id": str(row.get("id", at)), "reason": str(reason)})
-            continue
-        events.append(event)
-        answers += [answer] if answer else []
-    names = [event["event_id"] for event in events]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"{path.name}: {twice[0]} is there twice")
-    tables = [(name, pd.DataFrame(rows)) for name, rows in (("events", events), ("answers", answers))]
-    tables = [check_table(name, table) if len(table) else table for name, table in tables]
-    return *tables, pd.DataFrame(out, columns=["id", "reason"])
+            out.append((str(row.get("id") or row.get("ticker") or at), str(reason)))
+    return found, out
 
 
 def read_polymarket(given):
@@ -148,7 +158,85 @@ def read_manifold(given):
     return event, build_answer(event, options[won[0]])
 
 
-READERS = {"conditionId": read_polymarket, "outcomeType": read_manifold}
+def read_kalshi(given):
+    """Return (event, answer or None) of a market of Kalshi; markets of one event share their luck."""
+    if (kind := take(given, "market_type", Words)) != "binary":
+        raise Unread(f"it is {kind}, and only binary ones are read")
+    question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
+    question += f" ({side})" * (side.casefold() not in question.casefold())
+    rules = " ".join(take(given, name, Words, "") for name in ("rules_primary", "rules_secondary")).strip()
+    span = take(given, "open_time", Iso), take(given, "close_time", Iso)
+    event = build_event("kalshi", take(given, "ticker", Words), question, list(OUTCOMES.values()), span, rules or None)
+    event["cluster_id"] = f"kalshi-{take(given, 'event_ticker', Words)}"
+    return settle_outcome(event, take(given, "result", Words, ""), take(given, "settlement_ts", Iso, span[1]), span[1])
+
+
+def read_metaculus(given):
+    """Return (event, answer or None) of a post of Metaculus."""
+    about = take(given, "question", Object, {})
+    if (kind := take(about, "type", Words, "a group, or a note")) != "binary":
+        raise Unread(f"it is {kind}, and only posts of one binary question are read")
+    rules = " ".join(take(about, name, Words, "") for name in ("resolution_criteria", "fine_print")).strip()
+    span = take(about, "open_time", Iso), take(about, "scheduled_close_time", Iso)
+    names = list(OUTCOMES.values())
+    event = build_event("metaculus", take(given, "id", int), take(given, "title", Words), names, span, rules or None)
+    at = take(about, "actual_resolve_time", Iso, span[1])
+    return settle_outcome(event, take(about, "resolution", Words, ""), at, span[1])
+
+
+def settle_outcome(event, outcome, at, planned):
+    """Return (event, answer) of a yes/no question by its outcome's word; an answer of None where there is none yet."""
+    if not outcome:
+        return event, None
+    if outcome not in OUTCOMES:
+        raise Unread(f"it was resolved as {outcome}")
+    end_event(event, at, planned)
+    return event, build_answer(event, OUTCOMES[outcome])
+
+
+def quote_polymarket(given):
+    """Return (price, address) of a question of Polymarket."""
+    prices, slug = take(given, "outcomePrices", Shares, []), take(given, "slug", Words, "")
+    return next(iter(prices), None), f"https://polymarket.com/market/{slug}"
+
+
+def quote_manifold(given):
+    """Return (price, address) of a question of Manifold."""
+    return take(given, "probability", Share, None), take(given, "url", Words, "")
+
+
+def quote_kalshi(given):
+    """Return (price, address) of a market of Kalshi: between bid and ask, else what was paid last."""
+    bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
+    price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
+    return price, f"https://kalshi.com/markets/{take(given, 'event_ticker', Words).partition('-')[0].lower()}"
+
+
+def quote_metaculus(given):
+    """Return (the community's forecast, address) of a post of Metaculus; None while it is hidden."""
+    centers = take(take(find_forecasts(given), "latest", Object, {}), "centers", Shares, [])
+    return next(iter(centers), None), f"https://www.metaculus.com/questions/{take(given, 'id', int)}"
+
+
+def find_forecasts(given):
+    """Return the community's forecasts of a post of Metaculus: an object of history and latest."""
+    made = take(take(given, "question", Object), "aggregations", Object, {})
+    return take(made, "recency_weighted", Object, {})
+
+
+class Reader(NamedTuple):
+    """What reads one market's question as (event, answer or None), and its present (price, address)."""
+
+    question: Callable
+    quote: Callable
+
+
+READERS = {
+    "conditionId": Reader(read_polymarket, quote_polymarket),
+    "outcomeType": Reader(read_manifold, quote_manifold),
+    "event_ticker": Reader(read_kalshi, quote_kalshi),
+    "nr_forecasters": Reader(read_metaculus, quote_metaculus),
+}
 """Field by which a market's question is known -> what reads it."""
 
 
@@ -190,31 +278,3 @@ def build_answer(event, name):
     letters = {text: letter for letter, text in json.loads(event["options"]).items()}
     about = {"event_id": event["event_id"], "status": "ok", "method": event["source_id"]}
     return about | {"value": dump_json(letters[name])}
-
-
-def read_prices(path, events):
-    """Return the prices of questions from a file of Polymarket (of one question) or Manifold: question_id, day, price.
-
-    `day` counts from 1970, with its fraction. Prices of other questions, and bets on another answer than the first, are
-    left out. Raises ValueError that names file, place and field.
-    """
-    path = Path(path)
-    given, rows = parse_text(read_text(path), path.name), []
-    history = given.get("history") if isinstance(given, dict) else given
-    if not isinstance(history, list) or (isinstance(given, dict) and len(events) != 1):
-        raise ValueError(f"{path.name}: wanted is a list of bets, or the history of the one question")
-    for at, one in enumerate(history, 1):
-        try:
-            if isinstance(given, dict):
-                rows.append((events["event_id"].iloc[0], "", take(one, "t", Seconds), take(one, "p", Share)))
-            else:
-                row = take(one, "answerId", Words, ""), take(one, "createdTime", Milliseconds)
-                rows.append((f"manifold-{take(one, 'contractId', Words)}", *row, take(one, "probAfter", Share)))
-        except Unread as reason:
-            raise ValueError(f"{path.name}, price {at}: {reason}") from None
-    table = pd.DataFrame(rows, columns=["question_id", "option_id", "moment", "price"])
-    options = [(parse_json(cell) or {}).get("option_id", "") for cell in events["metadata"]]
-    table = table[table["option_id"] == table["question_id"].map(dict(zip(events["event_id"], options, strict=True)))]
-    table = table.sort_values(["question_id", "moment"], kind="stable", ignore_index=True)
-    day = number_days(table["moment"]).astype(float) if len(table) else []
-    return pd.DataFrame({"question_id": table["question_id"], "day": day, "price": table["price"].astype(float)})

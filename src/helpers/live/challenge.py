@@ -16,10 +16,11 @@ from pydantic import StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import Problems, find_faults, name_field
+from helpers.formats.forecastbench import list_resolutions, list_rows
 from helpers.live.shapes import Shape, read_shape
 from helpers.public_files import hash_file
 from helpers.store import dump_json, hash_text
-from helpers.tables import KINDS, LEVELS, Amount, Text, allow, check_table, form, one_of
+from helpers.tables import KINDS, LEVELS, Amount, Moment, Share, Text, allow, check_table, form, one_of
 
 DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
 """The hub's data sets of this week's questions, and of those that have an answer."""
@@ -57,8 +58,19 @@ Row = form(
     kind=one_of(*KINDS),
     unit=Text,
     spread=Amount,
+    venue=Name,
+    cluster=Text,
+    criteria=Text,
+    price=Share,
+    fetched_at=Moment,
+    url=Text,
+    question_set=Text,
 )
-"""What a row of questions may hold; other columns are left alone."""
+"""What a row of questions may hold; other columns are left alone. From `venue` on: what a market or ForecastBench says
+of a question (`live.venues`): how it is settled, the price of its first option, and when that was fetched."""
+
+TOLD = ("price", "fetched_at", "url", "question_set")
+"""Of these what an event keeps in its metadata, which no prompt shows."""
 
 
 class Batch(NamedTuple):
@@ -137,6 +149,8 @@ def read_rows(path, name):
         raise
     except (ValueError, RecursionError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
         raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
+    if isinstance(rows, dict) and "forecast_due_date" in rows:
+        rows = list_resolutions(rows, name) if "resolutions" in rows else list_rows(rows, name)
     if not isinstance(rows, list):
         raise ValueError(f"{name} holds a {type(rows).__name__}; wanted is a list of questions")
     return [clean_row(row) if isinstance(row, dict) else row for row in rows]
@@ -154,7 +168,7 @@ def clean_row(row):
     """Return a row of plain values without blank cells: numpy's numbers as Python's, text of a csv as what it says."""
     cells = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
     cells = {name: value for name, value in cells.items() if value is not None and value != "" and value == value}
-    for name in ("level", "spread"):
+    for name in ("level", "spread", "price"):
         if isinstance(cells.get(name), str) and re.fullmatch(r"\d+(?:\.\d+)?", cells[name].strip()):
             cells[name] = float(cells[name]) if "." in cells[name] else int(cells[name])
     if isinstance(cells.get("level"), float) and cells["level"].is_integer():
@@ -275,13 +289,16 @@ def build_events(batch, as_of):
 
 def build_event(row, shape, batch, as_of):
     """Return a row's event as a dict of columns."""
+    about = {"writes": shape.writes, "is_known": shape.is_known}
     end = stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
     closes = f"The question closes at {end}; it" if end else "It"
+    told = f"{row['criteria']} The question closes at {end}." if "criteria" in row else ""
     return {
         "event_id": row["id"],
         "paper": "futurex",
         "window": name_window(batch),
-        "source_id": SOURCE_ID,
+        "cluster_id": row.get("cluster"),
+        "source_id": row.get("venue") or SOURCE_ID,
         "prompt": row["prompt"].strip(),
         "kind": shape.kind,
         "options": dump_json(shape.options),
@@ -290,10 +307,10 @@ def build_event(row, shape, batch, as_of):
         "as_of": as_of,
         "resolves_at": end,
         "level": row.get("level") or guess_level(shape),
-        "resolution_criteria": f"{closes} is settled by what is published by then.",
+        "resolution_criteria": told or f"{closes} is settled by what is published by then.",
         "provenance": f"{batch.source}@{batch.commit[:N_COMMIT]}",
         "is_synthetic": False,
-        "metadata": dump_json({"writes": shape.writes, "is_known": shape.is_known}),
+        "metadata": dump_json(about | {name: row[name] for name in TOLD if name in row}),
     }
 
 

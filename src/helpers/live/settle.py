@@ -21,8 +21,8 @@ from helpers.tables import LEVELS, check_table
 SHARE = 0.05
 """Of a number's true value that stands in place of its standard deviation where none is known."""
 
-PAST = "past"
-"""As the place of answers: FutureX-Past on the hub."""
+PAST, VENUE = "past", "venue"
+"""As the place of answers: FutureX-Past on the hub; the market, or ForecastBench, that each question is of."""
 
 FIELDS = ("answer", "ground_truth", "value")
 """Columns in which a file may hold its answers."""
@@ -30,19 +30,21 @@ FIELDS = ("answer", "ground_truth", "value")
 RULES = {True: "deviation given", False: f"{SHARE:.0%} of the true value"}
 
 
-def read_answers(place, events):
+def read_answers(place, events, rows=()):
     """Return (answers table, where they are from) of those events that a file, or FutureX-Past, has an answer for.
 
-    A file has id, and answer or ground_truth, and may have spread. Raises Problems with row and field of what cannot be
-    read, ValueError where nothing fits.
+    A file has id, and answer or ground_truth, and may have spread; `rows` are what the place `VENUE` has. Raises
+    Problems with row and field of what cannot be read, ValueError where nothing fits.
     """
     if place == PAST:
         rows, commit, _ = fetch_rows(ANSWERS)
         source = f"{ANSWERS}@{commit[:12]}"
+    elif place == VENUE:
+        source = "the questions' own venue"
     else:
         path = Path(place)
         if not path.is_file():
-            raise ValueError(f"there is no file {place}; give a csv of id and answer, or {PAST!r} for FutureX-Past")
+            raise ValueError(f"there is no file {place}; give a csv of id and answer, {PAST!r} or {VENUE!r}")
         rows, source = read_rows(path, path.name), path.name
     kinds = {event["event_id"]: event for event in events.to_dict("records")}
     found, problems = {}, []
@@ -72,7 +74,7 @@ def make_answer(row, value, event):
     is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
     spread = None if not is_number else float(row["spread"]) if is_given else SHARE * abs(value)
     made = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "spread": spread}
-    return made | {"method": RULES[is_given] if is_number else None}
+    return made | {"method": RULES[is_given] if is_number else None, "price": row.get("price")}
 
 
 def read_truth(cell, event):

@@ -14,6 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.calendar import ZONE
+from helpers.formats.export import ORGANIZATION
+from helpers.formats.forecastbench import VENUES, build_submission, find_chance
 from helpers.live.challenge import N_COMMIT, read_end
 from helpers.store import ROOT, dump_json, parse_json, read_runs
 from helpers.tables import check_table
@@ -69,8 +71,8 @@ def write_number(value):
 def collect_answers(path, run_ids, events):
     """Return {event_id: answer} of the first of some runs (a majority before its samples) that has a prediction.
 
-    An answer: prediction (text), value, confidence (0 to 1 or None), pages (ids of those seen), as_of, reason ("" with
-    an answer).
+    An answer: prediction (text), value, confidence (0 to 1 or None), distribution (by option, or None), pages (ids of
+    those seen), as_of, reason ("" with an answer).
     """
     kinds, found = {row["event_id"]: row for row in events.to_dict("records")}, {}
     for run_id in run_ids:
@@ -85,6 +87,7 @@ def collect_answers(path, run_ids, events):
                 "prediction": write_prediction(value, kinds[row["event_id"]]),
                 "value": value,
                 "confidence": None if pd.isna(row["probability"]) else float(row["probability"]),
+                "distribution": parse_json(row["distribution"]),
                 "pages": sorted(seen),
                 "as_of": row["as_of"],
                 "reason": reason,
@@ -206,6 +209,26 @@ def write_week(folder, state, events):
         partial.replace(folder / name)
 
 
+def write_round(folder, state, events):
+    """Write ForecastBench's submission of a week that was asked of its questions; nothing for another."""
+    forecasts, names = [], set()
+    for event in events.to_dict("records"):
+        about, answer = parse_json(event["metadata"]), state["standing"].get(event["event_id"], {})
+        if "question_set" not in about:
+            continue
+        names.add(about["question_set"].partition("@")[0])
+        key, date = event["event_id"][11:], None  # after the due date
+        if event["source_id"] not in VENUES:
+            key, date = key[:-11], key[-10:]
+        value, stated = answer.get("value"), answer.get("confidence")
+        chance = find_chance("A", value, stated, answer.get("distribution"))
+        forecasts.append((key.removeprefix(f"{event['source_id']}-"), event["source_id"], chance, date, None))
+    for name in sorted(names):
+        made = build_submission(ORGANIZATION, state["agent"], name, forecasts)
+        path = folder / f"{name[:10]}.daybefore.{state['agent']}.json"
+        path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
 def read_week(folder):
     """Return (state, events) of a week that was asked."""
     events = pd.read_csv(Path(folder) / QUESTIONS, dtype={"event_id": str})
@@ -225,6 +248,7 @@ def build_predictions(state, events):
             "reason": answer["reason"] or None,
             "value": dump_json(answer["value"]),
             "probability": answer["confidence"],
+            "distribution": dump_json(answer.get("distribution")),
         }
         for name in events["event_id"]
         if (answer := state["standing"].get(name))

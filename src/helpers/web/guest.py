@@ -97,9 +97,9 @@ class Guest:
     def ask(self, url, headers):
         """Return (status, kept headers, body) of an address, in the host's pace and within the deadline."""
         host = urlsplit(url).netloc
-        delay = 0.0
+        delay = self.pace_s
         with suppress(KeyError):
-            delay = max(self.pace_s, min(float(self.robots[host].crawl_delay(NAME) or 0), 10.0))
+            delay = max(delay, min(float(self.robots[host].crawl_delay(NAME) or 0), 10.0))
         time.sleep(max(0.0, self.last.get(host, -1e9) + delay - time.monotonic()))
         try:
             return call_within(lambda: self.follow(url, headers, host), self.deadline_s)

@@ -1,0 +1,200 @@
+"""Open questions of prediction markets and of ForecastBench, asked of their public interfaces.
+
+A venue is asked as a guest asks a page (`web.guest`): a second between two requests to a host, bounds of bytes and
+time, and no further request to a host that asks for patience (429). robots.txt speaks of pages; these addresses are
+documented for programs. What a venue lists on a day is kept as a file of questions, so that each agent and each later
+run of the day is asked the same, as of the moment of the fetch and beside the price of that moment.
+"""
+
+import json
+import os
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+import pandas as pd
+
+from helpers.calendar import stamp_moment
+from helpers.faults import parse_text
+from helpers.formats.forecastbench import list_rows
+from helpers.formats.markets import Objects, Unread, Words, list_markets, take
+from helpers.store import locate_output, parse_json
+from helpers.web.guest import FetchError, Guest
+
+TOKEN = "METACULUS_TOKEN"
+"""Environment variable of the token that Metaculus gives to each account; it goes to no other host and into no file."""
+
+PAGE, MAX_PAGES, MAX_ASKED, WHOLE = 100, 10, 500, 10_000
+"""Questions a page of a list, pages that are read, questions that may be asked of a market, more than a set has."""
+
+FORECASTBENCH, NEWEST = "forecastbench", "latest-llm.json"
+COMMITS = "https://api.github.com/repos/forecastingresearch/forecastbench-datasets/commits/{commit}"
+FILES = "https://raw.githubusercontent.com/forecastingresearch/forecastbench-datasets/{commit}/datasets/{path}"
+
+
+class Venue(NamedTuple):
+    """A market's addresses: its list from a place on, one question, a history of prices ("": it is in the question).
+
+    `field` is where the list stands in the answer ("": it is the answer), `first` the first place.
+    """
+
+    listing: str
+    one: str
+    history: str
+    field: str = ""
+    first: str = "0"
+
+
+GAMMA, KALSHI = "https://gamma-api.polymarket.com/markets", "https://external-api.kalshi.com/trade-api/v2"
+MANIFOLD, METACULUS = "https://api.manifold.markets/v0", "https://www.metaculus.com/api/posts"
+VENUES = {
+    "polymarket": Venue(
+        f"{GAMMA}?active=true&archived=false&closed=false&order=liquidity&ascending=false&limit={PAGE}&offset={{at}}",
+        f"{GAMMA}?condition_ids={{id}}&closed={{is_closed}}",
+        "https://clob.polymarket.com/prices-history?market={token}&interval=max&fidelity=1440",
+    ),
+    "manifold": Venue(
+        f"{MANIFOLD}/search-markets?term=&filter=open&contractType=BINARY&sort=most-popular&limit={PAGE}&offset={{at}}",
+        f"{MANIFOLD}/market/{{id}}",
+        f"{MANIFOLD}/bets?contractId={{id}}&limit=1000",
+    ),
+    "kalshi": Venue(
+        f"{KALSHI}/markets?status=open&mve_filter=exclude&limit={PAGE}&cursor={{at}}",
+        f"{KALSHI}/markets/{{id}}",
+        f"{KALSHI}/series/{{series}}/markets/{{id}}/candlesticks?start_ts={{start}}&end_ts={{end}}&period_interval=1440",
+        "markets",
+        "",
+    ),
+    "metaculus": Venue(
+        f"{METACULUS}/?statuses=open&forecast_type=binary&with_cp=true&order_by=-hotness&limit={PAGE}&offset={{at}}",
+        f"{METACULUS}/{{id}}/",
+        "",
+        "results",
+    ),
+}
+
+
+def keep_questions(venue, n, now, commit=None):
+    """Return (path of the file of a day's questions, moment of their fetch, sentences on what was left out).
+
+    They are fetched unless the file of that day (UTC+8) and number is there. Raises ValueError for an unknown venue or
+    number, and what `fetch_questions` does.
+    """
+    known = (*VENUES, FORECASTBENCH)
+    if venue not in known:
+        raise ValueError(f"there is no venue {venue!r}; there are {', '.join(known)}")
+    n = n or (WHOLE if venue == FORECASTBENCH else PAGE)
+    if venue in VENUES and n > MAX_ASKED:
+        raise ValueError(f"at most {MAX_ASKED} questions are asked of a market, not {n}")
+    name = "-".join([venue, f"{now:%Y-%m-%d}", str(n), *([commit[:12]] if commit else [])])
+    path, told = locate_output(f"data/weeks/{name}.jsonl"), []
+    if not path.exists():
+        rows, told = fetch_questions(venue, n, now, commit=commit)
+        partial = path.with_suffix(".partial")
+        partial.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        partial.replace(path)
+    with path.open(encoding="utf-8") as file:
+        return path, pd.Timestamp(json.loads(file.readline())["fetched_at"]), told
+
+
+def fetch_questions(venue, n, now, guest=None, commit=None):
+    """Return (rows of a file of questions, [(id, why it was left out)]): up to n questions of two options, open `now`.
+
+    In the venue's own order (Polymarket by liquidity, Manifold and Metaculus by popularity); ForecastBench's sources in
+    turn, of its newest set, or that at `commit`. Raises ValueError that names the venue, and question and field where
+    one is at fault.
+    """
+    guest = guest or Guest(now)
+    if venue == FORECASTBENCH:
+        return fetch_set(n, now, guest, commit), []
+    found, told, at = {}, [], VENUES[venue].first
+    for _ in range(MAX_PAGES):
+        rows, at = fetch_page(venue, at, guest)
+        markets, out = list_markets(rows, venue)
+        told += out
+        found |= {one.event["event_id"]: one for one in markets if is_open(one, now)}
+        if len(found) >= n or at is None or (out and not markets):
+            break
+    if not found:
+        first = f"; the first of {len(told)} left out ({told[0][0]}): {told[0][1]}" if told else ""
+        raise ValueError(f"{venue} lists no open question that can be read{first}")
+    return [write_row(venue, one, now) for one in islice(found.values(), n)], told
+
+
+def is_open(market, now):
+    """Tell whether a question is asked: it has two options, no answer, and an end after `now`."""
+    options = parse_json(market.event["options"])
+    return len(options) == 2 and market.answer is None and pd.Timestamp(market.event["resolves_at"]) > now
+
+
+def write_row(venue, market, now):
+    """Return a market's question as a row of a file of questions."""
+    event = market.event
+    row = {"id": event["event_id"], "prompt": event["prompt"], "end_time": event["resolves_at"], "kind": "single"}
+    row |= {"options": parse_json(event["options"]), "venue": venue, "cluster": event["cluster_id"]}
+    row |= {"criteria": event["resolution_criteria"], "price": market.price, "url": market.url}
+    return {name: cell for name, cell in row.items() if cell not in (None, "")} | {"fetched_at": stamp_moment(now)}
+
+
+def fetch_page(venue, at, guest):
+    """Return (questions of one page of a list, place of the next, None after the last)."""
+    spec = VENUES[venue]
+    given = fetch_json(venue, spec.listing.format(at=quote(at, safe="")), guest)
+    try:
+        rows = take(given, spec.field, Objects) if spec.field and isinstance(given, dict) else given
+        if venue == "kalshi" and isinstance(given, dict):
+            return rows, take(given, "cursor", Words, None)
+    except Unread as reason:
+        raise ValueError(f"{venue}: {reason}; its form has changed") from None
+    return rows, str(int(at) + PAGE) if isinstance(rows, list) and len(rows) >= PAGE else None
+
+
+def fetch_json(venue, url, guest):
+    """Return what an address answers, from JSON. Raises ValueError that names the venue."""
+    return parse_text(fetch_text(venue, url, guest), f"{venue}, {urlsplit(url).netloc}{urlsplit(url).path}")
+
+
+def fetch_text(venue, url, guest):
+    """Return the text at an address. Raises ValueError that names the venue, and says what to do."""
+    parts, headers = urlsplit(url), {}
+    if venue == "metaculus":
+        if not os.environ.get(TOKEN):
+            raise ValueError(f"metaculus gives its questions to accounts alone; set {TOKEN} to your account's token")
+        headers = {"Authorization": f"Token {os.environ[TOKEN]}"}
+    try:
+        status, _, body = guest.get(url, headers, heeds_robots=False)
+    except FetchError as problem:
+        until = f"; it wants no request before {problem.until}" if problem.until else ""
+        raise ValueError(f"{venue}: {problem}{until}") from None
+    if status != 200:
+        told = f"; is {TOKEN} right?" if headers and status in (401, 403) else ""
+        raise ValueError(f"{venue}: {parts.netloc}{parts.path} answered {status}{told}")
+    return body.decode("utf-8", "replace")
+
+
+# --- ForecastBench ---------------------------------------------------------------------------------------------------
+
+
+def fetch_set(n, now, guest, commit=None):
+    """Return up to n rows of ForecastBench's newest question set, its sources in turn; of `commit`, else the newest."""
+    commit = find_commit(guest, commit)
+    name = fetch_file(f"question_sets/{NEWEST}", commit, guest)
+    text = fetch_file(f"question_sets/{name.strip()}", commit, guest) if name.strip().endswith(".json") else name
+    rows = list_rows(parse_text(text, f"{FORECASTBENCH}, {NEWEST}"), NEWEST)
+    place = pd.Series([row["venue"] for row in rows], dtype=object)
+    order = place.groupby(place).cumcount().sort_values(kind="stable").index[:n]
+    told = {"fetched_at": stamp_moment(now)}
+    return [rows[at] | told | {"question_set": f"{rows[at]['question_set']}@{commit}"} for at in order]
+
+
+def find_commit(guest, commit=None):
+    """Return the 40 digits of the newest commit of ForecastBench's data sets, or of one that is named."""
+    given = fetch_json(FORECASTBENCH, COMMITS.format(commit=quote(commit or "main", safe="")), guest)
+    if not isinstance(given, dict) or not isinstance(given.get("sha"), str):
+        raise ValueError(f"{FORECASTBENCH}: field sha is missing in what api.github.com answers")
+    return given["sha"]
+
+
+def fetch_file(path, commit, guest):
+    """Return the text of a file of the data sets at a commit; of a link, where it leads."""
+    return fetch_text(FORECASTBENCH, FILES.format(commit=commit, path=path), guest)

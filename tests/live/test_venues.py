@@ -1,0 +1,291 @@
+"""Open questions of four markets and ForecastBench on the simulated internet: asked, settled, beside the price."""
+
+import json
+import re
+from functools import partial
+
+import pandas as pd
+import pytest
+from internet import open_internet
+from mock_provider import Server
+from serving import run_server
+from venue_sites import COMMIT, Exchange, Market, make_bench, make_resolutions, make_set
+
+from helpers.agents import registry
+from helpers.cli.main import main
+from helpers.live import venue_answers, venues
+from helpers.live.challenge import Batch, build_events, check_rows
+from helpers.live.venues import VENUES, fetch_questions
+from helpers.models.transport import load_litellm
+from helpers.web.guest import Guest
+
+NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
+HOSTS = {"polymarket": "gamma-api.polymarket.com", "manifold": "api.manifold.markets"}
+HOSTS |= {"kalshi": "external-api.kalshi.com", "metaculus": "www.metaculus.com"}
+FILES = {
+    "question_sets/latest-llm.json": "2026-03-01-llm.json",
+    "question_sets/2026-03-01-llm.json": make_set(),
+    "resolution_sets/2026-03-01_resolution_set.json": make_resolutions(),
+}
+AGENT = """
+[my_model]
+model = "openai/mock-1"
+api_base = "{address}"
+usd_per_million = {{ input = 1.0, output = 2.0 }}
+max_tokens = 300
+probabilities = true
+"""
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    """The internet of all venues; `web.exchange` holds their markets, and a guest asks without a pause."""
+    exchange = Exchange([Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 13)])
+    with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW) as web:
+        for name, value in web.settings.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("METACULUS_TOKEN", "metaculus-secret-0123")
+        for room in (venues, venue_answers):
+            monkeypatch.setattr(room, "Guest", partial(Guest, pace_s=0.0))
+        web.exchange = exchange
+        yield web
+
+
+def ask_events(venue, n=12):
+    rows = check_rows(fetch_questions(venue, n, NOW)[0], venue)
+    return build_events(Batch(rows, venue, "c" * 40), NOW.isoformat())
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_a_venues_open_questions_become_rows_with_their_price(web, venue):
+    rows, out = fetch_questions(venue, 3, NOW)
+    assert len(rows) == 3 and out == [] and web.count(HOSTS[venue]) == 1
+    assert rows[0]["prompt"] == "Will lock 1 of the canal open?\nA. Yes\nB. No"
+    assert [row["price"] for row in rows] == pytest.approx([0.25, 0.3, 0.35])
+    assert rows[0]["fetched_at"] == "2026-03-02T16:00:00+08:00" and rows[0]["url"].startswith("https://")
+    event = build_events(Batch(check_rows(rows, venue), venue, "c" * 40), NOW.isoformat()).iloc[0]
+    assert (event["source_id"], event["kind"], event["resolves_at"]) == (venue, "single", "2026-04-01T08:00:00+08:00")
+    assert json.loads(event["metadata"])["price"] == pytest.approx(0.25) and "0.25" not in event["prompt"]
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_pages_are_read_until_there_are_enough(web, venue, monkeypatch):
+    web.exchange.markets = [Market(n, 0.5) for n in range(1, 251)]
+    rows, _ = fetch_questions(venue, 220, NOW)
+    assert len({row["id"] for row in rows}) == 220 and web.count(HOSTS[venue]) == 3
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_answers_come_from_the_venue_once_it_has_them(web, venue):
+    events = ask_events(venue)
+    for one in web.exchange.markets[:4]:
+        one.outcome = "no" if one.n == 2 else "yes"
+    rows, told = venue_answers.fetch_answers(events, NOW)
+    assert [row["answer"] for row in rows] == ["A", "B", "A", "A"] and len(told) == 8
+    assert told[0][1] == "it is not resolved yet" and all("price" not in row for row in rows)
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(web, venue):
+    empty = {"polymarket": "outcomePrices", "manifold": "probability"}.get(venue)
+    if venue == "metaculus":
+        web.exchange.hides = True
+    elif venue == "kalshi":
+        lost = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
+        web.exchange.changes["kalshi"] = lambda row: row | lost
+    else:
+        web.exchange.changes[venue] = lambda row: row | ({empty: None} if not (row.get("closed")) else {})
+    events = ask_events(venue, 1)
+    assert "price" not in json.loads(events["metadata"][0])
+    web.exchange.markets[0].outcome = "yes"
+    ((row,), _) = venue_answers.fetch_answers(events, NOW)
+    assert row["price"] == pytest.approx(0.25 if venue == "metaculus" else 0.3)
+
+
+@pytest.mark.parametrize(
+    ("venue", "change", "said"),
+    [
+        ("polymarket", {"outcomes": None}, "the first of 12 left out (1): field outcomes is missing"),
+        (
+            "polymarket",
+            {"outcomePrices": '["2", "0"]'},
+            'field outcomePrices: \'["2", "0"]\' is not a list of numbers from 0 to 1',
+        ),
+        ("polymarket", {"endDate": "soon"}, "field endDate: 'soon' is not a moment"),
+        ("manifold", {"outcomeType": "NUMERIC"}, "it is NUMERIC"),
+        ("manifold", {"closeTime": "never"}, "field closeTime: 'never' is not a moment"),
+        ("kalshi", {"yes_ask_dollars": "cheap"}, "field yes_ask_dollars: 'cheap' is not a number from 0 to 1"),
+        ("metaculus", {"question": {"type": "numeric"}}, "it is numeric"),
+        ("metaculus", {"title": 7}, "field title: 7 is not a text"),
+    ],
+)
+def test_a_changed_form_is_named_by_venue_question_and_field(web, venue, change, said):
+    web.exchange.changes[venue] = lambda row: row | change
+    with pytest.raises(ValueError, match=f"^{venue} lists no open question that can be read.*{re.escape(said)}"):
+        fetch_questions(venue, 5, NOW)
+    assert web.count(HOSTS[venue]) == 1
+
+
+@pytest.mark.parametrize(
+    ("venue", "body", "said"),
+    [
+        ("polymarket", b"<html>maintenance</html>", "polymarket, gamma-api.polymarket.com/markets: no JSON"),
+        ("polymarket", b'{"error": "no"}', "polymarket: wanted is a list of questions, not dict"),
+        ("polymarket", b'[{"name": 1}]', "polymarket, question 1: none of the fields conditionId"),
+        ("kalshi", b'{"data": []}', "kalshi: field markets is missing; its form has changed"),
+        ("metaculus", b'{"results": {}}', "metaculus: field results: {} is not a list of objects"),
+        ("manifold", b"[]", "manifold lists no open question"),
+    ],
+)
+def test_an_answer_of_another_form_is_named(web, venue, body, said):
+    web.plan("body", HOSTS[venue], body=body)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        fetch_questions(venue, 5, NOW)
+
+
+def test_one_bad_row_leaves_the_others_and_is_told(web):
+    web.exchange.changes["manifold"] = lambda row: row | ({"closeTime": None} if row["id"] == "lock2" else {})
+    rows, out = fetch_questions("manifold", 100, NOW)
+    assert len(rows) == 11 and out == [("lock2", "field closeTime is missing")]
+
+
+def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
+    events = ask_events("manifold")
+    before = web.count(HOSTS["manifold"])
+    web.plan("429", HOSTS["manifold"], times=9, retry_after=120)
+    rows, told = venue_answers.fetch_answers(events, NOW)
+    assert rows == [] and len(told) == 12 and web.count(HOSTS["manifold"]) == before + 1
+    assert "answered 429; it wants no request before 2026-03-02T16:02:00+08:00" in told[0][1]
+    assert "asked for patience" in told[1][1]
+
+
+def test_a_second_lies_between_two_requests_to_a_host(web):
+    web.exchange.markets = [Market(n, 0.5) for n in range(1, 151)]
+    fetch_questions("polymarket", 150, NOW, guest=Guest(NOW, pace_s=0.3))
+    first, second = (one.at for one in web.asked)
+    assert second - first >= 0.3 and not web.count(HOSTS["polymarket"], "/robots.txt")
+
+
+def test_metaculus_needs_a_token_which_goes_nowhere_else(web, monkeypatch):
+    for venue in VENUES:
+        fetch_questions(venue, 1, NOW)
+    carried = {one.host for one in web.asked if "metaculus-secret" in str(one.headers)}
+    assert carried == {HOSTS["metaculus"]}
+    monkeypatch.setenv("METACULUS_TOKEN", "wrong")
+    with pytest.raises(ValueError, match=r"answered 403; is METACULUS_TOKEN right\?"):
+        fetch_questions("metaculus", 1, NOW)
+    monkeypatch.delenv("METACULUS_TOKEN")
+    with pytest.raises(ValueError, match="set METACULUS_TOKEN to your account's token"):
+        fetch_questions("metaculus", 1, NOW)
+
+
+def test_forecastbench_is_read_at_a_commit_a_row_a_date_its_sources_in_turn(web):
+    rows, _ = fetch_questions("forecastbench", 10_000, NOW)
+    ids = [row["id"] for row in rows]
+    assert ids[:4] == ["2026-03-01-manifold-m0", "2026-03-01-fred-s.0-2026-03-08"] + [
+        "2026-03-01-manifold-m1", "2026-03-01-fred-s.0-2026-03-31"
+    ]  # fmt: skip
+    assert len(ids) == 3 + 4 and rows[0]["question_set"] == f"2026-03-01-llm.json@{COMMIT}"
+    assert rows[1]["prompt"].startswith("Will the level on 2026-03-08 be above that of 2026-03-01?")
+    assert "On 2026-02-19: 3.5. The level in metres." in rows[1]["criteria"] and "price" not in rows[1]
+    assert rows[0]["prompt"].startswith("Will ferry 0 sail?") and rows[0]["price"] == 0.25
+    with pytest.raises(ValueError, match="answered 422"):
+        fetch_questions("forecastbench", 5, NOW, commit="0" * 40)
+
+
+# --- by the command --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ask(web, tmp_path, monkeypatch, capsys):
+    """A model, and a function that runs `daybefore week` as of a moment."""
+    load_litellm()
+    with run_server(model := Server()):
+        (tmp_path / "agents.toml").write_text(AGENT.format(address=model.address))
+        monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
+        monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+        monkeypatch.chdir(tmp_path)
+        no_proxy = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
+        for name, value in no_proxy.items():
+            monkeypatch.setenv(name, value)
+
+        def call(*arguments, now=NOW):
+            main(["week", "--now", now.isoformat(), *arguments])
+            return "".join(capsys.readouterr())
+
+        call.model, call.web, call.folder = model, web, tmp_path
+        yield call
+
+
+def say(share):
+    return {"content": f"I weighed it.\nProbabilities: A = {share}; B = {round(1 - share, 2)}\n\\boxed{{A}}"}
+
+
+def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
+    ask.web.exchange.markets = [Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 31)]
+    ask.model.answer = lambda asked: say(0.9 if "lock 3 " in asked["messages"][-1]["content"] else 0.6)
+    week = ("--agent", "my_model", "--from", "polymarket", "--limit", "30", "--out", "poly", "--ceiling", "1")
+    told = ask(*week)
+    assert "my_model: 30 of 30 questions answered" in told and len(ask.model.asked) == 30
+    shown = json.dumps([asked["messages"] for asked in ask.model.asked])
+    assert "By the lock keeper's log." in shown and "0.25" not in shown
+    ask.web.exchange.markets[0].price = 0.99
+    again = ask(*week, now=NOW + pd.Timedelta(hours=3))  # the day's file: the same questions, moment and price
+    assert "round 1" in again and len(ask.model.asked) == 30 and ask.web.count(HOSTS["polymarket"]) == 1
+    with pytest.raises(SystemExit, match="none of the 30 questions is settled; the first, polymarket-0x0001: it is"):
+        ask("--settle", "venue", "--out", "poly")
+    for one in ask.web.exchange.markets[:29]:
+        one.outcome = "yes" if one.n == 3 else "no"
+    told = ask("--settle", "venue", "--out", "poly", now=NOW + pd.Timedelta(days=30))
+    prices = {n: 0.2 + 0.05 * (n % 10) for n in range(1, 30)}
+    agent = (28 * 0.6**2 + 0.1**2) / 29
+    price = sum((one - (n == 3)) ** 2 for n, one in prices.items()) / 29
+    assert f"29 questions of 15 events: agent {agent:.3f},\nprice when asked {price:.3f}; " in told
+    assert f"price minus agent {price - agent:.3f} [" in told
+    assert "not settled yet: 1: polymarket-0x001e (it is not resolved yet)" in told
+    scores = pd.read_csv(ask.folder / "poly/scores.csv").set_index("event_id")["score_imputed"]
+    assert scores.sum() == 1 and scores["polymarket-0x0003"] == 1
+
+
+def test_forecastbench_in_submission_out_resolutions_in(ask):
+    ask.model.answer = lambda asked: say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
+    ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
+    made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
+    assert set(made) == {"organization", "model", "question_set", "forecasts"}
+    assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")
+    rows = {(one["source"], one["id"], one["resolution_date"]): one["forecast"] for one in made["forecasts"]}
+    markets = {("manifold", f"m{n}", None): 0.7 for n in range(3)}
+    dates = ("2026-03-08", "2026-03-31")
+    assert rows == markets | {("fred", f"s.{n}", date): 0.5 for n in range(2) for date in dates}
+    assert set(made["forecasts"][0]) == {"id", "source", "forecast", "resolution_date", "reasoning"}
+    told = ask("--settle", "venue", "--out", "round")
+    table = [line.split() for line in told.partition("0.5 where none was forecast")[2].splitlines()[2:5]]
+    wanted = [("market", "1", "0", "0.090"), ("dataset", "2", "2", "0.250"), ("overall", "3", "2", "0.170")]
+    assert list(map(tuple, table)) == wanted
+    (ask.folder / "2026-03-01_resolution_set.json").write_text(json.dumps(make_resolutions()))
+    assert "3        2  0.170" in ask("--settle", "2026-03-01_resolution_set.json", "--out", "round")
+
+
+def test_a_question_set_on_disk_is_asked_as_it_is(ask):
+    ask.model.answer = lambda asked: say(0.7)
+    (ask.folder / "2026-03-01-llm.json").write_text(json.dumps(make_set()))
+    told = ask("--agent", "my_model", "--questions", "2026-03-01-llm.json", "--out", "disk")
+    assert "7 of 7 questions answered" in told and (ask.folder / "disk/2026-03-01.daybefore.my_model.json").exists()
+    broken = make_set() | {"questions": [make_set()["questions"][0] | {"question": None}]}
+    (ask.folder / "2026-03-01-llm.json").write_text(json.dumps(broken))
+    with pytest.raises(SystemExit, match=r"2026-03-01-llm.json, question 1: field question is no text"):
+        ask("--agent", "my_model", "--questions", "2026-03-01-llm.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--from", "polymrket"), "there is no venue 'polymrket'; there are polymarket, manifold, kalshi"),
+        (("--from", "kalshi", "--limit", "501"), "at most 500 questions"),
+        (("--from", "kalshi", "--questions", "a.csv"), "give one of them"),
+    ],
+)
+def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
+    with pytest.raises(SystemExit, match=said):
+        ask("--agent", "my_model", *arguments)
+    assert not ask.model.asked and not ask.web.asked

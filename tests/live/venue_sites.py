@@ -1,0 +1,192 @@
+"""Markets and ForecastBench's data sets on the simulated internet, in their documented forms, questions ours."""
+
+import json
+
+import pandas as pd
+
+COMMIT = "5f" * 20
+OPENED, CLOSES = "2026-02-01T00:00:00Z", "2026-04-01T00:00:00Z"
+
+
+def read_ms(moment):
+    return int(pd.Timestamp(moment).timestamp() * 1000)
+
+
+class Market:
+    """A question at all four venues: its number, the price of yes, and (once it is known) its outcome, yes or no."""
+
+    def __init__(self, n, price, outcome=None, group=None):
+        self.n, self.price, self.outcome, self.group = n, price, outcome, group if group is not None else n
+        self.question = f"Will lock {n} of the canal open?"
+
+    def write_polymarket(self):
+        yes = self.price if self.outcome is None else float(self.outcome == "yes")
+        return {
+            "id": str(self.n),
+            "conditionId": f"0x{self.n:04x}",
+            "question": self.question,
+            "slug": f"lock-{self.n}",
+            "description": "By the lock keeper's log.",
+            "outcomes": '["Yes", "No"]',
+            "outcomePrices": json.dumps([str(yes), str(round(1 - yes, 4))]),
+            "clobTokenIds": json.dumps([f"{self.n}1", f"{self.n}2"]),
+            "startDate": OPENED,
+            "endDate": CLOSES,
+            "active": True,
+            "closed": self.outcome is not None,
+            "events": [{"id": str(self.group), "slug": f"canal-{self.group}"}],
+        } | ({"closedTime": "2026-03-20 12:00:00+00"} if self.outcome else {})
+
+    def write_manifold(self):
+        return {
+            "id": f"lock{self.n}",
+            "question": self.question,
+            "url": f"https://manifold.markets/keeper/lock-{self.n}",
+            "outcomeType": "BINARY",
+            "mechanism": "cpmm-1",
+            "probability": self.price,
+            "createdTime": read_ms(OPENED),
+            "closeTime": read_ms(CLOSES),
+            "isResolved": self.outcome is not None,
+        } | ({"resolution": self.outcome.upper(), "resolutionTime": read_ms("2026-03-20")} if self.outcome else {})
+
+    def write_kalshi(self):
+        return {
+            "ticker": f"KXLOCK-26APR-{self.n}",
+            "event_ticker": f"KXLOCK-26APR{self.group}",
+            "market_type": "binary",
+            "title": self.question,
+            "yes_sub_title": "Open",
+            "rules_primary": "By the lock keeper's log.",
+            "rules_secondary": "",
+            "open_time": OPENED,
+            "close_time": CLOSES,
+            "status": "finalized" if self.outcome else "active",
+            "result": self.outcome or "",
+            "yes_bid_dollars": f"{self.price - 0.02:.4f}",
+            "yes_ask_dollars": f"{self.price + 0.02:.4f}",
+            "last_price_dollars": f"{self.price:.4f}",
+        }
+
+    def write_metaculus(self, is_hidden=False):
+        forecast = {"start_time": read_ms("2026-02-20") / 1000, "end_time": None, "centers": [self.price]}
+        made = {"history": [forecast], "latest": None if is_hidden else forecast}
+        about = {"id": self.n + 9000, "type": "binary", "open_time": OPENED, "scheduled_close_time": CLOSES}
+        about |= {"resolution": self.outcome, "resolution_criteria": "By the lock keeper's log.", "fine_print": ""}
+        about |= {"aggregations": {"recency_weighted": made}}
+        if self.outcome:
+            about["actual_resolve_time"] = "2026-03-20T12:00:00Z"
+        return {"id": self.n, "title": self.question, "nr_forecasters": 20, "question": about}
+
+
+class Exchange:
+    """All venues over the same markets; `changes` maps a venue to what is done to each row before it goes out."""
+
+    def __init__(self, markets):
+        self.markets, self.changes, self.hides = markets, {}, False
+        self.hosts = {
+            "gamma-api.polymarket.com": self.answer_gamma,
+            "clob.polymarket.com": self.answer_clob,
+            "api.manifold.markets": self.answer_manifold,
+            "external-api.kalshi.com": self.answer_kalshi,
+            "www.metaculus.com": self.answer_metaculus,
+        }
+
+    def write(self, venue, markets):
+        change = self.changes.get(venue, lambda row: row)
+        more = {"is_hidden": self.hides} if venue == "metaculus" else {}
+        return [change(getattr(one, f"write_{venue}")(**more)) for one in markets]
+
+    def list_open(self, asked, of="offset"):
+        left = [one for one in self.markets if one.outcome is None]
+        first = int(asked.query.get(of) or 0)
+        return left[first : first + int(asked.query["limit"])], first + int(asked.query["limit"]) < len(left)
+
+    def answer_gamma(self, asked):
+        if "condition_ids" in asked.query:
+            is_closed = asked.query["closed"] == "true"
+            found = [one for one in self.markets if f"0x{one.n:04x}" == asked.query["condition_ids"]]
+            return 200, {}, self.write("polymarket", [one for one in found if (one.outcome is not None) == is_closed])
+        return 200, {}, self.write("polymarket", self.list_open(asked)[0])
+
+    def answer_clob(self, asked):
+        return 200, {}, {"history": [{"t": read_ms("2026-02-20") // 1000, "p": 0.3}]}
+
+    def answer_manifold(self, asked):
+        if asked.path == "/v0/search-markets":
+            return 200, {}, self.write("manifold", self.list_open(asked)[0])
+        if asked.path == "/v0/bets":
+            bet = {"contractId": asked.query["contractId"], "createdTime": read_ms("2026-02-20"), "probAfter": 0.3}
+            return 200, {}, [bet, bet | {"createdTime": read_ms("2026-03-10"), "probAfter": 0.9}]
+        found = [one for one in self.markets if asked.path == f"/v0/market/lock{one.n}"]
+        return (200, {}, self.write("manifold", found)[0]) if found else (404, {}, {"message": "Contract not found"})
+
+    def answer_kalshi(self, asked):
+        if asked.path.endswith("/candlesticks"):
+            candle = {"end_period_ts": read_ms("2026-02-20") // 1000, "price": {"close_dollars": "0.3000"}}
+            return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
+        if asked.path.endswith("/markets"):
+            shown, goes_on = self.list_open(asked, "cursor")
+            after = int(asked.query.get("cursor") or 0) + int(asked.query["limit"])
+            return 200, {}, {"markets": self.write("kalshi", shown), "cursor": str(after) if goes_on else ""}
+        found = [one for one in self.markets if asked.path.endswith(f"-{one.n}")]
+        return (200, {}, {"market": self.write("kalshi", found)[0]}) if found else (404, {}, {"error": "not found"})
+
+    def answer_metaculus(self, asked):
+        if asked.headers.get("authorization") != "Token metaculus-secret-0123":
+            return 403, {}, {"detail": "Authentication credentials were not provided."}
+        if asked.path == "/api/posts/":
+            return 200, {}, {"next": None, "results": self.write("metaculus", self.list_open(asked)[0])}
+        found = [one for one in self.markets if asked.path == f"/api/posts/{one.n}/"]
+        return (200, {}, self.write("metaculus", found)[0]) if found else (404, {}, {"detail": "Not found."})
+
+
+# --- ForecastBench ---------------------------------------------------------------------------------------------------
+
+
+def make_set(due="2026-03-01"):
+    """Return a question set of three markets, two series with two dates each, and one question of two."""
+    base = {
+        "background": "N/A",
+        "market_info_resolution_criteria": "N/A",
+        "freeze_datetime": "2026-02-19T00:00:00+00:00",
+    }
+    market = base | {
+        "resolution_criteria": "As the market resolves.",
+        "resolution_dates": "N/A",
+        "url": "https://m.example",
+    }
+    market |= {"market_info_close_datetime": "2026-06-01T00:00:00+00:00", "freeze_datetime_value": "0.25"}
+    series = base | {"resolution_criteria": "By the gauge.", "resolution_dates": ["2026-03-08", "2026-03-31"]}
+    series |= {"freeze_datetime_value": "3.5", "freeze_datetime_value_explanation": "The level in metres."}
+    words = "Will the level on {resolution_date} be above that of {forecast_due_date}?"
+    rows = [
+        market | {"id": f"m{n}", "source": "manifold", "question": f"Will <b>ferry {n}</b> sail?"} for n in range(3)
+    ]
+    rows += [series | {"id": f"s.{n}", "source": "fred", "question": words} for n in range(2)]
+    rows += [market | {"id": ["m0", "m1"], "source": "manifold", "question": "Will both sail?"}]
+    return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "questions": rows}
+
+
+def make_resolutions(due="2026-03-01"):
+    """Return what is settled of `make_set`: a market, and the series on their first date; one market at its price."""
+    market = {"source": "manifold", "direction": None, "resolution_date": "2026-03-20", "resolved": True}
+    series = {"source": "fred", "direction": None, "resolution_date": "2026-03-08", "resolved": True}
+    rows = [market | {"id": "m0", "resolved_to": 1.0}, market | {"id": "m1", "resolved_to": 0.4, "resolved": False}]
+    rows += [market | {"id": ["m0", "m1"], "resolved_to": 0.0, "direction": [1, 1]}]
+    rows += [series | {"id": "s.0", "resolved_to": 1.0}, series | {"id": "s.1", "resolved_to": 0.0}]
+    return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "resolutions": rows}
+
+
+def make_bench(files):
+    """Return the sites of ForecastBench's data sets at one commit: {path below datasets: text, or an object}."""
+
+    def answer_api(asked):
+        known = asked.path.endswith(("/commits/main", f"/commits/{COMMIT}"))
+        return (200, {}, {"sha": COMMIT}) if known else (422, {}, {"message": "No commit found"})
+
+    def answer_raw(asked):
+        path = asked.path.partition(f"/{COMMIT}/datasets/")[2]
+        return (200, {}, files[path]) if path in files else (404, {}, "404: Not Found")
+
+    return {"api.github.com": answer_api, "raw.githubusercontent.com": answer_raw}

@@ -144,9 +144,11 @@ def test_an_answer_of_another_form_is_named(web, venue, body, said):
 
 
 def test_one_bad_row_leaves_the_others_and_is_told(web):
-    web.exchange.changes["manifold"] = lambda row: row | ({"closeTime": None} if row["id"] == "lock2" else {})
+    bad = {"lock2": {"closeTime": None}, "lock3": {"id": "lock/3"}, "lock4": {"question": "Why? " * 7000}}
+    web.exchange.changes["manifold"] = lambda row: row | bad.get(row["id"], {})
     rows, out = fetch_questions("manifold", 100, NOW)
-    assert len(rows) == 11 and out == [("lock2", "field closeTime is missing")]
+    assert len(rows) == 9 and [key for key, _ in out] == ["lock2", "manifold-lock/3", "manifold-lock4"]
+    assert [why.partition(": ")[0] for _, why in out[1:]] == ["manifold, row 1, id", "manifold, row 1, prompt"]
 
 
 def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):

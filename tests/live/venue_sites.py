@@ -172,7 +172,7 @@ def make_resolutions(due="2026-03-01"):
     """Return what is settled of `make_set`: a market, and the series on their first date; one market at its price."""
     market = {"source": "manifold", "direction": None, "resolution_date": "2026-03-20", "resolved": True}
     series = {"source": "fred", "direction": None, "resolution_date": "2026-03-08", "resolved": True}
-    rows = [market | {"id": "m0", "resolved_to": 1.0}, market | {"id": "m1", "resolved_to": 0.4, "resolved": False}]
+    rows = [market | {"id": "m0", "resolved_to": 1.0}, market | {"id": "m1", "resolved_to": 1.0, "resolved": False}]
     rows += [market | {"id": ["m0", "m1"], "resolved_to": 0.0, "direction": [1, 1]}]
     rows += [series | {"id": "s.0", "resolved_to": 1.0}, series | {"id": "s.1", "resolved_to": 0.0}]
     return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "resolutions": rows}

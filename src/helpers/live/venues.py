@@ -15,9 +15,10 @@ from urllib.parse import quote, urlsplit
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.faults import parse_text
+from helpers.faults import Problems, parse_text
 from helpers.formats.forecastbench import list_rows
 from helpers.formats.markets import Objects, Unread, Words, list_markets, take
+from helpers.live.challenge import check_rows
 from helpers.store import locate_output, parse_json
 from helpers.web.guest import FetchError, Guest
 
@@ -106,19 +107,24 @@ def fetch_questions(venue, n, now, guest=None, commit=None):
     """
     guest = guest or Guest(now)
     if venue == FORECASTBENCH:
-        return fetch_set(n, now, guest, commit), []
+        return check_rows(fetch_set(n, now, guest, commit), venue), []
     found, told, at = {}, [], VENUES[venue].first
     for _ in range(MAX_PAGES):
         rows, at = fetch_page(venue, at, guest)
         markets, out = list_markets(rows, venue)
+        for one in (one for one in markets if is_open(one, now)):
+            row = write_row(venue, one, now)
+            try:
+                found |= {row["id"]: check_rows([row], venue)[0]}
+            except Problems as problem:
+                out.append((row["id"], str(problem)))
         told += out
-        found |= {one.event["event_id"]: one for one in markets if is_open(one, now)}
-        if len(found) >= n or at is None or (out and not markets):
+        if len(found) >= n or at is None or (out and not found):
             break
     if not found:
         first = f"; the first of {len(told)} left out ({told[0][0]}): {told[0][1]}" if told else ""
         raise ValueError(f"{venue} lists no open question that can be read{first}")
-    return [write_row(venue, one, now) for one in islice(found.values(), n)], told
+    return list(islice(found.values(), n)), told
 
 
 def is_open(market, now):

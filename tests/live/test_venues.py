@@ -251,7 +251,8 @@ def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
 
 def test_forecastbench_in_submission_out_resolutions_in(ask):
     ask.model.answer = lambda asked: say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
-    ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
+    told = ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
+    assert "ForecastBench's submission: round/2026-03-01.daybefore.my_model.json" in told
     made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
     assert set(made) == {"organization", "model", "question_set", "forecasts"}
     assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")

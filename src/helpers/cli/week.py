@@ -130,7 +130,8 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     told = revise_all(state, collect_answers(path, run_ids, events), turn["as_of"])
     state["late"] = list_late(batch, pd.Timestamp(turn["as_of"]))
     write_week(folder, state, events)
-    write_round(folder, state, events)
+    for path in write_round(folder, state, events):
+        show(f"ForecastBench's submission: {os.path.relpath(path)}")
     return report(name, batch, state, events, folder, now, told, stops)
 
 

@@ -210,8 +210,8 @@ def write_week(folder, state, events):
 
 
 def write_round(folder, state, events):
-    """Write ForecastBench's submission of a week that was asked of its questions; nothing for another."""
-    forecasts, names = [], set()
+    """Write ForecastBench's submission of a week that was asked of its questions; returns the files, [] of another."""
+    forecasts, names, paths = [], set(), []
     for event in events.to_dict("records"):
         about, answer = parse_json(event["metadata"]), state["standing"].get(event["event_id"], {})
         if "question_set" not in about:
@@ -225,8 +225,9 @@ def write_round(folder, state, events):
         forecasts.append((key.removeprefix(f"{event['source_id']}-"), event["source_id"], chance, date, None))
     for name in sorted(names):
         made = build_submission(ORGANIZATION, state["agent"], name, forecasts)
-        path = folder / f"{name[:10]}.daybefore.{state['agent']}.json"
-        path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        paths.append(folder / f"{name[:10]}.daybefore.{state['agent']}.json")
+        paths[-1].write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return paths
 
 
 def read_week(folder):

@@ -87,7 +87,7 @@ def keep_questions(venue, n, now, commit=None):
     n = n or (WHOLE if venue == FORECASTBENCH else PAGE)
     if venue in VENUES and n > MAX_ASKED:
         raise ValueError(f"at most {MAX_ASKED} questions are asked of a market, not {n}")
-    name = "-".join([venue, f"{now:%Y-%m-%d}", str(n), *([commit[:12]] if commit else [])])
+    name = "-".join([venue, f"{now:%Y-%m-%d}", "all" if n == WHOLE else str(n), *([commit[:12]] if commit else [])])
     path, told = locate_output(f"data/weeks/{name}.jsonl"), []
     if not path.exists():
         rows, told = fetch_questions(venue, n, now, commit=commit)

@@ -1,8 +1,9 @@
 """A provider to test against: a real HTTP server on loopback that speaks OpenAI's chat completions and background jobs.
 
 How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered, by the
-server's `answer(asked)` where it has one (a message, or a fault's name). A job (POST /v1/responses with background) is
-at work for as many polls as a number in its prompt says, two without, then as JOBS says. As a program,
+server's `answer(asked)` where it has one (a message, a fault's name, or a whole body in another provider's form). A job
+(POST /v1/responses or Gemini's /v1beta/interactions, with background) is at work for as many polls as a number in its
+prompt says, two without, then as JOBS says. As a program,
 `python mock_provider.py SECONDS` answers after so many seconds and prints its address.
 """
 
@@ -144,11 +145,13 @@ FAULTS = {
 # --- jobs in the background ------------------------------------------------------------------------------------------
 
 
+CITED = {"type": "url_citation", "url": "https://a.example/1", "title": "A", "start_index": 0, "end_index": 1}
+
+
 def write_text(text=CONTENT, part="output_text"):
     """Return the message of a job's output, with two citations of one page."""
-    cited = {"type": "url_citation", "url": "https://a.example/1", "title": "A", "start_index": 0, "end_index": 1}
     field = "refusal" if part == "refusal" else "text"
-    content = [{"type": part, field: text, "annotations": [cited, cited]}]
+    content = [{"type": part, field: text, "annotations": [CITED, CITED]}]
     return {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": content}
 
 
@@ -164,6 +167,9 @@ OUTPUT = [
     write_search("rain in Oslo"),
     write_text(),
 ]
+FOUND = {"type": "search_results", "queries": ["polls in Ohio", "rain in Oslo"]}
+FOUND |= {"results": [{"id": 1, "url": "https://b.example/2", "title": "B", "snippet": "It rained."}]}
+BILLED = {"input_tokens": 5000, "output_tokens": 800, "total_tokens": 5800, "cost": {"total_cost": 0.3465}}
 CUT_SHORT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [write_text("I")]}
 JOBS = {
     "fails": {"status": "failed", "output": [], "error": {"code": "server_error", "message": "broke for {key}"}},
@@ -176,6 +182,7 @@ JOBS = {
     "wants more": {"status": "requires_action", "output": []},
     "refuses": {"output": [write_text("I will not bet.", "refusal")]},
     "says nothing": {"output": OUTPUT[:2]},
+    "is Perplexity's": {"output": [FOUND, write_text()], "usage": BILLED},
     "holds the key": {"output": [write_text("your key is {key}")]},
 }
 """How a job ends, by the words in its prompt."""
@@ -201,6 +208,33 @@ def write_job(job_id, key, **columns):
     return json.dumps(head | {"usage": usage} | columns).replace("{key}", key).encode()
 
 
+STEPS = [
+    {"type": "user_input", "content": [{"type": "text", "text": "the question"}]},
+    {"type": "thought", "summary": [{"type": "text", "text": "Look it up."}], "signature": "Co"},
+    {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["polls in Ohio", "rain in Oslo"]}},
+    {"type": "google_search_result", "call_id": "s1", "result": [{"search_suggestions": "<div>"}]},
+    {"type": "model_output", "content": [{"type": "text", "text": CONTENT, "annotations": [CITED, CITED]}]},
+]
+"""What an interaction of Gemini's went through (Api-Revision 2026-05-20)."""
+
+
+def write_interaction(job_id, key, **columns):
+    """Return a job in the form of Gemini's interactions."""
+    usage = {
+        "total_input_tokens": 4000,
+        "total_tool_use_tokens": 1000,
+        "total_output_tokens": 200,
+        "total_tokens": 5800,
+    }
+    usage |= {"total_thought_tokens": 600, "total_cached_tokens": 1000}
+    usage |= {"grounding_tool_count": [{"type": "google_search", "count": 3}]}
+    body = {"id": job_id, "object": "interaction", "agent": "mock-1", "status": "completed", "steps": STEPS}
+    if columns.get("status") == "queued":
+        columns["status"] = "in_progress"
+    columns |= {"steps": STEPS[:1]} if "output" in columns else {}
+    return json.dumps(body | {"usage": usage} | columns).replace("{key}", key).encode()
+
+
 class Provider(BaseHTTPRequestHandler):
     """Answers POST /v1/chat/completions after the server's latency, and jobs under /v1/responses."""
 
@@ -213,27 +247,32 @@ class Provider(BaseHTTPRequestHandler):
             return
         asked = json.loads(body or "{}")
         with contextlib.suppress(OSError):
-            if self.path.endswith("/cancel"):
+            if self.path.endswith(("/cancel", ":cancel")):
                 return self.do_job("cancel")
-            is_job = self.path.endswith("/responses")
-            said = asked["input"] if is_job else asked["messages"][-1]["content"]
+            is_job = self.path.endswith(("/responses", "/interactions"))
+            if "contents" in asked:  # Gemini's form
+                said = asked["contents"][-1]["parts"]
+            else:
+                said = asked["input"] if is_job else asked["messages"][-1]["content"]
             said = said if isinstance(said, str) else json.dumps(said)  # parts of a message
             with self.server.lock:
                 self.server.counts[said] += 1
                 self.server.asked.append(asked)
-                self.server.keys.append(self.headers["authorization"])
+                names = ("authorization", "x-api-key", "x-goog-api-key")
+                self.server.keys.append(next(filter(None, map(self.headers.get, names)), None))
             faults = self.server.faults
             if said in faults and (said != "recover" or self.server.counts[said] < 3):
                 self.close_connection = True
                 return faults[said](self)
-            if is_job:
-                return self.start_job(said)
-            time.sleep(self.server.latency_s)
+            if not is_job:
+                time.sleep(self.server.latency_s)
             answer = self.server.answer(asked) if self.server.answer else {"content": asked.get("echo", CONTENT)}
             if isinstance(answer, str):
                 self.close_connection = True
                 return FAULTS[answer](self)
-            send(self, 200, write_body(**answer))
+            if is_job:
+                return self.start_job(said)
+            send(self, 200, answer if isinstance(answer, bytes) else write_body(**answer))
 
     def do_GET(self):
         with contextlib.suppress(OSError):
@@ -245,27 +284,31 @@ class Provider(BaseHTTPRequestHandler):
             self.server.jobs[job_id] = said
             self.server.working.add(job_id)
             self.server.n_together = max(self.server.n_together, len(self.server.working))
-        send(self, 200, write_job(job_id, "", status="queued", output=[], usage=None))
+        self.send_job(job_id, "", status="queued", output=[], usage=None)
+
+    def send_job(self, *about, **columns):
+        write = write_interaction if "/interactions" in self.path else write_job
+        send(self, 200, write(*about, **columns))
 
     def do_job(self, verb):
         """Answer a poll or the cancelling of a job."""
-        job_id = self.path.split("/responses/")[1].removesuffix("/cancel").partition("?")[0]
+        job_id = re.search(r"resp_\d+", self.path)[0]
         said, key = self.server.jobs[job_id], self.headers["authorization"] or ""
         with self.server.lock:
             self.server.counts[f"{verb} {said}"] += 1
             self.server.moments.append(time.monotonic())
             n = self.server.counts[f"{verb} {said}"]
         if verb == "cancel":
-            return send(self, 200, write_job(job_id, key, status="cancelled", output=[], usage=None))
+            return self.send_job(job_id, key, status="cancelled", output=[], usage=None)
         for name in sorted(POLL_FAULTS, key=len, reverse=True):
             if name in said and (n <= 2 or "always" in said):
                 self.close_connection = True
                 return POLL_FAULTS[name](self)
         if n <= int((re.findall(r"\d+ polls", said) or ["2"])[0].split()[0]):
-            return send(self, 200, write_job(job_id, key, status="in_progress", output=[], usage=None))
+            return self.send_job(job_id, key, status="in_progress", output=[], usage=None)
         self.server.working.discard(job_id)
         ends = [columns for words, columns in JOBS.items() if words in said]
-        send(self, 200, write_job(job_id, key, **(ends[0] if ends else {})))
+        self.send_job(job_id, key, **(ends[0] if ends else {}))
 
     def log_message(self, *arguments):
         pass
@@ -275,7 +318,7 @@ class Server(ThreadingHTTPServer):
     """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
 
     `n_endless` counts the bytes of endless bodies; a "redirect" leads to `elsewhere`.
-    `keys` holds the authorization header each came with, `moments` when jobs were polled or cancelled, by
+    `keys` holds the key each came with, in its provider's header, `moments` when jobs were polled or cancelled, by
     time.monotonic(); `n_together` is the most jobs that were at work at once.
     """
 

@@ -9,6 +9,7 @@ from builders import match
 from mock_provider import Server
 from serving import run_server
 
+from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import connect_agent, load_entries
 from helpers.agents.research import N_CALLS, N_LOOK_UPS
 from helpers.agents.workers import make_rows
@@ -214,3 +215,79 @@ def test_a_local_model_is_held_to_a_grammar_each_turn_and_its_cache_to_one_conve
             other["messages"] for other in asked if other["messages"][: len(request["messages"])] == request["messages"]
         ]
         assert all(m[len(request["messages"])]["content"] == text for m in later if len(m) > len(request["messages"]))
+
+
+# --- a manager with a planner, a researcher and an analyst -----------------------------------------------------------
+
+ORCHESTRA = NATIVE | {"method": "orchestra", "max_lookups": 1}
+TEAM = {"planner": "You plan", "researcher": "You look things up", "analyst": "You weigh"}
+"""How the prompt of each of the manager's agents begins."""
+
+
+def say_in_team(messages, tools, *, n_calls=3):
+    """Reply as a manager that calls each of its team in turn, and as the team."""
+    n_before = sum(message["role"] == "assistant" for message in messages)
+    if LAST in messages[-1]["content"]:
+        return {"content": FINAL}
+    if "planner" in tools:
+        name = list(TEAM)[n_before % 3]
+        return call(name, task=f"{name}'s task") if n_before < n_calls else call("final_answer", answer="It will rise.")
+    if tools:
+        return call("search", query="crude oil spot price")
+    role = next(
+        name for name, word in zip(TEAM, ("plan", "look", "weigh"), strict=True) if f"You {word}" in str(messages)
+    )
+    return {"content": f"report of the {role}"}
+
+
+def test_a_manager_sends_out_its_team_and_each_knows_what_it_should(research, event):
+    outcome, asked = research(say_in_team, entry=ORCHESTRA)
+    assert (outcome["prediction"]["value"], outcome["reply"]) == ("B", FINAL)
+    steps = list_steps(outcome, "actor", "tool", "content")
+    assert [step[:2] for step in steps if step[1]] == [
+        *[("manager", "planner"), ("researcher", "search"), ("manager", "researcher"), ("manager", "analyst")]
+    ]
+    assert [step[2] for step in steps if step[1] in TEAM] == [f"report of the {name}" for name in TEAM]
+    assert outcome["prediction"]["source_ids"], "the pages that the researcher saw"
+    told = {
+        name: request["messages"]
+        for request in asked
+        for name, begins in TEAM.items()
+        if request["messages"][0]["content"].startswith(begins)
+    }
+    assert [fill_prompt(event) in told[name][1]["content"] for name in TEAM] == [True, False, True]
+    assert "report of the researcher" in told["analyst"][1]["content"]
+    assert "report of" not in told["planner"][1]["content"] and "tools" not in asked[1]
+    assert told["researcher"][1]["content"] == "New task:\nresearcher's task"
+    assert len(asked) == len([step for step in outcome["trace"] if step["step_type"] == "model"]) == 9
+    make_rows(("run", "agent"), event, outcome)
+    assert research(say_in_team, entry=ORCHESTRA, live=False) == (outcome, [])
+
+
+@pytest.mark.parametrize(("limits", "n_calls", "n_looks"), [({"max_steps": 4}, 4, 1), ({"max_lookups": 3}, 6, 6)])
+def test_a_team_keeps_to_the_limits_of_its_entry(research, limits, n_calls, n_looks):
+    outcome, asked = research(partial(say_in_team, n_calls=99), entry=ORCHESTRA | limits | {"max_tokens": 500})
+    tools = [step["tool"] for step in outcome["trace"] if step["step_type"] == "tool"]
+    assert (sum(name in TEAM for name in tools), tools.count("search")) == (n_calls, n_looks)
+    assert outcome["prediction"]["value"] == "B" and {request["max_tokens"] for request in asked} == {500}
+
+
+def test_a_team_of_local_models_is_held_to_grammars(research):
+    def say(messages, tools):
+        n_before = sum(message["role"] == "assistant" for message in messages)
+        offered = ["planner"] if "You lead" in messages[0]["content"] else ["search"]
+        is_talk = "You look" in messages[0]["content"] and n_before < 1 or "You lead" in messages[0]["content"]
+        made = say_in_team(messages, offered if is_talk else [])
+        if "You look" in messages[0]["content"] and not is_talk:
+            return {"content": json.dumps({"name": "final_answer", "arguments": {"answer": made["content"]}})}
+        if "tool_calls" not in made:
+            return made
+        function = made["tool_calls"][0]["function"]
+        return {"content": json.dumps({"name": function["name"], "arguments": json.loads(function["arguments"])})}
+
+    outcome, asked = research(say, entry=ENTRY | {"method": "orchestra", "max_lookups": 1})
+    assert outcome["prediction"]["value"] == "B" and all("tools" not in request for request in asked)
+    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
+    held = [(request["grammar"], text) for request, text in zip(asked, said, strict=True) if "grammar" in request]
+    assert len(held) == len(asked) - 2 == 7 and all(match(grammar, text) for grammar, text in held)
+    assert all(request["max_tokens"] for request in asked)

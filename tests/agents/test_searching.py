@@ -221,11 +221,11 @@ def test_deep_research_sends_the_question_and_tells_its_searches(reach, provider
     asked = provider.asked[0]
     assert (asked["input"], asked["background"], asked["max_tool_calls"]) == (fill_prompt(event), True, 5)
     assert asked["tools"] == [{"type": "web_search_preview"}]
-    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "2"}
-    assert list_steps(outcome) == ["prompt", "search", "search", "model", "answer"]
+    assert outcome["prediction"] == {"value": "B", "source_ids": ["https://a.example/1"], "parser_version": "2"}
+    assert list_steps(outcome) == ["prompt", "search", "search", "cite", "model", "answer"]
     assert [step["arguments"]["query"] for step in outcome["trace"][1:3]] == ["polls in Ohio", "rain in Oslo"]
     assert (outcome["n_input_tokens"], outcome["n_output_tokens"]) == (5000, 800)
-    assert outcome["cost_usd"] == pytest.approx(0.0149) == outcome["trace"][3]["cost_usd"]
+    assert outcome["cost_usd"] == pytest.approx(0.0149) == outcome["trace"][4]["cost_usd"]
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
     assert forecast(ask_deep_research, reach(False, model=DEEP, options={"max_tool_calls": 5}), event, None) == outcome
     assert len(provider.jobs) == 1

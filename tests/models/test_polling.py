@@ -50,9 +50,10 @@ def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, pr
     assert all(0.1 * GROWTH**n <= gap for n, gap in enumerate(gaps, 1))
     assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [5000, 800, 1000, 600]
     assert (row["queries"], row["reasoning"]) == (["polls in Ohio", "rain in Oslo"], "Look it up.")
+    assert (row["n_searches"], row["citations"]) == (2, ["https://a.example/1 A"])
     assert (provider.asked[-1]["background"], provider.asked[-1]["input"]) == (True, "4 polls")
     chat = ask(reach(), MODEL, [{"role": "user", "content": "hello"}])
-    more = {"n_polls", "queries"}
+    more = {"n_polls", "queries", "n_searches", "citations"}
     assert set(row) - {"cost_note"} == set(chat) - {"model_s", "cost_note"} | more
 
 

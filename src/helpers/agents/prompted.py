@@ -91,8 +91,17 @@ class Transcript:
         return self.keep(ask(self.client.door, self.client.model, messages, **given, **options), actor)
 
     def keep(self, reply, actor=None):
-        """Add a request's recording as a step and count what it cost; returns it."""
+        """Add a request's recording as a step and count what it cost; returns it.
+
+        Before it stand the searches that the provider made by itself, a step each though its words be untold, and a
+        step that names the pages it cites, a line each: address and title.
+        """
         self.count(reply)
+        queries = [{"query": query} for query in reply.get("queries") or []]
+        for arguments in queries + [None] * ((reply.get("n_searches") or 0) - len(queries)):
+            self.add("tool", actor="provider", tool="search", arguments=arguments)
+        if reply.get("citations"):
+            self.add("tool", actor="provider", tool="cite", content="\n".join(reply["citations"]))
         used = {name: reply.get(name) for name in ("n_input_tokens", "n_output_tokens", "n_think_tokens", "cost_usd")}
         context = (reply.get("n_input_tokens") or 0) + (reply.get("n_output_tokens") or 0)
         calls = [call["function"] for call in reply.get("tool_calls") or []]
@@ -127,7 +136,8 @@ def limit_reply(options, limits):
 def forecast(answer, client, event, world):
     """Return the outcome of an event: what `answer(transcript, event, world)` makes of it, or why it is missing.
 
-    `answer` returns the recording whose text holds the answer.
+    `answer` returns the recording whose text holds the answer. The sources are pages seen, by page_id, and those that a
+    provider cites, by address.
     """
     transcript = Transcript(client, event.get("sample", 0))
     event = event | {"probabilities": True} if client.probabilities else event
@@ -140,7 +150,9 @@ def forecast(answer, client, event, world):
     prediction = read_reply(event, reply)
     transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
     seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
-    return transcript.close(prediction | {"source_ids": seen}, reply["content"])
+    cited = [step["content"].splitlines() for step in transcript.steps if step.get("tool") == "cite"]
+    named = sorted({line.partition(" ")[0] for lines in cited for line in lines})
+    return transcript.close(prediction | {"source_ids": seen + named}, reply["content"])
 
 
 def read_reply(event, reply):
@@ -177,7 +189,8 @@ def keep_values(event, row):
         name: value for name, value in row["request"]["options"].items() if isinstance(value, bool | int | float)
     }
     request = {"model": row["request"]["model"], "sample": row["request"]["sample"], "options": options}
-    kept = row | {"request": request, "keeps": "values"}
+    kept = {name: value for name, value in row.items() if name not in ("queries", "citations")}
+    kept |= {"request": request, "keeps": "values"}
     if not is_final(row):
         return kept
     kept |= {"reason": row.get("reason") and "its words are not kept", "reasoning": None, "tool_calls": []}

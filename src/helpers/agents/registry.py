@@ -11,6 +11,7 @@ import pandas as pd
 
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
+from helpers.agents.orchestra import ask_with_orchestra
 from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
 from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_research
@@ -45,6 +46,7 @@ class Method(NamedTuple):
 
 EVENT_PROMPTS = ("option_event", "open_event")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
+ORCHESTRA_PROMPTS = ("orchestra_manager", "orchestra_planner", "orchestra_researcher", "orchestra_analyst")
 PROMPTED = {
     "zero_shot": Method(ask_directly, EVENT_PROMPTS, "base_model"),
     "search_prompt": Method(ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
@@ -53,6 +55,7 @@ PROMPTED = {
     "react": Method(ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
     "tool_search": Method(ask_with_tools, EVENT_PROMPTS),
     "research": Method(ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line"), "open_deep_research"),
+    "orchestra": Method(ask_with_orchestra, (*EVENT_PROMPTS, *ORCHESTRA_PROMPTS, "final_line"), "open_deep_research"),
     "deep_research": Method(ask_deep_research, EVENT_PROMPTS, "closed_deep_research"),
 }
 """Methods of agents that ask a language model."""
@@ -60,7 +63,7 @@ PROMPTED = {
 GRAPH_METHODS = ("graph", "search_graph")
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 
-SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research")
+SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research", "orchestra")
 """Those that look things up in the world they are given."""
 
 OF_MODELS = (
@@ -285,7 +288,8 @@ def check_entry(entry, environment=os.environ):
         return problem
     if not options:
         return None
-    known = list_job_options() if entry["method"] == "deep_research" else list_options(model, address)
+    list_known = list_job_options if entry["method"] == "deep_research" else list_options
+    known = list_known(model, address)
     if not (unknown := [name for name in options if name not in known]):
         return None
     own = f"what only your server knows goes unchecked into options = {{ extra_body = {{ {unknown[0]} = ... }} }}"

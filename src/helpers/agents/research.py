@@ -80,16 +80,27 @@ def ask_with_research(transcript, event, world):
     start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
     talk += [write("assistant", content.strip()), write("user", f"{PLANNED}\n{TASK.format(start)}")]
 
-    def look_up(name, argument):
-        return call_tool(transcript, world, event, name, {TOOLS[name][0]: argument}, actor="search")
-
     def delegate(name, argument):
         asked = open_talk("research_search", blanks, argument)
-        return take_turns(transcript, "search", asked, TOOLS, n_look_ups + 1, look_up)
+        return look_things_up(transcript, event, world, "search", asked, n_look_ups)
 
     take_turns(transcript, "manager", talk, HELPERS, n_calls, delegate)
+    return conclude(transcript, event, talk)
+
+
+def look_things_up(transcript, event, world, actor, talk, n_look_ups):
+    """Let an agent search and open pages so many times, and return its report."""
+
+    def look_up(name, argument):
+        return call_tool(transcript, world, event, name, {TOOLS[name][0]: argument}, actor=actor)
+
+    return take_turns(transcript, actor, talk, TOOLS, n_look_ups + 1, look_up)
+
+
+def conclude(transcript, event, talk):
+    """Return the recording of the manager's answer, which ends its conversation."""
     talk[-1] = write("user", f"{talk[-1]['content']}\n{fill_final_line(event)}")
-    return transcript.ask(talk, actor="manager", is_continued=True, **constrain_answer(client, event))
+    return transcript.ask(talk, actor="manager", is_continued=True, **constrain_answer(transcript.client, event))
 
 
 def write(role, content):
@@ -106,11 +117,11 @@ def open_talk(name, blanks, task):
 def take_turns(transcript, actor, talk, tools, n_turns, run):
     """Let an agent make a call a turn, by `run(name, argument)`, until its final answer, and return that.
 
-    What is said is added to `talk`. The search agent's last turn is its report: no other tool is offered then. Of the
-    calls those that went wrong, and the manager's of its search agent, are added here as `tool` steps.
+    What is said is added to `talk`. Of all but the manager the last turn is a report: no other tool is offered then. Of
+    the calls those that went wrong, and the manager's of its agents, are added here as `tool` steps.
     """
     for n_left in reversed(range(n_turns)):
-        is_last = actor == "search" and not n_left
+        is_last = actor != "manager" and not n_left
         is_continued = any(message["role"] == "assistant" for message in talk)
         form = constrain_call(transcript.client, FINAL if is_last and transcript.client.is_local else tools, is_last)
         reply = transcript.ask(talk, actor=actor, is_continued=is_continued, **form)
@@ -122,7 +133,7 @@ def take_turns(transcript, actor, talk, tools, n_turns, run):
         talk.append(write("assistant", "\n".join(filter(None, said)).strip()))
         name, argument, fault = check_call(call, tools)
         seen = fault or (argument if name == "final_answer" else run(name, argument)).strip()
-        if fault or name == "search_agent":
+        if fault or (actor == "manager" and name != "final_answer"):
             step = {"tool": name, "arguments": call["arguments"]} if call else {}
             transcript.add("tool", actor=actor, content=seen, error=fault and "not a call", **step)
         talk.append(write("user", (WRONG if fault else SEEN).format(seen)))

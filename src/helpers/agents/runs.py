@@ -49,8 +49,12 @@ PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm"
 SEES_TODAY = "sees the web of today"
 """Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
 
-OWN_SEARCH = re.compile(r"web_?search|google_?search|grounding|live_?search|search_parameters", re.IGNORECASE)
-"""How the options of such a provider read."""
+OWN_SEARCH = re.compile(
+    r"web_?search|google_?search|grounding|live_?search|search_parameters|web_?fetch|url_?context|\"id\": ?\"web\"|"
+    r"perplexity/|sonar|search-preview|search-api|deep-research|:online\b|/compound",
+    re.IGNORECASE,
+)
+"""How the options of such a provider read, and the names of models that search unasked."""
 
 
 @lru_cache(maxsize=1)
@@ -117,13 +121,16 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
 
 
 def sees_today(agent):
-    """Say whether an agent's search is its provider's own, of the web as it is today: by a job or an option.
+    """Say whether an agent's search is its provider's own, of the web as it is today: by a job, an option, its model.
 
     >>> sees_today({"params": {"method": "zero_shot", "options": {"web_search_options": {}}}})
     True
+    >>> sees_today({"model": "perplexity/sonar"}), sees_today({"model": "openai/gpt-4o-mini"})
+    (True, False)
     """
     params = agent.get("params") or {}
-    return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(dump_json(params.get("options") or {})))
+    told = dump_json([agent.get("model"), params.get("options") or {}])
+    return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(told))
 
 
 def list_tasks(runs, events, done, samples=(0,)):

@@ -8,7 +8,7 @@ from helpers.agents.prompted import ask_directly, constrain_answer, constrain_js
 from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.models.failures import LlmError
 from helpers.models.grammars import STEP_GRAMMAR, make_schema
-from helpers.models.polling import ask_in_background
+from helpers.models.polling import ask_in_background, is_chat
 from helpers.prompts import read_prompt
 from helpers.store import parse_object
 from helpers.web.pages import GatewayError
@@ -29,6 +29,8 @@ STEP_SCHEMA = make_schema(
 
 PROVIDERS_TOOLS = [{"type": "web_search_preview"}]
 """What a deep-research model is given, unless an agent's options name other tools."""
+OWN_TOOLS = ("gemini/", "perplexity/")
+"""How those begin that bring their tools."""
 
 # --- tools -----------------------------------------------------------------------------------------------------------
 
@@ -192,17 +194,16 @@ def ask_with_tools(transcript, event, world):
 def ask_deep_research(transcript, event, world):
     """Ask a deep-research model for the answer; its searches, as far as it tells them, are steps of the transcript.
 
-    The world is not used: what is read is the provider's affair. Raises LlmError as `ask_in_background` does, and for a
-    model on this machine.
+    Perplexity's Sonar answers as a chat completion, all others as a job. The world is not used: what is read is the
+    provider's affair. Raises LlmError as `ask_in_background` does, and for a model on this machine.
     """
     client = transcript.client
+    if is_chat(client.model):
+        return ask_directly(transcript, event, world)
     if client.is_local:
         raise LlmError("unsupported", f"{client.model} is served here and runs no jobs in the background")
     prompt = fill_prompt(event)
     transcript.add("prompt", content=prompt)
-    options = {"tools": PROVIDERS_TOOLS} | client.options
+    options = ({} if client.model.startswith(OWN_TOOLS) else {"tools": PROVIDERS_TOOLS}) | client.options
     given = {"sample": transcript.sample, "deadline_at": transcript.deadline_at}
-    reply = ask_in_background(client.door, client.model, prompt, **given, **options)
-    for query in reply["queries"]:
-        transcript.add("tool", actor="provider", tool="search", arguments={"query": query})
-    return transcript.keep(reply, "provider")
+    return transcript.keep(ask_in_background(client.door, client.model, prompt, **given, **options), "provider")

@@ -40,7 +40,8 @@ def get_prices(model):
         known = load_litellm().get_model_info(model)
     except Exception:  # litellm says with a bare Exception that a model is not in its map
         return None
-    prices = [known.get("input_cost_per_token"), known.get("output_cost_per_token")]
+    told = load_litellm().model_cost[known["key"]]  # `known` has 0 for a price that is not told
+    prices = [told.get("input_cost_per_token"), told.get("output_cost_per_token")]
     longest = known.get("max_output_tokens") or MAX_OUTPUT, known.get("max_input_tokens") or MAX_INPUT
     return None if None in prices else (*prices, *longest)
 

@@ -17,6 +17,7 @@ from helpers.limits import call_within, count_left, end_after
 from helpers.models.costs import bound_cost, charge, price_response, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
 from helpers.models.recordings import Recordings, hash_request
+from helpers.models.searches import read_searches
 from helpers.models.secrets import list_secrets, redact
 from helpers.models.transport import NO_KEY, complete_bare, load_litellm
 from helpers.papers import get_constant
@@ -261,7 +262,8 @@ def complete(door, request, limit, row):
     response, seconds = try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
     columns = read_response(response, request["options"])
-    return columns | price_response(response, request["model"], columns) | {"model_s": seconds and round(seconds, 3)}
+    columns |= read_searches(response) | price_response(response, request["model"], columns)
+    return columns | {"model_s": seconds and round(seconds, 3)}
 
 
 def read_response(response, options):

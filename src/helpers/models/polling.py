@@ -1,7 +1,7 @@
 """Long jobs at a provider, such as deep research: started in the background, asked after until done (FutureX 3.2.3).
 
-`ask_in_background` does for a job what `llm.ask` does for a chat completion, by litellm's responses API. When the
-deadline comes the job is cancelled, so that it does not go on costing.
+`ask_in_background` does for a job what `llm.ask` does for a chat completion, by litellm's responses API, of Gemini's
+agents by its interactions API. When the deadline comes the job is cancelled, so that it does not go on costing.
 """
 
 import contextlib
@@ -11,7 +11,8 @@ from functools import lru_cache, partial
 from helpers.limits import call_within, count_left
 from helpers.models.costs import get_prices, name_prices
 from helpers.models.failures import LlmError, explain, find_unfit, is_passing
-from helpers.models.llm import OURS, check_options, prepare_connection, recall, try_often
+from helpers.models.llm import OURS, check_options, list_options, prepare_connection, recall, try_often
+from helpers.models.searches import tell_searches
 from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
 from helpers.store import dump_json
@@ -22,12 +23,15 @@ GROWTH, MAX_INTERVAL_S, CANCEL_S = 1.5, 30, 0.5
 N_CALLS = 40
 """Tool calls that a job's cost is bounded by when its options name no `max_tool_calls`."""
 
-OURS_TOO = ("background", "input")
+GEMINI = "gemini/"
+"""How a model of Google's begins; its deep research is an agent of the interactions API."""
+
+OURS_TOO = ("agent", "background", "input", "previous_interaction_id")
 """Options of a job that are set here."""
 
 
 def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **options):
-    """Return the recording of a job: the columns of `llm.ask`'s, `n_polls`, and the `queries` that it tells.
+    """Return the recording of a job: the columns of `llm.ask`'s, `n_polls`, and the searches that it tells.
 
     `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning, ...). `cost_usd` is that of
     the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an LlmError when the job fails, is
@@ -39,13 +43,40 @@ def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **opti
     return recall(door, request, deadline_at, run_job, bound_job)
 
 
-@lru_cache(maxsize=1)
-def list_job_options():
-    """Return the names of the options that litellm passes on to jobs, sorted."""
+def is_chat(model):
+    """Say whether a model of deep research answers as a chat completion, and has no jobs: Perplexity's Sonar."""
+    return model.startswith("perplexity/sonar")
+
+
+@lru_cache(maxsize=256)
+def list_job_options(model, api_base=None):
+    """Return the names of the options that litellm passes on to a model's jobs, sorted."""
+    if is_chat(model):
+        return list_options(model, api_base)
     load_litellm()
+    from litellm.llms.gemini.interactions.transformation import GoogleAIStudioInteractionsConfig
     from litellm.types.llms.openai import ResponsesAPIOptionalRequestParams
 
-    return sorted({"extra_body", *ResponsesAPIOptionalRequestParams.__annotations__} - {*OURS, *OURS_TOO})
+    names = ResponsesAPIOptionalRequestParams.__annotations__
+    if model.startswith(GEMINI):
+        names = GoogleAIStudioInteractionsConfig().get_supported_params(model)
+    return sorted({"extra_body", *names} - {*OURS, *OURS_TOO})
+
+
+def reach_jobs(door, model):
+    """Return three functions of litellm for a model's jobs: start, poll, cancel. Raises LlmError where it has none."""
+    litellm = load_litellm()
+    connect = prepare_connection(door, model) | {"num_retries": 0, "max_retries": 0}
+    if model.startswith(GEMINI):
+        api, connect = litellm.interactions, connect | {"custom_llm_provider": "gemini"}
+        start = partial(api.create, agent=model.removeprefix(GEMINI), **connect)
+        return start, partial(api.get, **connect), partial(api.cancel, **connect)
+    name, provider, _, _ = litellm.get_llm_provider(model, api_base=connect.get("api_base"))
+    find_settings = litellm.utils.ProviderConfigManager.get_provider_responses_api_config
+    if not find_settings(model=name, provider=litellm.LlmProviders(provider)):  # it would be sent as a plain chat
+        raise LlmError("unsupported", f"{provider} has no jobs in the background; choose a model of a responses API")
+    start = partial(litellm.responses, model=model, allowed_openai_params=["background"], **connect)
+    return start, partial(litellm.get_responses, **connect), partial(litellm.cancel_responses, **connect)
 
 
 def run_job(door, request, limit, row):
@@ -54,17 +85,9 @@ def run_job(door, request, limit, row):
     A poll that fails in passing is made again. Raises LlmError when the provider has no such jobs, no longer shows
     this one, or it is not done by `limit` (time.monotonic()); a job that is given up is cancelled.
     """
-    litellm, model = load_litellm(), request["model"]
-    from litellm.llms.custom_httpx.http_handler import HTTPHandler
-
-    connect = prepare_connection(door, model) | {"num_retries": 0, "max_retries": 0}
-    name, provider, _, _ = litellm.get_llm_provider(model, api_base=connect.get("api_base"))
-    find_settings = litellm.utils.ProviderConfigManager.get_provider_responses_api_config
-    if not find_settings(model=name, provider=litellm.LlmProviders(provider)):  # it would be sent as a plain chat
-        raise LlmError("unsupported", f"{provider} has no jobs in the background; choose a model of a responses API")
-    connect["client"] = HTTPHandler(client=litellm.client_session)  # its own would not end dripping bodies
-    given = {"model": model, "input": request["messages"][0]["content"], **connect, **request["options"]}
-    job = try_often(door, lambda: litellm.responses(timeout=count_left(limit), **given), limit, row)
+    model, given = request["model"], {"input": request["messages"][0]["content"]} | request["options"]
+    start, poll, cancel = reach_jobs(door, model)
+    job = try_often(door, lambda: start(timeout=count_left(limit), **given), limit, row)
     row["n_polls"], interval = 0, door.wait_s
     try:
         while job.status in (None, "queued", "in_progress"):
@@ -73,28 +96,33 @@ def run_job(door, request, limit, row):
                 raise LlmError("timeout", f"no whole reply within {door.deadline_s:g} s (polls: {row['n_polls']})")
             row["n_polls"], interval = row["n_polls"] + 1, min(interval * GROWTH, MAX_INTERVAL_S)
             try:
-                job = call_within(partial(litellm.get_responses, job.id, **connect), min(left, IDLE_S))
+                job = call_within(partial(poll, job.id), min(left, IDLE_S))
             except Exception as error:  # litellm passes on whatever a provider's client raises
                 if not (isinstance(error, TimeoutError) or is_passing(error) or find_unfit(error)):
                     raise LlmError("error", f"the job was lost: {explain(error, 1, limit, door).reason}") from None
         return read_job(job, model, door.secrets)
     except BaseException:  # also when interrupted: nobody would read the job's reply
         with contextlib.suppress(Exception):  # best effort: why the job is given up is what is told
-            call_within(partial(litellm.cancel_responses, job.id, **connect), CANCEL_S)
+            call_within(partial(cancel, job.id), CANCEL_S)
         raise
 
 
 def read_job(job, model, secrets=()):
-    """Return what is kept of a job that is done, in the columns of a recording, with the `queries` that it tells."""
+    """Return what is kept of a job that is done, in the columns of a recording, with the searches that it tells."""
     state = job.model_dump(warnings=False)
+    state = read_interaction(state) if state.get("object") == "interaction" else state
     output, used = state["output"], state.get("usage") or {}
     parts = [part for item in output if item.get("type") == "message" for part in item.get("content") or []]
     refusal = " ".join(part["refusal"] for part in parts if part.get("type") == "refusal")
     why, error = (state.get("incomplete_details") or {}).get("reason"), state.get("error") or {}
     actions = [item.get("action") or {} for item in output if item.get("type") == "web_search_call"]
-    cost = (
-        load_litellm().completion_cost(job, model=model, call_type="responses") if used and get_prices(model) else None
-    )
+    queries = [query for action in actions for query in action.get("queries") or [action.get("query")]]
+    pages = [mark for part in parts for mark in part.get("annotations") or []]
+    for item in output:  # Perplexity's
+        queries, pages = queries + (item.get("queries") or []), pages + (item.get("results") or [])
+    cost = used.get("cost")
+    if cost is None and used and get_prices(model):
+        cost = load_litellm().completion_cost(job, model=model, call_type="responses")
     row = {
         "content": "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None,
         "tool_calls": [],
@@ -106,7 +134,6 @@ def read_job(job, model, secrets=()):
         "n_output_tokens": used.get("output_tokens"),
         "n_cached_tokens": (used.get("input_tokens_details") or {}).get("cached_tokens"),
         "n_think_tokens": (used.get("output_tokens_details") or {}).get("reasoning_tokens"),
-        "queries": [query for action in actions for query in action.get("queries") or [action.get("query")] if query],
         "cost_usd": cost,
         "cost_note": "of the tokens; fees for searches may come on top" if cost else "no price or no usage is known",
     }
@@ -117,7 +144,27 @@ def read_job(job, model, secrets=()):
         status = "timeout"
     elif state["status"] == "completed":
         status, reason = ("ok", None) if row["content"] else ("error", "the reply holds no text")
-    return row | {"status": status, "reason": reason and redact(reason, secrets)}
+    told = {"queries": []} | tell_searches(queries, pages, *state.get("counts", ()))
+    return row | told | {"status": status, "reason": reason and redact(reason, secrets)}
+
+
+def read_interaction(state):
+    """Return an interaction of Gemini's in the form of a response of OpenAI's, its own counts of searches beside it."""
+    output, used = [], state.get("usage") or {}
+    for step in state.get("steps") or []:
+        if step["type"] == "model_output":
+            texts = [part | {"type": "output_text"} for part in step.get("content") or [] if part["type"] == "text"]
+            output.append({"type": "message", "content": texts})
+        elif step["type"] == "google_search_call":
+            output.append({"type": "web_search_call", "action": step.get("arguments")})
+        elif step["type"] == "thought":
+            output.append({"type": "reasoning", "summary": step.get("summary")})
+    n = {name: used.get(f"total_{name}_tokens") or 0 for name in ("input", "tool_use", "output", "thought", "cached")}
+    tokens = {"input_tokens": n["input"] + n["tool_use"], "output_tokens": n["output"] + n["thought"]}
+    tokens |= {"input_tokens_details": {"cached_tokens": n["cached"]}}
+    tokens |= {"output_tokens_details": {"reasoning_tokens": n["thought"]}}
+    counts = [tool.get("count") for tool in used.get("grounding_tool_count") or []]
+    return state | {"model": state.get("agent"), "output": output, "usage": used and tokens, "counts": counts}
 
 
 def bound_job(door, request):

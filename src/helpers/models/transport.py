@@ -35,13 +35,19 @@ def load_litellm():
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning, "pydantic")
-    litellm.client_session = httpx.Client(
-        timeout=IDLE_S,
-        headers={"accept-encoding": "gzip, deflate"},
-        # a connection a request: what a server sends after a reply would be read as that to the next question
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        event_hooks={"request": [start_request], "response": [read_body]},
-    )
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+    def open_client(handler=None):
+        return httpx.Client(
+            timeout=IDLE_S,
+            headers={"accept-encoding": "gzip, deflate"},
+            # a connection a request: what a server sends after a reply would be read as that to the next question
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+            event_hooks={"request": [start_request], "response": [read_body]},
+        )
+
+    litellm.client_session = open_client()  # of OpenAI's protocol
+    HTTPHandler.create_client = open_client  # of all others
     return litellm
 
 
@@ -62,7 +68,7 @@ def complete_bare(model, messages, **options):
 def start_request(request):
     """Note when an httpx request goes out; take the stand-in for a key off it."""
     HERE.started_at = time.monotonic()
-    for name in ("authorization", "x-api-key", "api-key"):
+    for name in ("authorization", "x-api-key", "api-key", "x-goog-api-key"):
         if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
             del request.headers[name]
 
@@ -70,8 +76,8 @@ def start_request(request):
 def read_body(response):
     """Read an httpx response's body, within its request's timeout and MAX_BYTES.
 
-    Raises httpx.ReadTimeout, or ReplyError for a redirect, which would carry the question to an unknown address, and a
-    body that is too large or cannot be decoded, or of a 2xx is no JSON object.
+    Raises httpx.ReadTimeout, or ReplyError for a redirect, which would carry question and key to an unknown address,
+    and a body that is too large or cannot be decoded, or of a 2xx is no JSON object.
     """
     import httpx
 

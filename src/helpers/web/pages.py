@@ -82,9 +82,9 @@ def keep_page(page, text):
 
 
 def read_kept(page_ids):
-    """Return {page_id: row with its text} of those of some pages that were kept."""
+    """Return {page_id: row with its text} of those of some pages that were kept (none that is named by address)."""
     kept = {}
-    for page_id in page_ids:
+    for page_id in (page_id for page_id in page_ids if "/" not in page_id):
         with contextlib.suppress(FileNotFoundError):
             kept[page_id] = parse_json(locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8"))
     return kept

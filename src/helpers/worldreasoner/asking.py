@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from helpers.agents.arms import describe_condition
 from helpers.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED
+from helpers.agents.runs import sees_today
 from helpers.faults import list_nearest
 from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
 from helpers.worldreasoner.scores import date_cutoffs
@@ -95,7 +96,7 @@ def take_condition(agent_id, entry, plan):
         return entry
     if entry["category"] == "baseline" or method not in (FUNCTION, *PROMPTED):
         raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run")
-    if method == "deep_research":
+    if sees_today(entry | {"params": entry}):
         raise ValueError(f"{agent_id} searches the web as it is today, so no condition as of a moment holds for it")
     keeps = method in (FUNCTION, *OWN_SEARCH)
     if plan.method == "search_prompt" and keeps:
@@ -109,8 +110,7 @@ def take_condition(agent_id, entry, plan):
         raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
     if method == plan.method:
         return entry
-    about = {"category": PROMPTED[plan.method].category, "framework": plan.method}
-    return entry | about | {"method": plan.method}
+    return entry | {"category": PROMPTED[plan.method].category, "framework": plan.method, "method": plan.method}
 
 
 def read_cutoffs(names, entries):

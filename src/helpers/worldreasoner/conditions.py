@@ -37,7 +37,7 @@ CONDITIONS = {
 }
 """Method of an agent and moment of asking -> the paper's condition (5.1)."""
 
-OWN_SEARCH = ("react", "tool_search", "research")
+OWN_SEARCH = ("react", "tool_search", "research", "orchestra")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
 SEARCHES = ("search_prompt", "search_graph", *OWN_SEARCH)
 """Methods that are always given a gateway to search through."""

@@ -23,7 +23,8 @@ PAIRS = [{"of": "A", "is": 0.2}, {"of": "B", "is": 0.8}]
 
 @pytest.mark.parametrize("method", [name for name in PROMPTED if name != "deep_research"])
 def test_every_method_asks_and_reads_probabilities_by_option(method, reach, provider):
-    said = {"react": ["{}"], "research": ["{}", '{"name": "final_answer", "arguments": {"answer": "done"}}']}
+    done = '{"name": "final_answer", "arguments": {"answer": "done"}}'
+    said = {"react": ["{}"], "research": ["{}", done], "orchestra": [done]}
     answer = json.dumps(SAID | {"answer": "B", "distribution": PAIRS}) if "graph" in method else f"{LINE}\n{FINAL}"
     provider.answer = reply_with(*said.get(method, []), answer)
     agent = connect_agent(ENTRY | {"method": method}, reach().door)

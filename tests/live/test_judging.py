@@ -3,6 +3,7 @@
 import gzip
 import json
 from contextlib import closing
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -37,12 +38,15 @@ def captures(tmp_path):
     with closing(open_captures(path)) as store, store:
         for at, text in (("2026-11-24T20:00:00+08:00", "too early: 9 ferries"), ("2026-11-25T12:00:00+08:00", PAGE)):
             store.execute("insert into bodies values (?, ?)", (at, gzip.compress(text.encode())))
-            store.execute("insert into captures values ('u', 'ferries', ?, 200, '{}', ?)", (at, at))
+            store.execute("insert into captures values ('https://a.test/', 'ferries', ?, 200, '{}', ?)", (at, at))
     return path
 
 
+FERRIES = SimpleNamespace(id="ferries", live={"address": "https://a.test/"})
+
+
 def read(captures, *replies, now="2026-11-25T13:00:00+08:00"):
-    return read_missing(answer(*replies), pd.DataFrame([EVENT]), captures, now)
+    return read_missing(answer(*replies), {"ferries": FERRIES}, pd.DataFrame([EVENT]), captures, now)
 
 
 RIGHT = {"answer": "1204", "quote": "1,204 ferries sailed"}
@@ -68,6 +72,14 @@ def test_a_reading_that_does_not_stand_is_none(captures, replies):
 
 def test_no_page_from_after_the_end_no_question(captures):
     assert read(captures, now="2026-11-25T10:00:00+08:00").empty  # the judge would have nothing to give
+
+
+def test_a_page_of_another_entity_is_not_read(captures):
+    live = {"address": "https://{code}.test/", "codes": {"Boston": "b", "Hull": "a"}}
+    given = {"ferries": SimpleNamespace(id="ferries", live=live)}, pd.DataFrame([EVENT]), captures
+    assert read_missing(answer(), *given, "2026-11-25T13:00:00+08:00").empty
+    live["codes"] = {"Boston": "a"}
+    assert len(read_missing(answer(RIGHT, RIGHT), *given, "2026-11-25T13:00:00+08:00")) == 1
 
 
 def test_a_panels_majority_drops_a_question():

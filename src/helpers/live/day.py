@@ -9,7 +9,7 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, make_screening
 from helpers.live.captures import read_looks
-from helpers.live.judging import READ, read_missing, screen_by_panel
+from helpers.live.judging import READ, drop_events, read_missing, screen_by_panel
 from helpers.live.rows import CAPTURES
 from helpers.papers import get_constant
 from helpers.question_sets import find_set, name_day
@@ -37,21 +37,20 @@ def pose(now, panel=None):
     """
     day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
     one = find_set(name_day(day))
-    if one.name in list_days_posed():
+    if one.name in (posed := list_days_posed()):
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
     with open_day(one.window) as opener:
         crawler = opener()
         options = {"seed": day.toordinal(), "keep_binary": get_constant("futurex", "keep_binary"), "days": [day]}
         events, screenings = collect_events(crawler.sources, crawler, one.window, **options)
-    last = [name for name in list_days_posed() if name >= name_day(day - pd.Timedelta(days=7))]
+    last = [name for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
     before = {prompt for name in last for prompt in read_table("events", find_set(name).window)["prompt"]}
     is_again = events["prompt"].isin(before)
     rows = [
         make_screening(event_id, "asked before", "in the last seven days") for event_id in events["event_id"][is_again]
     ]
-    passed = screenings[~screenings["event_id"].isin(events["event_id"][is_again])]
-    screenings = pd.concat([passed, pd.DataFrame(rows)], ignore_index=True)
-    if (events := events[~is_again].reset_index(drop=True)).empty:
+    events, screenings = drop_events(events, screenings, rows)
+    if events.empty:
         raise ValueError(f"{one.name}: every question was asked in the last seven days")
     if panel:
         events, screenings = screen_by_panel(events, screenings, panel)
@@ -68,13 +67,16 @@ def settle(name, now, reader=None):
     written to the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
-    events = read_table("events", window)
+    events, before = read_table("events", window), read_answers(window)
+    if len(before) == len(events):  # each has its answer, or was given up
+        return before, 0
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
     if due.empty:
-        return pd.DataFrame(columns=["event_id", "value", "status"]), len(events)
+        return before, len(events)
     with open_day(window) as opener:
-        answers, acquisitions = acquire_answers(due, opener())
-    answers = add_readings(answers, due, window, now, reader)
+        crawler = opener()
+        answers, acquisitions = acquire_answers(due, crawler)
+    answers = add_readings(answers, due, before, crawler.sources, now, reader)
     ends = due.set_index("event_id")["answer_due_at"].map(pd.Timestamp)
     is_open = (answers["status"] != "ok") & (answers["event_id"].map(ends) > now).to_numpy()
     answers = answers[~is_open].reset_index(drop=True)
@@ -85,17 +87,21 @@ def settle(name, now, reader=None):
     return answers, len(events) - len(answers)
 
 
-def add_readings(answers, due, window, now, reader):
-    """Return answers with those that a model read, now or at an earlier call, where no rule found one."""
+def read_answers(window):
+    """Return the answers of a day's set that were found or given up so far, an empty table before the first."""
     try:
-        before = read_table("answers", window)
-        read = [before[before["method"] == READ]]
+        return read_table("answers", window)
     except FileNotFoundError:
-        read = []
-    known = {event_id for rows in [answers[answers["status"] == "ok"], *read] for event_id in rows["event_id"]}
+        return check_table("answers", pd.DataFrame(columns=["event_id"]))
+
+
+def add_readings(answers, due, before, sources, now, reader):
+    """Return answers with those that a model read, now or at an earlier call (`before`), where no rule found one."""
+    by_rule, read = answers[answers["status"] == "ok"], [before[before["method"] == READ]]
+    known = {*by_rule["event_id"], *read[0]["event_id"]}
     if reader and len(left := due[~due["event_id"].isin(known)]):
-        read.append(read_missing(reader, left, locate_output(CAPTURES), now))
-    rows = pd.concat([answers[answers["status"] == "ok"], *read, answers[answers["status"] != "ok"]])
+        read.append(read_missing(reader, sources, left, locate_output(CAPTURES), now))
+    rows = pd.concat([by_rule, *read, answers[answers["status"] != "ok"]])
     order = due["event_id"].tolist()
     rows = rows.drop_duplicates("event_id").set_index("event_id").reindex(order).reset_index()
     return check_table("answers", rows.astype({"value": object}))

@@ -5,6 +5,7 @@ prompt, and of the reader's reply only what stands on the page counts.
 """
 
 import gzip
+import json
 import re
 from contextlib import closing
 
@@ -14,11 +15,13 @@ from helpers.calendar import stamp_moment
 from helpers.events.filters import screen_event
 from helpers.futurex.curation import build_judge
 from helpers.live.captures import open_captures
+from helpers.live.records import list_addresses
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.replies.parse import parse_prediction
 from helpers.store import dump_json, parse_json
+from helpers.web.guest import decode_page
 from helpers.web.markup import read_number
 
 READ = "read by a model"
@@ -46,21 +49,27 @@ def screen_by_panel(events, screenings, panel):
             if row["is_dropped"]:
                 rows.append(row)
                 break
+    return drop_events(events, screenings, rows)
+
+
+def drop_events(events, screenings, rows):
+    """Return (events, screenings) without some events, whose screening `rows` stand in the place of their others."""
     gone = {row["event_id"] for row in rows}
     kept = screenings[~screenings["event_id"].isin(gone)]
-    return events[~events["event_id"].isin(gone)].reset_index(drop=True), pd.concat([kept, pd.DataFrame(rows)])
+    screenings = pd.concat([kept, pd.DataFrame(rows)], ignore_index=True)
+    return events[~events["event_id"].isin(gone)].reset_index(drop=True), screenings
 
 
-def read_missing(consult, events, path, now):
+def read_missing(consult, sources, events, path, now):
     """Return answers (rows of the answers table) that a model finds on captured pages, where two reads agree.
 
-    `events` are due and have no answer; `path` is the file of captures. The page is the newest of the event's source,
-    fetched after the question ended. What was quoted must stand on it.
+    `events` are due and have no answer; `sources` are theirs, `path` is the file of captures. The page is the newest
+    that the source has of the event's entity, fetched after the question ended. What was quoted must stand on it.
     """
     rows = []
     with closing(open_captures(path)) as store:
         for event in events.to_dict("records"):
-            found = find_page(store, event["source_id"], event["resolves_at"], now)
+            found = find_page(store, sources[event["source_id"]], event, now)
             if found is None:
                 continue
             reads = [read_answer(consult, event, *found, repeat=repeat) for repeat in (0, 1)]
@@ -70,15 +79,22 @@ def read_missing(consult, events, path, now):
     return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
 
 
-def find_page(store, source_id, after, now):
-    """Return (text, moment) of the newest page of a source that was fetched between two moments, or None."""
-    query = """select body, fetched_at from captures join bodies using (sha256) where source_id = ?"""
-    rows = [(body, at) for body, at in store.execute(query, (source_id,)) if pd.Timestamp(after) <= pd.Timestamp(at)]
-    rows = [(body, at) for body, at in rows if pd.Timestamp(at) <= pd.Timestamp(now)]
-    if not rows:
-        return None
-    body, at = max(rows, key=lambda row: pd.Timestamp(row[1]))
-    return gzip.decompress(body).decode("utf-8", "replace"), at
+def find_page(store, source, event, now):
+    """Return (text, moment) of the newest page of an event's source that was fetched since it ended, or None.
+
+    Of a source with a page an entity it is that of the event's entity; for several entities there is none.
+    """
+    query = """select url, fetched_at, headers, body from captures join bodies using (sha256)
+        where source_id = ? and fetched_at >= ? and fetched_at <= ? order by fetched_at desc"""  # all stamps of UTC+8
+    entity, given = (
+        parse_json(event["variables"]).get("entity"),
+        (event["resolves_at"], stamp_moment(pd.Timestamp(now))),
+    )
+    for url, at, headers, body in store.execute(query, (source.id, *given)):
+        whose = {address: one for one, address in list_addresses(source, pd.Timestamp(at).tz_convert("UTC").date())}
+        if whose.get(url) in ("", entity):
+            return decode_page(json.loads(headers), gzip.decompress(body)), at
+    return None
 
 
 def read_answer(consult, event, text, fetched_at, repeat=0):
@@ -106,17 +122,9 @@ def cut_page(text, words, most=MAX_SHOWN, margin=MARGIN):
     if len(text) <= most:
         return text
     ends, pieces = 0, []
-    for place in sorted({at for word in words for at in find_all(text, word)}):
-        start, stop = max(place - margin, ends), min(place + margin + 4, len(text))
+    for match in re.finditer("|".join(map(re.escape, words)) or r"(?!)", text):
+        start, stop = max(match.start() - margin, ends), min(match.end() + margin, len(text))
         if stop > start and sum(map(len, pieces)) < most:
             pieces.append(text[start:stop])
             ends = stop
     return "\n...\n".join(pieces)[:most] or text[:most]
-
-
-def find_all(text, word):
-    """Yield the places of a word in a text."""
-    place = text.find(word)
-    while place >= 0:
-        yield place
-        place = text.find(word, place + len(word))

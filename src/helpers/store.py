@@ -49,6 +49,13 @@ def locate_output(relative):
     return path
 
 
+def write_whole(path, text):
+    """Write a text file (UTF-8), whole or not at all: it takes the old one's place when it is complete."""
+    beside = path.with_name(f"{path.name}.partial")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
 @contextlib.contextmanager
 def write_under(folder):
     """Send every write of the kit to a folder while the block runs."""

@@ -160,15 +160,15 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
     monkeypatch.setattr("helpers.cli.day.look", partial(rows.look, pace_s=0.0))
     for hours in (0, 20, 24):
         web.move(hours=hours)
-        found = command.main(["last_value"], sources=list(SOURCES), now=str(web.now))
+        found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())
     said = capsys.readouterr().out
     assert found["sets"][0]["n"] > 5 and found["sets"][0]["open"] == found["sets"][0]["n"]
     assert "no scores" in said and "day-2026-11-22" in said
     web.move(hours=8 * 24)
     look(web)
-    found = command.main(sources=["tsa"], now=str(web.now))
+    found = command.main(sources=["tsa"], now=web.now.isoformat())
     assert found["sets"][0]["answered"] > 5
     run.main(["last_value"], find_set("day-2026-11-22").window)
     assert "mean of answered" in capsys.readouterr().out
     with pytest.raises(ValueError, match="no live source 'tsaa'"):
-        command.main(sources=["tsaa"], now=str(web.now))
+        command.main(sources=["tsaa"], now=web.now.isoformat())

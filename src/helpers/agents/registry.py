@@ -18,7 +18,7 @@ from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import make_rows
-from helpers.faults import check_name, check_object, suggest
+from helpers.faults import check_name, check_object, list_nearest, suggest
 from helpers.models.costs import describe_cut
 from helpers.models.files import FOLDER, MODELS, name_model
 from helpers.models.judges import build_consult
@@ -271,6 +271,14 @@ def open_consult(agent_id, run_id, **settings):
     """Yield an agent's model as a judge, `consult(prompt, schema, repeat=0)` (`models.judges`); as `open_agent`."""
     with open_agent(agent_id, run_id, **settings) as client:
         yield build_consult(*client[:4])
+
+
+def pick_entry(entries, name):
+    """Return an agent's entry. Raises ValueError, with the nearest name, for one that there is not."""
+    if name not in entries:
+        listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
+        raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
+    return entries[name]
 
 
 def check_entry(entry, environment=os.environ):

@@ -1,13 +1,13 @@
 """`daybefore day` (make day): what is due today of a benchmark of one's own on the open web."""
 
 from contextlib import ExitStack
-from datetime import UTC, datetime
 
 import pandas as pd
 
 from helpers.cli import run
 from helpers.cli.main import show, tell
-from helpers.cli.week import open_judge
+from helpers.cli.week import open_judge, read_now
+from helpers.faults import list_nearest
 from helpers.live.day import close_day, pose
 from helpers.live.rows import look
 from helpers.question_sets import find_set
@@ -21,12 +21,9 @@ def main(names=(), sources=(), now=None, panel=(), reader=None, **how):
     screen the questions, a `reader` reads answers that no rule finds. `how` are options of `run`.
     Raises ValueError for an unknown source or agent.
     """
-    now = pd.Timestamp(now or datetime.now(UTC))
-    if now.tzinfo is None:
-        raise ValueError("--now needs an offset from UTC, such as 2026-11-25T06:00:00+00:00")
-    known = load_sources(LIVE_SOURCES)
-    if unknown := sorted(set(sources) - set(known)):
-        raise ValueError(f"there is no live source {unknown[0]!r}; data/live/sources has {', '.join(known)}")
+    now, known = read_now(now), load_sources(LIVE_SOURCES)
+    for name in sorted(set(sources) - set(known)):
+        raise ValueError(f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}")
     chosen = {name: source for name, source in known.items() if not sources or name in sources}
     tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
     looks, told, asked = look(chosen, now, tell=tell), [], None

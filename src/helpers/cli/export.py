@@ -7,7 +7,6 @@ from helpers.cli.main import show
 from helpers.faults import suggest
 from helpers.formats.export import WRITERS, gather_run
 from helpers.futurex.past import read_window
-from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_runs
 from helpers.store import locate_output
 
@@ -20,16 +19,14 @@ def main(name, form, window=None, out=None):
     """
     if form not in WRITERS:
         raise ValueError(f"there is no form {form!r}{suggest(form, WRITERS)}; there are {', '.join(WRITERS)}")
-    every = list_runs()
-    window = window or next((run.window for run in every if name in (run.run_id, run.agent_id)), "A")
-    run = find_run(every, name, window)[0]
-    found = gather_run(run, *(read_window(table, window) for table in ("events", "answers")))
+    run = find_run(list_runs(), name, window)[0]
+    found = gather_run(run, *(read_window(table, run.window) for table in ("events", "answers")))
     folder = Path(out) if out else locate_output(f"results/export/{run.run_id}/x").parent
     folder.mkdir(parents=True, exist_ok=True)
     try:
         paths = WRITERS[form](found, folder, **({"now": int(time.time())} if form == "records" else {}))
     except ModuleNotFoundError as error:
         raise ValueError(f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)") from None
-    show(f"{run.label} on {find_set(window).name}: {len(found.rows)} questions")
+    show(f"{run.label} on {found.question_set.name}: {len(found.rows)} questions")
     show("\n".join(map(str, paths)))
     return {"files": list(map(str, paths)), "n": len(found.rows)}

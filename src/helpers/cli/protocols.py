@@ -27,7 +27,7 @@ from helpers.scoring.scores import build_matrix, score_predictions, select_headl
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.stats.paired import compare_pairs
-from helpers.store import locate_output, write_under
+from helpers.store import locate_output
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 FOLDER = "results/report"
@@ -234,8 +234,7 @@ def main(run, window=None, out=None):
     `run` is a run_id or an agent's name. Raises ValueError for a name that is none, with the nearest.
     """
     every = list_runs()
-    known = [one.window for one in every if run in (one.run_id, one.agent_id)]
-    found = find_run(every, run, window or (known or ["A"])[0])
+    found = find_run(every, run, window)
     chosen = found[0]
     sections, events = report_run(chosen, every)
     name = find_set(chosen.window).name
@@ -251,9 +250,8 @@ def main(run, window=None, out=None):
     texts = {
         end: templates.get_template(f"protocols.{end}").render(sections=sections, **facts) for end in ("md", "html")
     }
-    with write_under(folder):
-        (folder / "report.md").write_text(texts["md"], encoding="utf-8")
-        (folder / "index.html").write_text(texts["html"], encoding="utf-8")
+    (folder / "report.md").write_text(texts["md"], encoding="utf-8")
+    (folder / "index.html").write_text(texts["html"], encoding="utf-8")
     show(f"{texts['md']}\nopen in a browser: {(folder / 'index.html').resolve().as_uri()}")
     rows = [one | {"table": None if one["table"] is None else one["table"].to_dict("records")} for one in sections]
     return {"run_id": chosen.run_id, "window": chosen.window, "about": about, "sections": rows}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.agents.arms import SEED, choose_horizon, move_moments
-from helpers.agents.registry import FUNCTION, load_agents, load_entries
+from helpers.agents.registry import FUNCTION, load_agents, load_entries, pick_entry
 from helpers.agents.runs import DEADLINE_S, make_majority, run_agents, sample_events, sees_today, select_whole
 from helpers.agents.workers import STOPS, Stopped
 from helpers.cli.conditions import judge_run
@@ -17,7 +17,6 @@ from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, locate_store, prepare_agent
 from helpers.cli.results import keep_results
 from helpers.cli.select_runs import find_moment
-from helpers.faults import list_nearest
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
@@ -55,10 +54,8 @@ def gather_agents(names, window, plan):
     entries, agents = choose_baselines(window, load_entries(wanted=names, own=True), load_agents(wanted=names), names)
     entries = dict(entries)
     for name in names:
-        if name not in entries:
-            listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
-            raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
-        own, entries[name] = entries[name]["method"], take_condition(name, entries[name], plan)
+        entry = pick_entry(entries, name)
+        own, entries[name] = entry["method"], take_condition(name, entry, plan)
         if (method := entries[name]["method"]) != own:
             told = f"by the method {method} in place of its own ({own})"
             tell(f"{name}: under {plan.condition} its model is asked {told}")

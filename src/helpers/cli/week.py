@@ -17,6 +17,7 @@ from helpers.agents.registry import (
     build_client,
     load_agents,
     load_entries,
+    pick_entry,
     read_prices,
 )
 from helpers.agents.runs import DEADLINE_S, run_agents
@@ -24,7 +25,6 @@ from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
-from helpers.faults import list_nearest
 from helpers.live.challenge import build_events, fetch_batch, name_window
 from helpers.live.settle import VENUE, read_answers
 from helpers.live.settle import settle as score_week
@@ -163,13 +163,10 @@ def ask_questions(
 
 def find_entry(name):
     """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
-    entries = load_entries(wanted=[name], own=True)
-    if name not in entries:
-        listed = list_nearest(name, entries, "data/agents.toml")
-        raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into data/agents.local.toml")
-    if entries[name]["method"] not in (*PROMPTED, FUNCTION):
+    entry = pick_entry(load_entries(wanted=[name], own=True), name)
+    if entry["method"] not in (*PROMPTED, FUNCTION):
         raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
-    return entries[name]
+    return entry
 
 
 def open_today(press):

@@ -5,7 +5,6 @@ Each writes into a folder and returns the files' paths. Words of question sets t
 """
 
 import json
-from datetime import date
 from typing import NamedTuple
 
 import pandas as pd
@@ -203,14 +202,12 @@ def write_forecastbench(found, folder):
         raise ValueError(f"{found.run['run_id']} was asked no yes/no question, which is all that ForecastBench takes")
     forecasts = []
     for row in clean_records(rows):
-        cells = (parse_json(row[name]) for name in ("options", "value", "distribution"))
-        options, value, distribution = cells
+        options, value, distribution = (parse_json(row[name]) for name in ("options", "value", "distribution"))
         letter = next(letter for letter, text in options.items() if text == "Yes")
         chance = find_chance(letter, value, row["probability"], distribution)
         forecasts.append((row["event_id"], row["source_id"], chance, row["resolves_at"][:10], row["rationale"]))
     due = max(row["as_of"][:10] for row in clean_records(rows))
-    question_set = f"{date.fromisoformat(due)}-{found.question_set.name}.json"
-    made = build_submission(ORGANIZATION, name_model(found), question_set, forecasts)
+    made = build_submission(ORGANIZATION, name_model(found), f"{due}-{found.question_set.name}.json", forecasts)
     path = folder / f"{due}.{TASK}.{found.run['agent_id']}.json"
     path.write_text(dump_json(made) + "\n", encoding="utf-8")
     return [path]

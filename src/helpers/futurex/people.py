@@ -17,7 +17,7 @@ from helpers import papers
 from helpers.agents.runs import sample_events
 from helpers.formats.folder import read_value
 from helpers.forms import keep_answer, open_form, read_answers
-from helpers.store import dump_json, parse_json
+from helpers.store import dump_json, parse_json, write_whole
 
 AGENT = "people"
 """The agent that all persons are; each person is a run of it."""
@@ -121,9 +121,8 @@ def export_answers(folder, events, answers=None):
                 )
     for name, rows in tables.items():
         if len(rows):
-            path = Path(folder) / f"{name}.csv"
-            pd.DataFrame(rows).drop_duplicates().to_csv(path.with_suffix(".partial"), index=False, lineterminator="\n")
-            path.with_suffix(".partial").replace(path)
+            text = pd.DataFrame(rows).drop_duplicates().to_csv(index=False, lineterminator="\n")
+            write_whole(Path(folder) / f"{name}.csv", text)
 
 
 def open_sheets(tasks, person, folder, clock, answers=None):

@@ -8,9 +8,10 @@ from contextlib import closing
 
 import pandas as pd
 
+from helpers.calendar import stamp_moment
 from helpers.live.captures import Captures, open_captures
 from helpers.live.records import keep_settled, list_addresses, read_records
-from helpers.store import locate_output
+from helpers.store import locate_output, write_whole
 from helpers.web.guest import FetchError
 from helpers.web.sources import locate_rows
 
@@ -46,11 +47,9 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
 
 def is_fresh(store, source_id, now):
     """Tell whether a source was read within `EVERY_H` hours, or its host still wants no request."""
-    cursor = store.execute("select looked_at, kind, until from looks where source_id = ?", (source_id,))
-    looks = pd.DataFrame(cursor.fetchall(), columns=["looked_at", "kind", "until"])
-    read, until = looks.loc[looks["kind"] == "ok", "looked_at"], looks.loc[looks["until"] != "", "until"]
-    is_read = len(read) and max(map(pd.Timestamp, read)) > now - pd.Timedelta(hours=EVERY_H)
-    return bool(is_read or (len(until) and max(map(pd.Timestamp, until)) > now))
+    query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
+    moments = stamp_moment(now - pd.Timedelta(hours=EVERY_H)), stamp_moment(now)  # all stamps are of UTC+8
+    return store.execute(query, (source_id, *moments)).fetchone() is not None
 
 
 def read_source(guest, source):
@@ -95,6 +94,5 @@ def add_rows(source, rows):
 
 def write_rows(path, rows):
     """Write a source's rows, whole or not at all."""
-    beside = path.with_suffix(".part")
-    rows.sort_values(["known_at", "occurred_at", "entity"]).to_csv(beside, index=False, lineterminator="\n")
-    beside.replace(path)
+    rows = rows.sort_values(["known_at", "occurred_at", "entity"])
+    write_whole(path, rows.to_csv(index=False, lineterminator="\n"))

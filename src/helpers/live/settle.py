@@ -12,6 +12,7 @@ import pandas as pd
 from helpers.faults import Problems
 from helpers.live.challenge import ANSWERS, clean_row, fetch_rows, read_rows
 from helpers.live.submission import build_predictions
+from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.replies.parse import parse_prediction
 from helpers.scoring.scores import score_predictions, select_headline
@@ -116,12 +117,7 @@ def settle(state, events, answers, consult=None):
     return rows, tabulate(rows, events)
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"same": {"type": "boolean"}},
-    "required": ["same"],
-    "additionalProperties": False,
-}
+SCHEMA = make_schema(same={"type": "boolean"})
 """What a judge of a text replies."""
 
 

@@ -17,7 +17,7 @@ from helpers.calendar import ZONE
 from helpers.formats.export import ORGANIZATION
 from helpers.formats.forecastbench import VENUES, build_submission, find_chance
 from helpers.live.challenge import N_COMMIT, read_end
-from helpers.store import ROOT, dump_json, parse_json, read_runs
+from helpers.store import ROOT, dump_json, parse_json, read_runs, write_whole
 from helpers.tables import check_table
 
 RECIPIENT = "FutureX-ai@outlook.com"
@@ -204,9 +204,7 @@ def write_week(folder, state, events):
         "submission.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
     }
     for name, text in texts.items():
-        partial = folder / f"{name}.partial"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / name)
+        write_whole(folder / name, text)
 
 
 def write_round(folder, state, events):

@@ -19,7 +19,7 @@ from helpers.faults import Problems, parse_text
 from helpers.formats.forecastbench import list_rows
 from helpers.formats.markets import Objects, Unread, Words, list_markets, take
 from helpers.live.challenge import check_rows
-from helpers.store import locate_output, parse_json
+from helpers.store import locate_output, parse_json, write_whole
 from helpers.web.guest import FetchError, Guest
 
 TOKEN = "METACULUS_TOKEN"
@@ -91,9 +91,7 @@ def keep_questions(venue, n, now, commit=None):
     path, told = locate_output(f"data/weeks/{name}.jsonl"), []
     if not path.exists():
         rows, told = fetch_questions(venue, n, now, commit=commit)
-        partial = path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     with path.open(encoding="utf-8") as file:
         return path, pd.Timestamp(json.loads(file.readline())["fetched_at"]), told
 

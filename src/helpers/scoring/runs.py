@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.faults import list_nearest
-from helpers.question_sets import find_set
+from helpers.question_sets import SETS, find_set
 from helpers.scoring.scores import score_predictions
 from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
 
@@ -116,8 +116,12 @@ def make_run(row, window, place, asked=()):
     return Run(label, row["run_id"], *told, window, place, asked)
 
 
-def find_run(every, name, window):
-    """Return the run of a run_id, or all of an agent's in a window. Raises ValueError where there is none."""
+def find_run(every, name, window=None):
+    """Return the run of a run_id, or all of an agent's in a window (None: that of the first of some runs).
+
+    Raises ValueError where there is none.
+    """
+    window = window or next((run.window for run in every if name in (run.run_id, run.agent_id)), SETS[0].window)
     ours = [run for run in every if run.window == window]
     found = [run for run in every if run.run_id == name][:1] or [run for run in ours if run.agent_id == name]
     if not found:

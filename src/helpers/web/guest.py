@@ -22,7 +22,7 @@ from urllib3.exceptions import HTTPError
 from helpers.calendar import stamp_moment
 from helpers.limits import call_within
 from helpers.web.pages import decode_body
-from helpers.web.session import MAX_BYTES
+from helpers.web.session import read_bounded
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
@@ -119,7 +119,7 @@ class Guest:
                 ) as response:
                     if not response.is_redirect:
                         kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-                        return response.status_code, kept, read_bounded(response.raw, url, end)
+                        return response.status_code, kept, read_bounded(response.raw, url, end, FetchError)
                     url = urljoin(url, response.headers["location"])
             except (requests.RequestException, HTTPError) as error:
                 raise FetchError("down", f"{url}: no answer ({type(error).__name__})") from None
@@ -127,19 +127,6 @@ class Guest:
             if parts.scheme != "https" or parts.netloc.removeprefix("www.") != host.removeprefix("www."):
                 raise FetchError("redirect", f"{host} leads to {parts.scheme}://{parts.netloc}, which is not followed")
         raise FetchError("redirect", f"{url}: more than {MAX_HOPS} redirects")
-
-
-def read_bounded(raw, url, end):
-    """Return a body, decompressed in pieces. Raises FetchError beyond `MAX_BYTES` or the moment `end`."""
-    pieces, size = [], 0
-    while piece := raw.read1(65536, decode_content=True):
-        size += len(piece)
-        if size > MAX_BYTES:
-            raise FetchError("too_large", f"{url}: more than {MAX_BYTES:,} bytes")
-        if time.monotonic() > end:
-            raise FetchError("too_slow", f"{url}: it drips")
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def read_retry(value, now):

@@ -56,16 +56,15 @@ def date_search(provider, as_of, now):
 def search_provider(provider, door, request, limit, row):
     """Return the columns of a search's recording: {is_current, results: title, url, text, date}. Raises LlmError."""
     query, as_of = request["messages"][0]["content"], pd.Timestamp(request["options"]["as_of"])
-    now, dated = pd.Timestamp.now(UTC), {}
-    if not is_current(as_of):
-        dated = date_search(provider, as_of, now)
+    is_today = is_current(as_of)
+    dated = {} if is_today else date_search(provider, as_of, pd.Timestamp.now(UTC))
     answer = try_often(door, lambda: send_search(provider, query, dated, count_left(limit)), limit, row)
     results = [
         {"title": one.title or "", "url": one.url, "text": (one.snippet or "")[:MAX_TEXT], "date": one.date}
         for one in answer.results
         if one.url
     ]
-    return tell({"is_current": is_current(as_of), "results": results}, price_search(provider))
+    return tell({"is_current": is_today, "results": results}, price_search(provider))
 
 
 def send_search(provider, query, dated, seconds):

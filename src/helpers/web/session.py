@@ -174,7 +174,7 @@ class Web:
                 adapter = self.session.get_adapter(url)
                 with adapter.send(request, stream=True, timeout=self.deadline_s) as response:
                     if not response.is_redirect:
-                        return response, self._read(response.raw, url, end), url
+                        return response, read_bounded(response.raw, url, end, GatewayError), url
             except (requests.RequestException, HTTPError) as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             try:
@@ -182,18 +182,6 @@ class Web:
             except ValueError:  # such as http://[a.replay]
                 raise GatewayError("outside", f"{url.partition('?')[0]}: it leads to what is no address") from None
         raise GatewayError("down", f"{url}: more than {MAX_HOPS} redirects")
-
-    def _read(self, raw, url, end):
-        """Read a body in pieces, so that a slow drip or a bomb is stopped in time."""
-        pieces, size = [], 0
-        while piece := raw.read1(65536, decode_content=True):
-            size += len(piece)
-            if size > MAX_BYTES:
-                raise GatewayError("too_large", f"{url}: more than {MAX_BYTES} bytes")
-            if time.monotonic() > end:
-                raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s")
-            pieces.append(piece)
-        return b"".join(pieces)
 
     def _record(self, url, published, moment, headers, body):
         """Return the page of a response, and enter it in `pages`."""
@@ -217,6 +205,22 @@ class Web:
         if self.keeps_pages:
             keep_page(row, text)
         return Page(page_id, url, row["published_at"], content_type, text)
+
+
+def read_bounded(raw, url, end, failure):
+    """Return a body, decompressed in pieces, so that a slow drip or a bomb is stopped in time.
+
+    Raises `failure` (kind, sentence) beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
+    """
+    pieces, size = [], 0
+    while piece := raw.read1(65536, decode_content=True):
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise failure("too_large", f"{url}: more than {MAX_BYTES} bytes")
+        if time.monotonic() > end:
+            raise failure("too_slow", f"{url}: it drips, and was not complete in time")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def check_address(url, hosts=".replay"):

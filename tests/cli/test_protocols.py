@@ -56,4 +56,4 @@ def test_a_wrong_name_is_told_with_the_nearest():
 
 def test_agreement_counts_questions_whose_samples_say_the_same():
     told = {"event_id": list("aabb"), "sample": [0, 1, 0, 1], "value": ['"A"', '"A"', '"A"', None]}
-    assert "0.500 (0.095 to 0.905), n = 2" in protocols.tell_samples(pd.DataFrame(told))[1]
+    assert "0.500 (0.095 to 0.905), n = 2" in protocols.tell_samples(pd.DataFrame(told))[0]

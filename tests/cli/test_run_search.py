@@ -9,6 +9,7 @@ from internet import open_internet
 from web.test_open_web import KEYS, write_page
 
 from helpers.cli.main import carry_out
+from helpers.cli.protocols import main as report
 from helpers.models.transport import load_litellm
 from helpers.store import STORE, read_runs, read_table
 
@@ -75,6 +76,9 @@ def test_a_run_searches_pays_flags_and_resumes_without_asking_again(ask, tmp_pat
     groups = {(row["group"], row["name"]): row for row in found["scores"] if row["metric"] == "score"}
     assert groups["unflagged", "all"]["n_asked"] == 4 - len(flagged)
     assert "of 4 rows flagged as possible leaks" in capsys.readouterr().out
+    sections = {one["title"]: one["notes"] for one in report("mine")["sections"]}
+    first, means, *_ = sections["Leaks and agreement"]
+    assert first.startswith(f"Leaks: {len(flagged)} of 4 rows") and f"n = {4 - len(flagged)}) without them" in means
     again = ask("--ceiling", "1")
     assert (len(ask.web.asked), len(provider.asked)) == (n_asked, n_model)
     assert again == found

@@ -30,19 +30,12 @@ def tell_apart(asked, run, predictions, replies, traces):
         return [], {}, []
     tables, facts, told = [], {}, []
     if searched:
-        flagged = flag_rows(asked.events, answers, predictions, replies, traces)
-        is_kept = ~pd.MultiIndex.from_frame(predictions[KEY]).isin(pd.MultiIndex.from_frame(flagged[KEY]))
-        signs = flagged.groupby("sign").size().to_dict()
-        tables.append(tabulate_kept(asked, predictions[is_kept], answers, "unflagged"))
-        facts["leaks"] = {"n": len(predictions), "n_flagged": int((~is_kept).sum()), "signs": signs}
-        facts["leaks"]["rows"] = flagged.to_dict("records")
-        said = ", ".join(f"{n} by {sign}" for sign, n in signs.items()) or "none"
-        told.append(
-            f"{agent}: {facts['leaks']['n_flagged']} of {len(predictions)} rows flagged as possible leaks ({said})"
-        )
+        table, facts["leaks"], said = audit_leaks(asked.events, answers, predictions, replies, traces)
+        tables.append(table)
+        told.append(f"{agent}: {said}")
     if released:
         kept = predictions[predictions["event_id"].isin(list_released(asked.events, released))]
-        tables.append(tabulate_kept(asked, kept, answers, "released"))
+        tables.append(tabulate_kept(asked.events, kept, answers, "released"))
         facts["release"] = {"date": released, "n": len(predictions), "n_kept": len(kept)}
         told.append(
             f"{agent}: {len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's "
@@ -53,11 +46,21 @@ def tell_apart(asked, run, predictions, replies, traces):
     return tables, facts, told
 
 
-def tabulate_kept(asked, predictions, answers, group):
+def audit_leaks(events, answers, predictions, replies, traces):
+    """Return (means without the flagged rows, facts of results.json, a sentence) of one run's leak audit."""
+    flagged = flag_rows(events, answers, predictions, replies, traces)
+    is_kept = ~pd.MultiIndex.from_frame(predictions[KEY]).isin(pd.MultiIndex.from_frame(flagged[KEY]))
+    signs, n_flagged = flagged.groupby("sign").size().to_dict(), int((~is_kept).sum())
+    facts = {"n": len(predictions), "n_flagged": n_flagged, "signs": signs, "rows": flagged.to_dict("records")}
+    said = ", ".join(f"{n} by {sign}" for sign, n in signs.items()) or "none"
+    table = tabulate_kept(events, predictions[is_kept], answers, "unflagged")
+    return table, facts, f"{n_flagged} of {len(predictions)} rows flagged as possible leaks ({said})"
+
+
+def tabulate_kept(events, predictions, answers, group):
     """Return the means over some predictions as rows of `tabulate_scores`, under a group of their own."""
     try:
-        scores = score_predictions(predictions, answers, asked.events)
-        table = tabulate_scores(scores, asked.events)
+        table = tabulate_scores(score_predictions(predictions, answers, events), events)
     except ValueError:  # nothing is left that can be scored
         return pd.DataFrame(columns=["metric", "group", "name"])
     table = table[table["group"].isin(["all", "overall"])]

@@ -21,6 +21,8 @@ from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
 """Where an article's page names the address at which it stood first (`news.show_article`)."""
+KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the authors"}
+"""Windows with reference events, and what these are."""
 
 
 class Beside(NamedTuple):
@@ -56,8 +58,7 @@ def judge_run(asked, run_ids, cutoffs):
         rows, facts = judge_runs(events, answers, runs, predictions, *tables, own, **references)
     except (FileNotFoundError, ValueError) as error:
         return nothing._replace(text=f"no WorldReasoner scores: {error}")
-    kind = "questions' event cards by the authors" if asked.window == "W" else "hindsight graphs by rule"
-    lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, kind)]
+    lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, KINDS[asked.window])]
     told = nothing._replace(rows=rows, facts=facts, text="\n".join([write_scores(rows, list(facts)), *lines]))
     return add_prices(told, events, answers, predictions, moment) if asked.window == "W" else told
 

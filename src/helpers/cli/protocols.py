@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.cli.conditions import describe_facts
+from helpers.cli.apart import audit_leaks, describe_mean, tabulate_kept
+from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards
 from helpers.cli.main import show
 from helpers.cli.report import (
     BRIER,
@@ -19,7 +20,7 @@ from helpers.cli.report import (
 )
 from helpers.cli.results import count_missing
 from helpers.cli.select_runs import add_baselines, find_moment
-from helpers.futurex.past import build_priced, read_window
+from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
 from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_runs, read_predictions, read_rows
@@ -82,16 +83,17 @@ def tell_pair(pair):
 
 
 def tell_worldreasoner(run, events, answers, tables):
-    """Return (sentences, table) of WorldReasoner's axes, of a run on the long questions."""
-    if run.window != "L":
+    """Return (sentences, table) of WorldReasoner's axes, of a run on the long questions or on the authors' own."""
+    if run.window not in KINDS:
         name = find_set(run.window).name
-        lacks = f"Not computed: {name} has no questions with moments, reference sources and hindsight graphs; long has."
-        return [lacks], None
+        lacks = f"Not computed: {name} has no questions with moments, reference sources and reference events; "
+        return [f"{lacks}long and worldreasoner have."], None
     row = tables["runs"].iloc[0]
     cutoff = row["knowledge_cutoff_date"] if isinstance(row["knowledge_cutoff_date"], str) else None
     given = (tables[name] for name in ("runs", "predictions", "replies", "traces"))
-    rows, facts = judge_runs(events, answers, *given, {run.label: cutoff})
-    notes = describe_facts(run.label, facts[run.label], rows, "hindsight graphs")
+    references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
+    rows, facts = judge_runs(events, answers, *given, {run.label: cutoff}, **references)
+    notes = describe_facts(run.label, facts[run.label], rows, KINDS[run.window])
     names = rows["metric"].str.removeprefix("worldreasoner_")
     there = {name.split("_")[0] for name in names}
     notes += [
@@ -163,31 +165,36 @@ def tell_chances(run, scores, events, answers, tables, clusters):
 
 def tell_market(run, events, answers, predictions):
     """Return sentences on the skill against the market's price of the same moment."""
-    if run.window != "M":
-        return [f"No skill against a market: {find_set(run.window).name} has no prices; markets has."]
+    if run.window not in PRICED:
+        lacks = f"No skill against a market: {find_set(run.window).name} has no prices; "
+        return [f"{lacks}markets and worldreasoner have."]
     moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
-    prices = price_runs(events, answers, predictions, build_priced()[2], moment)
+    prices = price_runs(events, answers, predictions, PRICED[run.window]()[2], moment)
     return [
         f"Market's Brier error (0 to 1) minus the agent's: {tell_pair(row)} questions; skill {row['skill']:z.3f}."
         for row in prices.to_dict("records")
     ] or ["No skill against the market's price: no probability of Yes was given."]
 
 
+def tell_leaks(events, answers, tables):
+    """Return sentences on the leak audit: rows that show a sign, the mean score with and without them."""
+    given = (tables[name] for name in ("predictions", "replies", "traces"))
+    kept, facts, said = audit_leaks(events, answers, *given)
+    notes = [f"Leaks: {said}; a sign is no proof, and a row without one is not proved clean."]
+    if facts["n_flagged"]:
+        whole = describe_mean(tabulate_kept(events, tables["predictions"], answers, "whole"))
+        notes += [f"Mean of what was answered: {whole} with the flagged rows, {describe_mean(kept)} without them."]
+    return notes
+
+
 def tell_samples(predictions):
-    """Return sentences on agreement over samples, and on leaks."""
-    notes = ["Leaks of the answer into what the agent read: not audited."]
+    """Return sentences on agreement over samples."""
     if predictions["sample"].nunique() < 2:
-        return [
-            *notes,
-            "Agreement over samples: not computed, each question was asked once (SAMPLES=3 asks three times).",
-        ]
+        return ["Agreement over samples: not computed, each question was asked once (SAMPLES=3 asks three times)."]
     values = predictions.fillna({"value": "none"}).groupby("event_id")["value"]
     share = measure_share(values.nunique()[values.size() > 1].eq(1))
     told = write_mean({"mean": share["share"], **share})
-    return [
-        *notes,
-        f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson); no alpha in the kit.",
-    ]
+    return [f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson); no alpha in the kit."]
 
 
 def tell_spent(tables):
@@ -222,7 +229,10 @@ def report_run(run, every):
         "Proof of Time": tell_steps(run, own, clusters, tables),
         "LiveAgentBench": tell_success(own, clusters),
         "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
-        "Leaks and agreement": (tell_samples(tables["predictions"]), None),
+        "Leaks and agreement": (
+            tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]),
+            None,
+        ),
         "Costs, seconds, and what is missing": tell_spent(tables),
     }
     return [{"title": t, "notes": notes, "table": table} for t, (notes, table) in told.items()], events

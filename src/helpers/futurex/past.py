@@ -67,9 +67,13 @@ def build_cards():
     return events, answers, prices, {f"{worldreasoner.SOURCE_ID}-{row['id']}": row for row in given}
 
 
+PRICED = {"M": build_priced, "W": build_cards}
+"""Windows whose third table is the market's prices."""
+
+
 def build_public(window):
     """Return (events, answers) of a public window; raises what `locate_public` does. Shared: take copies."""
-    return {"P": build_past, "M": build_priced, "W": build_cards}[window]()[:2]
+    return {"P": build_past, **PRICED}[window]()[:2]
 
 
 def read_window(name, window):

@@ -17,6 +17,7 @@ from helpers.agents.submissions import (
     fill_submission,
     forecast_with_graph,
     hold_submission,
+    hold_turn,
 )
 from helpers.models.recordings import Recordings
 from helpers.store import dump_json, parse_json
@@ -82,6 +83,21 @@ def test_a_local_model_is_held_to_a_grammar_of_few_events_and_the_kinds_answers(
     submit(reach, provider, write(), is_local=True)
     (asked,) = provider.asked
     assert "response_format" not in asked and f"2 to {N_LOCAL} things" in asked["messages"][0]["content"]
+
+
+def test_a_local_models_turns_are_held_to_a_grammar_and_its_rest_has_no_events(reach, provider):
+    class Local:
+        is_local = True
+
+    turn = {"thought": "So.", "action": "add_event", "input": "", "events": EVENTS[:1]}
+    look = turn | {"action": "search", "input": "oil", "events": []}
+    for searches in (True, False):
+        grammar = hold_turn(Local, searches)["grammar"]
+        allowed = [match(grammar, json.dumps(one, separators=(",", ":"))) for one in (turn, look)]
+        assert allowed == [True, searches]
+    rest = json.dumps({name: SAID[name] for name in SAID if name != "events"} | {"sources": [3]}, separators=(",", ":"))
+    grammar = hold_submission(Local, make_event(), 3, has_events=False)["grammar"]
+    assert match(grammar, rest) and not match(grammar, write(sources=[3]))
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------

@@ -126,6 +126,57 @@ def test_an_agent_that_searches_in_its_own_way_keeps_its_method_where_that_is_as
     assert told in capsys.readouterr().err
 
 
+TURNS = [
+    {"action": "search", "input": "planetary index", "events": []},
+    {"action": "add_event", "input": "", "events": [SAID["events"][0]]},
+    {"action": "add_event", "input": "", "events": [SAID["events"][0] | {"title": ">> 10 February 2023"}]},
+    {"action": "add_event", "input": "", "events": [{"title": "no day"}]},
+    {"action": "answer", "input": "", "events": []},
+]
+
+
+def name_form(asked):
+    """What a reply is to be: a turn, a step, a submission, or None."""
+    return asked.get("response_format", {}).get("json_schema", {}).get("name")
+
+
+def go_by_turns(asked):
+    """A model that takes `TURNS` one after the other, then commits itself, with the second page as a source."""
+    if name_form(asked) == "turn":
+        n = sum(message["role"] == "assistant" for message in asked["messages"])
+        return {"content": json.dumps({"thought": "hm"} | TURNS[n])}
+    said = "\n".join(message["content"] for message in asked["messages"])
+    value = "A" if re.search(r"^A\. ", said, re.M) else "2024-03-01" if "month" in said else "12"
+    rest = {"edges": [{"cause": 1, "effect": 0, "relation": "Causes", "strength": 0.9, "confidence": 0.9}]}
+    return {"content": json.dumps(rest | {"rationale": "So.", "sources": [2], "answer": value, "probability": 0.8})}
+
+
+def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_condition(ask, provider, tmp_path, capsys):
+    provider.answer = go_by_turns
+    mine = ask("--condition", "search graph", method="react")["mine"]
+    assert len(provider.asked) == 6 * (len(TURNS) + 1) and mine["worldreasoner"]["condition"] == "Search-Enabled Graph"
+    assert mine["worldreasoner"]["left_out"] == {"its title names no change": 6}
+    assert "submitted events left out: 6 as its title names no change" in capsys.readouterr().out
+    assert "1. 2023-02-10: the index reaches its highest" in provider.asked[-1]["messages"][-1]["content"]
+    assert take(mine, "worldreasoner_recall_graphs") and take(mine, "worldreasoner_srcp_cited")[""]["n"] == 6
+    traces = read_runs(tmp_path / STORE, "traces", [mine["run_id"]])
+    assert traces["error"].dropna().str.contains("is a required property").sum() == 6
+    replies = read_runs(tmp_path / STORE, "replies", [mine["run_id"]])["reply"].map(json.loads)
+    assert {len(reply["events"]) for reply in replies} == {2} and all(len(reply["sources"]) == 1 for reply in replies)
+    for name, n_steps, turn in (("causal", 25, 1), ("search", 15, 0)):
+        del provider.asked[:]
+        endless = {"content": json.dumps({"thought": ""} | TURNS[turn])}
+        provider.answer = lambda asked, endless=endless: (
+            endless
+            if name_form(asked) in ("turn", "step")
+            else go_by_turns(asked)
+            if name_form(asked)
+            else answer(asked)
+        )
+        ask("--condition", name, "--limit", "1", method="react")
+        assert len(provider.asked) == n_steps + 1, "and it is asked for its answer where it does not end by itself"
+
+
 WRONG = [
     (["--condition", "vanila"], {}, r"no condition is called 'vanila'; did you mean Vanilla\? There are Vanilla"),
     (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),

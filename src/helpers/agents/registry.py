@@ -16,7 +16,7 @@ from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
 from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
-from helpers.agents.submissions import ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
+from helpers.agents.submissions import ask_by_turns, ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import make_rows
 from helpers.faults import check_name, check_object, list_nearest, suggest
 from helpers.models.costs import describe_cut
@@ -45,6 +45,7 @@ class Method(NamedTuple):
 
 
 EVENT_PROMPTS = ("option_event", "open_event")
+TURN_PROMPTS = ("submission_turns", "submission_rest")
 RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
 ORCHESTRA_PROMPTS = ("orchestra_manager", "orchestra_planner", "orchestra_researcher", "orchestra_analyst")
 PROMPTED = {
@@ -52,6 +53,8 @@ PROMPTED = {
     "search_prompt": Method(ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
     "graph": Method(ask_for_graph, ("submission",), "base_model"),
     "search_graph": Method(ask_for_graph_with_pages, ("submission", "found_pages")),
+    "graph_turns": Method(partial(ask_by_turns, searches=False), TURN_PROMPTS, "base_model"),
+    "search_graph_turns": Method(ask_by_turns, TURN_PROMPTS),
     "react": Method(ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
     "tool_search": Method(ask_with_tools, EVENT_PROMPTS),
     "research": Method(ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line"), "open_deep_research"),
@@ -60,10 +63,10 @@ PROMPTED = {
 }
 """Methods of agents that ask a language model."""
 
-GRAPH_METHODS = ("graph", "search_graph")
+GRAPH_METHODS = ("graph", "search_graph", "graph_turns", "search_graph_turns")
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 
-SEARCHING = ("search_prompt", "search_graph", "react", "tool_search", "research", "orchestra")
+SEARCHING = ("search_prompt", "search_graph", "search_graph_turns", "react", "tool_search", "research", "orchestra")
 """Those that look things up in the world they are given."""
 
 OF_MODELS = (

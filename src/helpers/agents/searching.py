@@ -158,11 +158,15 @@ def count_look_ups(client):
 
 def ask_final_line(transcript, event, messages):
     """Return the recording of the final answer that ends a conversation."""
-    prompt = fill_final_line(event)
+    return ask_last(transcript, messages, fill_final_line(event), **constrain_answer(transcript.client, event))
+
+
+def ask_last(transcript, messages, prompt, **options):
+    """Return the recording of the last reply of a conversation; what was shown last stands before the prompt."""
     if messages[-1]["role"] == "user":
         prompt = messages.pop()["content"] + "\n\n" + prompt
     messages.append({"role": "user", "content": prompt})
-    return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
+    return transcript.ask(messages, is_continued=True, **options)
 
 
 def read_step(content):

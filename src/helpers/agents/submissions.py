@@ -10,9 +10,9 @@ from functools import partial
 
 from jsonschema import Draft202012Validator
 
-from helpers.agents.prompted import forecast, keep_values
+from helpers.agents.prompted import constrain_json, forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import N_FOUND, add_search, describe_hit
+from helpers.agents.searching import MAX_STEP, N_FOUND, N_HITS, add_search, ask_last, describe_hit, open_page
 from helpers.models.grammars import (
     build_grammar,
     demand_json,
@@ -32,6 +32,8 @@ RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers
 
 N_EVENTS, N_LOCAL = 10, 3
 """Events asked for, at most; of a local model fewer, since it writes a few tokens a second."""
+N_TURNS = 25
+"""Turns a question, at most, of an agent that works turn by turn and whose entry has no `max_steps`."""
 MAX_SUBMISSION = 400
 """Longest submission of a local model, in tokens; its grammar ends it before."""
 
@@ -50,10 +52,10 @@ _SHARE, _NUMBER, _TEXT = (
     {"type": "string"},
 )
 _SIGNED = {"type": "number", "minimum": -1, "maximum": 1}
-_EVENT = {"title": _TEXT, "date": _TEXT, "direction": {"enum": list(DIRECTIONS)}, "magnitude": _SHARE}
+EVENT = make_schema(title=_TEXT, date=_TEXT, direction={"enum": list(DIRECTIONS)}, magnitude=_SHARE, confidence=_SHARE)
 _EDGE = {"cause": _NUMBER, "effect": _NUMBER, "relation": {"enum": list(RELATIONS)}, "strength": _SIGNED}
 SCHEMA = make_schema(
-    events=list_of(**_EVENT, confidence=_SHARE),
+    events={"type": "array", "items": EVENT},
     edges=list_of(**_EDGE, confidence=_SHARE),
     rationale=_TEXT,
     sources={"type": "array", "items": _NUMBER},
@@ -74,7 +76,27 @@ date ::= "20" [0-9] [0-9] "-" [0-1] [0-9] "-" [0-3] [0-9]
 title ::= [ !#-\[\]-~\u00a1-\u024f]{3,48}
 text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
 """The same for a local model, without spaces: two or three events, one or two edges, short texts."""
+ONLY = r'"{\"edges\":["'
+"""How its rest begins where the events were added turn by turn."""
+WORDS = [
+    f"{name} ::= {join_alternatives(map(quote_literal, own))}"
+    for name, own in (("direction", DIRECTIONS), ("relation", RELATIONS))
+]
 
+TURN_GRAMMAR = r"""root ::= "{\"thought\":\"" text "\",\"action\":" turn "}"
+look ::= ("\"search\"" | "\"open\"") ",\"input\":\"" text "\",\"events\":[]"
+add ::= "\"add_event\",\"input\":\"\",\"events\":[" event "]"
+stop ::= "\"answer\",\"input\":\"\",\"events\":[]"
+"""
+"""One turn of a local model (`hold_turn`); the rules of its events are those of `GRAMMAR`."""
+LOOKS = {
+    True: (
+        "search, open, add_event or answer",
+        "for search a few key words; for open the address of a page that you saw; else nothing",
+    ),
+    False: ("add_event or answer", "nothing"),
+}
+"""What a turn may be and what its input is, as the prompt says it, with a search and without."""
 
 DISTRIBUTION = {"distribution": list_of(**{"of": _TEXT, "is": {"type": "number"}})}
 """Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
@@ -95,7 +117,7 @@ def forecast_with_graph(ask, client, event, world):
     """
     outcome = forecast(ask, client, event, world)
     said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
-    submission, problem = read_submission(said[-1]) if said else (None, None)
+    submission, problem = read_submission(add_events(said[-1], outcome["trace"])) if said else (None, None)
     if submission is None:
         if outcome["prediction"].get("status") == "unparsable":
             outcome["prediction"]["reason"] = problem
@@ -131,20 +153,85 @@ def ask_for_graph(transcript, event, world, found="", n_found=0):
 def ask_for_graph_with_pages(transcript, event, world):
     """Search once, with the question as query (or the event's `query`), and ask for a submission (Search-Enabled)."""
     query = event.get("query") or event["prompt"]
-    hits = world.search(query, event["as_of"], N_FOUND)
-    text = "\n\n".join(f"[{n}] {describe_hit(hit)}" for n, hit in enumerate(hits, 1)) or "Nothing was found."
+    text = search_numbered(transcript, world, query, event["as_of"], N_FOUND)
+    found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
+    return ask_for_graph(transcript, event, world, found, count_pages(transcript.steps))
+
+
+def search_numbered(transcript, world, query, as_of, n):
+    """Return what a search shows, its passages numbered after those shown before; adds the step."""
+    hits, first = world.search(query, as_of, n), 1 + count_pages(transcript.steps)
+    text = "\n\n".join(f"[{at}] {describe_hit(hit)}" for at, hit in enumerate(hits, first)) or "Nothing was found."
     pages = [hit.page_id for hit in hits]  # in this order: sources are numbers
     add_search(transcript, hits, arguments={"query": query}, content=text, page_ids=pages)
-    found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
-    return ask_for_graph(transcript, event, world, found, len(hits))
+    return text
 
 
-def fill_submission(event, n_events):
-    """Return the prompt that asks for a submission on an event, with probabilities where its agent states them."""
+def count_pages(steps):
+    """Return how many passages the steps of a transcript showed."""
+    return sum(len(step.get("page_ids") or ()) for step in steps)
+
+
+def ask_by_turns(transcript, event, world, *, searches=True):
+    """Let the model search, open pages and add events, a turn each, then ask for the rest of its submission (5.1).
+
+    Turns are `max_steps` of the agent's entry at most. Each event is a step of the tool add_event, from which
+    `add_events` puts the submission together. Returns the recording of the last reply, with the answer boxed.
+    """
+    client, (actions, given) = transcript.client, LOOKS[searches]
+    n_turns, n_events = client.limits.get("max_steps") or N_TURNS, N_LOCAL if client.is_local else N_EVENTS
+    about = {"n_turns": n_turns, "actions": actions, "input": given}
+    messages = transcript.open(fill_submission(event, n_events, "submission_turns", **about))
+    form = hold_turn(client, searches)
+    for n_before in range(n_turns):
+        reply = transcript.ask(messages, is_continued=n_before > 0, **form)
+        messages.append({"role": "assistant", "content": reply["content"] or ""})
+        turn = parse_object(reply["content"])
+        if turn.get("action") not in ("search", "open", "add_event")[0 if searches else 2 :]:
+            break
+        messages.append({"role": "user", "content": take_turn(transcript, event, world, turn)})
+    added = [f"{n}. {one['date']}: {one['title']}" for n, one in enumerate(list_added(transcript.steps), 1)]
+    prompt = fill_submission(event, n_events, "submission_rest", events="\n".join(added) or "none")
+    options = hold_submission(client, event, count_pages(transcript.steps), has_events=False)
+    reply = ask_last(transcript, messages, prompt, **options)
+    submission = read_submission(add_events(reply["content"], transcript.steps))[0]
+    return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
+
+
+def take_turn(transcript, event, world, turn):
+    """Return what a model sees of its turn, as text; adds the step, or a step an event."""
+    given = str(turn.get("input") or "").strip()
+    if turn["action"] == "search" and given:
+        return search_numbered(transcript, world, given, event["as_of"], N_HITS)
+    if turn["action"] == "open" and given:
+        number = 1 + count_pages(transcript.steps)
+        text = open_page(transcript, world, given, event["as_of"], about=event["prompt"])
+        return f"[{number}] {text}" if transcript.steps[-1]["page_ids"] else text
+    told, items = [], turn.get("events")
+    for item in items if turn["action"] == "add_event" and isinstance(items, list) else ():
+        problem = next((error.message for error in Draft202012Validator(EVENT).iter_errors(item)), None)
+        transcript.add("tool", tool="add_event", arguments=item, error=problem)
+        told.append(f"Not added: {problem}" if problem else f"Event {len(list_added(transcript.steps))} is added.")
+    return "\n".join(told) or "Nothing was done: write what to look for into input, or an event into events."
+
+
+def list_added(steps):
+    """Return the events that an agent added turn by turn, in their order."""
+    return [step["arguments"] for step in steps if step.get("tool") == "add_event" and not step["error"]]
+
+
+def add_events(content, steps):
+    """Return a reply with the events that were added turn by turn, where it holds the rest of a submission alone."""
+    said = parse_object(content)
+    return dump_json({"events": list_added(steps)} | said) if "edges" in said and "events" not in said else content
+
+
+def fill_submission(event, n_events, prompt="submission", **more):
+    """Return a prompt that asks for a submission on an event, with probabilities where its agent states them."""
     options = list_options(event)
     is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}
     towards = "Yes" if is_yes_no else TOWARDS.get(event["kind"], "your answer")
-    asked = read_prompt("submission").format(
+    asked = read_prompt(prompt).format(
         as_of=event["as_of"],
         question=split_question(event),
         options="\n".join(["", "Options:", *options, ""]) if options else "",
@@ -152,27 +239,36 @@ def fill_submission(event, n_events):
         n_events=n_events,
         towards=f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed",
         answer_format=describe_answer(event),
+        **more,
     )
-    return asked + read_prompt(STATED[event["kind"]]) if asks_probabilities(event) else asked
+    states = asks_probabilities(event) and prompt != "submission_turns"  # there its last request asks for them
+    return asked + read_prompt(STATED[event["kind"]]) if states else asked
 
 
-def hold_submission(client, event, n_found):
+def hold_turn(client, searches):
+    """Return the options of a request whose reply is to be one turn: by grammar for a local model, else by schema."""
+    actions = [*(("search", "open") if searches else ()), "add_event", "answer"]
+    schema = make_schema(thought=_TEXT, action={"enum": actions}, input=_TEXT, events={"type": "array", "items": EVENT})
+    turn = "turn ::= " + join_alternatives([*(["look"] if searches else []), "add", "stop"])
+    grammar = "\n".join([TURN_GRAMMAR + turn, GRAMMAR[GRAMMAR.index("event ::=") :], *WORDS])
+    return constrain_json(client, "turn", schema, grammar, MAX_STEP)
+
+
+def hold_submission(client, event, n_found, *, has_events=True):
     """Return the options of a request whose reply is to be a submission: by grammar for a local model, else by schema.
 
     The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the passages there are.
     """
     states = asks_probabilities(event)
     if not client.is_local:
-        schema = make_schema(**SCHEMA["properties"], **DISTRIBUTION) if states else SCHEMA
-        return demand_json("submission", schema)
+        own = {name: form for name, form in SCHEMA["properties"].items() if has_events or name != "events"}
+        return demand_json("submission", make_schema(**own, **(DISTRIBUTION if states else {})))
     k = event.get("k")
     letters = sorted(parse_json(event["options"]) or {})
     answer = build_grammar(event["kind"], letters, int(k) if k is not None and k == k else 1).split("\n")[1:]
     passages = join_alternatives(quote_literal(str(n)) for n in range(1, n_found + 1))
-    words = {"direction": DIRECTIONS, "relation": RELATIONS}
-    rules = [f"{name} ::= {join_alternatives(map(quote_literal, own))}" for name, own in words.items()]
-    rules += [f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
-    grammar = GRAMMAR
+    rules = [*WORDS, f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
+    grammar = GRAMMAR if has_events else GRAMMAR.replace(GRAMMAR[GRAMMAR.index('"{') : GRAMMAR.index(" edge")], ONLY)
     if states:
         end = r'",\"probability\":" share'
         grammar = grammar.replace(f'{end} "}}"', rf'{end} ",\"distribution\":[" stated "]}}"')

@@ -103,6 +103,9 @@ def describe_facts(agent, facts, rows, kind):
     if facts["n_references"]:
         told = f"{facts['n_references']} {kind}, {facts['n_valid']} of them valid (B.3)"
         lines[0] += f"; key events: against {told}"
+    if facts["left_out"]:
+        told = ", ".join(f"{n} as {reason}" for reason, n in facts["left_out"].items())
+        lines[0] += f"; submitted events left out: {told}"
     cutoff = facts["cutoff"]
     if not cutoff["is_filtered"]:
         return [*lines, f"{agent}: unfiltered (no knowledge_cutoff_date): it may have read how these ended"]

@@ -1,7 +1,7 @@
 """An agent of data/agents.toml under one of the paper's six conditions, in a run of one's own (WorldReasoner 5.1).
 
 A condition is a method of asking a model and a moment of a question's life. Agents that search in a way of their own
-keep it where a search is all that is asked for.
+keep it where a search is all that is asked for; those that look things up turn by turn have the condition's steps.
 """
 
 import re
@@ -11,9 +11,11 @@ from helpers.agents.arms import describe_condition
 from helpers.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED
 from helpers.agents.runs import sees_today
 from helpers.faults import list_nearest
-from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
+from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH, STEPS
 from helpers.worldreasoner.scores import date_cutoffs
 
+BY_TURNS = ("react", "tool_search")
+"""Methods that are turn by turn: under a condition with a graph their agents add events so, too, as in the paper."""
 SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near": NAMES[4], "realtime": NAMES[5]}
 """Other words for a condition; beginnings that fit one alone do too."""
 
@@ -98,19 +100,23 @@ def take_condition(agent_id, entry, plan):
         raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run")
     if sees_today(entry | {"params": entry}):
         raise ValueError(f"{agent_id} searches the web as it is today, so no condition as of a moment holds for it")
-    keeps = method in (FUNCTION, *OWN_SEARCH)
-    if plan.method == "search_prompt" and keeps:
+    wanted, keeps = plan.method, method in (FUNCTION, *OWN_SEARCH)
+    if method in BY_TURNS and wanted != "zero_shot":
+        entry = {"max_steps": STEPS[NAMES.index(name)]} | entry
+        if wanted in GRAPH_METHODS:
+            wanted, keeps = f"{wanted}_turns", False
+    if wanted == "search_prompt" and keeps:
         return entry
     own = "is a Python function" if method == FUNCTION else f"searches by a method of its own ({method})"
-    if keeps and plan.method in GRAPH_METHODS:
+    if keeps and wanted in GRAPH_METHODS:
         raise ValueError(
             f"{agent_id} {own} and submits no graph, which {name} asks for; Search-Enabled is its condition"
         )
     if method == FUNCTION:
         raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
-    if method == plan.method:
+    if method == wanted:
         return entry
-    return entry | {"category": PROMPTED[plan.method].category, "framework": plan.method, "method": plan.method}
+    return entry | {"category": PROMPTED[wanted].category, "framework": wanted, "method": wanted}
 
 
 def read_cutoffs(names, entries):

@@ -34,12 +34,17 @@ CONDITIONS = {
     ("search_graph", "Mid"): "Search-Enabled Graph",
     ("search_graph", "Near"): "Near-Resolution",
     ("search_graph", OPEN): OPEN,
+    ("graph_turns", "Mid"): "Causal Simulation",
+    ("search_graph_turns", "Mid"): "Search-Enabled Graph",
+    ("search_graph_turns", "Near"): "Near-Resolution",
+    ("search_graph_turns", OPEN): OPEN,
 }
-"""Method of an agent and moment of asking -> the paper's condition (5.1)."""
+"""Method of an agent and moment of asking -> the paper's condition (5.1). The first six are of one request a question,
+the others turn by turn, as in the paper."""
 
 OWN_SEARCH = ("react", "tool_search", "research", "orchestra")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
-SEARCHES = ("search_prompt", "search_graph", *OWN_SEARCH)
+SEARCHES = ("search_prompt", "search_graph", "search_graph_turns", *OWN_SEARCH)
 """Methods that are always given a gateway to search through."""
 
 

@@ -22,13 +22,14 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
 
     `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
     (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
-    questions asked for a graph), n_valid (those that pass the published thresholds) and `keep_questions`. `cutoffs`
-    maps the agents asked for to a day, a month or None; `references` are as of `score_submissions`, none for window L.
+    questions asked for a graph), n_valid (those that pass the published thresholds), left_out (submitted events that
+    are none, by reason) and `keep_questions`. `cutoffs` maps the agents asked for to a day, a month or None;
+    `references` are as of `score_submissions`, none for window L.
     """
     asked = describe_runs(runs, traces)
     cells = asked.drop(columns=["agent_id", "model"])
     first = [table[table["sample"] == 0].join(cells, on="run_id") for table in (predictions, replies, traces)]
-    scores, _, references = score_submissions(events, answers, *first, **references)
+    scores, left, references = score_submissions(events, answers, *first, **references)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
     whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
@@ -44,6 +45,8 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         facts[agent] = {"condition": about["condition"], "moment": moment, "is_forecast": moment != OPEN}
         counts = (len(references), int(valid.get(agent, 0))) if about["has_graph"] else (0, 0)
         facts[agent] |= dict(zip(("n_references", "n_valid"), counts, strict=True))
+        own = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
+        facts[agent]["left_out"] = own.groupby("reason").size().to_dict()
         kept, facts[agent]["cutoff"] = keep_questions(events, agent, cutoff)
         own = scores[(scores["agent_id"] == agent) & scores["event_id"].isin(kept)]
         if cutoff and len(own):

@@ -17,7 +17,7 @@ from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.cards import list_sources, name_pages
-from helpers.worldreasoner.conditions import CONDITIONS
+from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
 from helpers.worldreasoner.hindsight.graphs import check_form, tabulate_nodes
@@ -195,7 +195,7 @@ def summarize_conditions(scores):
 
     Every condition and metric has a row, with n = 0 where nothing is recorded.
     """
-    rows = pd.MultiIndex.from_product([CONDITIONS.values(), READINGS], names=["condition", "metric"])
+    rows = pd.MultiIndex.from_product([NAMES, READINGS], names=["condition", "metric"])
     found = summarize_outcomes(scores, "condition", READINGS).set_index(rows.names).reindex(rows).reset_index()
     return found.fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
 

@@ -7,16 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 
-def call_within(function: Callable, seconds):
-    """Return what a function returns, raise what it raises, or TimeoutError after so many seconds.
-
-    It runs in a daemon thread, which cannot be killed and is left behind; what comes late is dropped.
-
-    >>> call_within(lambda: time.sleep(5), 0.01)
-    Traceback (most recent call last):
-        ...
-    TimeoutError
-    """
+def start(function: Callable) -> Future:
+    """Call a function in a daemon thread, which cannot be killed and may be left behind; returns its Future."""
     answer = Future()
 
     def run():
@@ -26,7 +18,18 @@ def call_within(function: Callable, seconds):
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return answer.result(timeout=max(0.0, seconds))
+    return answer
+
+
+def call_within(function: Callable, seconds):
+    """Return what a function returns, raise what it raises, or TimeoutError after so many seconds.
+
+    >>> call_within(lambda: time.sleep(5), 0.01)
+    Traceback (most recent call last):
+        ...
+    TimeoutError
+    """
+    return start(function).result(timeout=max(0.0, seconds))
 
 
 def count_left(limit):

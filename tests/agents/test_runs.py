@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from small_agents import (
 
 from helpers.agents import runs
 from helpers.agents.runs import Stopped, run_agents, sample_events
-from helpers.agents.workers import Watch, run_in_threads
+from helpers.agents.workers import Watch, ask_agent, run_in_threads
 from helpers.store import ACCIDENTS, open_store, read_runs
 
 HERE = Path(__file__).parent
@@ -143,7 +144,8 @@ def test_a_key_of_the_environment_is_stored_nowhere(tmp_path, monkeypatch, capfd
 
 def ask_in_threads(events, forecast, deadline_s):
     tasks = [(("r", "a"), event) for event in events.to_dict("records")]
-    for reply, _, _ in run_in_threads(tasks, {"a": forecast}, None, Watch(), deadline_s, workers=1):
+    ask = partial(ask_agent, forecast, world=None)
+    for reply, _, _ in run_in_threads(tasks, ask, Watch(), deadline_s, workers=1):
         yield reply["event_id"], reply["status"], time.monotonic()
 
 
@@ -236,7 +238,7 @@ def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_pat
         run({"a": interrupt}, events, path, workers=4, deadline_s=60)
     assert stopped.value.cause == "signal"
     again = "a second Ctrl-C" if task == "ctrl-c" else "a second signal"
-    told = f"4 questions are under way and will be stored as they end, in 59 s at most; {again} stops at once"
+    told = f"those under way (4) will be stored as they end, in 59 s at most; {again} stops at once"
     assert told in capfd.readouterr().err.replace("60 s", "59 s")
     assert list(read_runs(path, "replies").status) == ["ok"] * 4
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -14,8 +14,8 @@ import os
 import re
 import statistics
 from collections import Counter
-from contextlib import ExitStack, closing, suppress
-from functools import lru_cache
+from contextlib import ExitStack, closing
+from functools import cache
 from itertools import groupby
 
 from tqdm import tqdm
@@ -44,7 +44,7 @@ METHOD_VERSIONS = {}
 method answers or asks. Nothing else of the code renames a run."""
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
-"""The libraries whose versions a run records, where they are installed."""
+"""The libraries whose versions a run records."""
 
 SEES_TODAY = "sees the web of today"
 """Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
@@ -57,14 +57,10 @@ OWN_SEARCH = re.compile(
 """How the options of such a provider read, and the names of models that search unasked."""
 
 
-@lru_cache(maxsize=1)
-def list_packages(names=PACKAGES):
-    """Return the versions of some packages as sorted "name==version"; those that are not installed are left out."""
-    found = []
-    for name in names:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            found.append(f"{name}=={importlib.metadata.version(name)}")
-    return sorted(found)
+@cache
+def list_packages():
+    """Return the versions of PACKAGES as sorted "name==version"."""
+    return [f"{name}=={importlib.metadata.version(name)}" for name in sorted(PACKAGES)]
 
 
 def order_events(events, seed=0):
@@ -165,7 +161,6 @@ def run_agents(
     again=ACCIDENTS,
     max_accidents=None,
     tries_first=False,
-    remind=None,
     samples=(0,),
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
@@ -177,9 +172,9 @@ def run_agents(
     What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
     none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C
     (SIGINT, SIGTERM) no further question is asked, those under way are stored as they end, and Stopped is raised; with
-    `tries_first` also when the first question, which then goes alone, has no reply. `remind(seconds left)` is called
-    while a reply takes its time. A second Ctrl-C raises KeyboardInterrupt at once. Where `events` is a sample,
-    `drawn_from` is the table it was drawn from: the run is named after the whole, and continued by a larger sample.
+    `tries_first` also when the first question, which then goes alone, has no reply. A second Ctrl-C raises
+    KeyboardInterrupt at once. Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
+    after the whole, and continued by a larger sample.
     `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's) are hidden in what is stored.
     """
     agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
@@ -192,18 +187,21 @@ def run_agents(
     forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
     free = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
     secrets = list_secrets(os.environ) if secrets is None else secrets
-    watch = Watch(max_accidents, tries_first, remind)
+    watch = Watch(max_accidents, tries_first)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
         groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
 
         def answer(world):
+            def ask(run, event):
+                return ask_agent(forecasts[run[1]], run, event, world, secrets)
+
             for group in groups:
                 if not watch.cause:
-                    yield [ask_agent(forecasts[run[1]], run, event, world) for run, event in group if run[1] in free]
+                    yield [ask(*task) for task in group if task[0][1] in free]
             tasks = [task for group in groups for task in group if task[0][1] not in free]
-            for rows in run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets):
+            for rows in run_in_threads(tasks, ask, watch, deadline_s, workers):
                 yield [rows]
 
         n_left, n_all = sum(map(len, groups)), len(ids) * len(events) * len(samples)

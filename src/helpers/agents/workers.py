@@ -1,7 +1,6 @@
-"""Ask agents about events within a deadline a question: those that cost nothing in turn, all others in threads.
+"""Ask agents about events within a deadline a question; everything an agent does ends as rows for the store.
 
-Everything an agent does ends as rows for the store: an answer, a refusal, an exception, a hang. `Watch` says when a
-run is to stop, and why.
+An answer, a refusal, an exception, a hang: each is a reply with its status. `Watch` says when a run is to stop and why.
 """
 
 import os
@@ -9,10 +8,12 @@ import signal
 import threading
 import time
 from collections import deque
+from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from queue import Empty, SimpleQueue
+from functools import partial
 
+from helpers.limits import start
 from helpers.models.failures import NO_CREDIT, fail
 from helpers.models.secrets import hide_secrets, redact
 from helpers.store import FIRST_FAILURES, STRIKES, clean_value, dump_json, hash_text
@@ -20,9 +21,6 @@ from helpers.tables import REPLY_STATUSES, list_columns
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")
 """What a reply may say about its cost; `model_s` are the seconds of duration_s that the model's server took."""
-
-WAITING_S = (10, 60)
-"""Seconds after which a run says that it waits for its first reply, and those between two such words."""
 
 
 def describe_error(error, secrets=()):
@@ -35,40 +33,20 @@ def describe_error(error, secrets=()):
     return redact(f"{type(error).__name__}: {error}".removesuffix(": ") + notes, secrets)
 
 
-def to_cell(value):
-    """Return a value as the store keeps it: containers as JSON, numpy numbers as plain ones, NaN as None.
+def to_cell(value, column=""):
+    """Return a value as the store keeps it: containers as JSON, numpy's numbers as plain ones, NaN as None.
 
-    What no column holds is cleaned (`clean_value`); anything else is its text.
+    In columns of counts, seconds and US dollars stand numbers of 0 or more alone.
 
-    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5)
-    ('[1,2]', None, 0.5)
+    >>> to_cell([1, 2]), to_cell(float("nan")), to_cell(0.5), to_cell(-3, "n_input_tokens")
+    ('[1,2]', None, 0.5, None)
     """
-    if isinstance(value, list | tuple | dict):
-        return dump_json(clean_value(value))
-    value = value.item() if hasattr(value, "item") else value
-    return clean_value(value if value is None or isinstance(value, str | int | float) else str(value))
-
-
-def to_cells(row):
-    """Return a row (a dict) as the store keeps it; in columns of counts, seconds and US dollars numbers of 0 or more.
-
-    >>> to_cells({"cost_usd": "0.25", "n_input_tokens": -3, "model_s": "much", "tool": "search"})
-    {'cost_usd': 0.25, 'n_input_tokens': None, 'model_s': None, 'tool': 'search'}
-    """
-    cells = {}
-    for column, value in row.items():
-        is_amount = column.startswith("n_") or column.endswith(("_s", "_usd"))
-        cells[column] = to_amount(value) if is_amount else to_cell(value)
-    return cells
-
-
-def to_amount(value):
-    """Return a number of 0 or more, None for what is none."""
-    try:
-        number = value if isinstance(value, int) else float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if 0 <= number < 2**63 else None
+    value = clean_value(value)
+    if column.startswith("n_") or column.endswith(("_s", "_usd")):
+        return value if isinstance(value, int | float) and value >= 0 else None
+    if isinstance(value, list | dict):
+        return dump_json(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def check_columns(table, row):
@@ -87,22 +65,22 @@ def make_rows(run, event, outcome, duration_s=None):
     how it ended. Raises ValueError for an unknown status or column.
     """
     key = {"run_id": run[0], "event_id": event["event_id"], "sample": event.get("sample", 0)}
-    status, given = outcome.get("status", "ok"), dict(outcome["prediction"])
+    status, given = outcome.get("status", "ok"), outcome["prediction"]
     if status not in REPLY_STATUSES:
         raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
-    text = to_cell(outcome["reply"] if "reply" in outcome else dump_json(clean_value(given)))
+    text = to_cell(outcome["reply"]) if "reply" in outcome else dump_json(clean_value(given))
     end = {"status": status, "reason": to_cell(outcome.get("reason"))}
-    reply = key | end | {"reply": text, "duration_s": duration_s} | to_cells({c: outcome.get(c) for c in USAGE})
-    value = given.get("value")
-    given["value"] = to_cell(value) if isinstance(value, list | tuple | dict) else dump_json(to_cell(value))
+    used = {column: to_cell(outcome.get(column), column) for column in USAGE}
+    reply = key | end | {"reply": text, "duration_s": duration_s} | used
     origin = {
         "agent_id": run[1],
         "as_of": event["as_of"],
         "reply_sha256": None if text is None else hash_text(text, 12),  # digits do not compress
     }
-    prediction = key | origin | end | {column: to_cell(v) for column, v in given.items()}
+    prediction = key | origin | end | {column: to_cell(value) for column, value in given.items()}
+    prediction["value"] = dump_json(clean_value(given.get("value")))
     steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]
-    trace = [key | {"step": i} | to_cells(step) for i, step in enumerate(steps)]
+    trace = [key | {"step": i} | {c: to_cell(value, c) for c, value in step.items()} for i, step in enumerate(steps)]
     return reply, check_columns("predictions", prediction), [check_columns("traces", step) for step in trace]
 
 
@@ -120,39 +98,25 @@ def ask_agent(forecast, run, event, world, secrets=()):
     return rows
 
 
-def run_in_threads(tasks, forecasts, world, watch, deadline_s, workers, secrets=()):
-    """Yield the rows of each task, ((run_id, agent_id), event), as they come, with `workers` threads at once.
+def run_in_threads(tasks, ask, watch, deadline_s, workers):
+    """Yield the rows of each task, (run, event), as they come: those that `ask(run, event)` returns, in threads.
 
-    A thread cannot be killed: past the deadline its question is a timeout, its late answer is dropped and another
-    question starts in its place. `watch` (`Watch`) says how many may be at work, none once the run is stopped;
-    those under way, which it sees, come to their ends.
+    Past the deadline a question is a timeout, its late answer is dropped and another starts in its place. `watch` says
+    how many of `workers` may be at work, none once the run is stopped; those under way come to their ends.
     """
-    tasks, arrivals, under_way = deque(enumerate(tasks)), SimpleQueue(), watch.under_way
-    heard_at = time.monotonic()
-
-    def answer(number, run, event):
-        arrivals.put((number, ask_agent(forecasts[run[1]], run, event, world, secrets)))
-
-    while under_way or (tasks and watch.allow(workers)):
+    tasks, under_way = deque(tasks), watch.under_way
+    while True:
         while tasks and len(under_way) < watch.allow(workers):
-            number, task = tasks.popleft()
-            under_way[number] = task, time.monotonic() + deadline_s
-            threading.Thread(target=answer, args=(number, *task), daemon=True).start()
+            task = tasks.popleft()
+            under_way[start(partial(ask, *task))] = task, time.monotonic() + deadline_s
+        if not under_way:
+            return
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
-        task, limit = under_way[oldest]
-        reminds_at = heard_at + WAITING_S[not watch.is_trying] if watch.remind else limit
-        try:
-            number, rows = arrivals.get(timeout=max(0, min(limit, reminds_at) - time.monotonic()))
-        except Empty:
-            if (left := limit - time.monotonic()) > 0:
-                watch.remind(left)
-            else:
-                del under_way[oldest]
-                yield make_rows(*task, fail("timeout", f"no answer within {deadline_s:g} s"), duration_s=deadline_s)
-        else:
-            if under_way.pop(number, None):
-                yield rows
-        heard_at = time.monotonic()
+        come = wait(under_way, max(0, under_way[oldest][1] - time.monotonic()), FIRST_COMPLETED).done
+        first = next((future for future in under_way if future in come), oldest)
+        task, _ = under_way.pop(first)
+        late = fail("timeout", f"no answer within {deadline_s:g} s")
+        yield first.result() if come else make_rows(*task, late, duration_s=deadline_s)
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------
@@ -173,14 +137,11 @@ class Stopped(RuntimeError):
 
 
 class Watch:
-    """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked.
+    """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked."""
 
-    `remind(seconds)`, or None, is called while a reply takes its time.
-    """
-
-    def __init__(self, max_accidents=None, tries_first=False, remind=None):
+    def __init__(self, max_accidents=None, tries_first=False):
         self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
-        self.cause, self.reason, self.under_way, self.remind = None, None, {}, remind
+        self.cause, self.reason, self.under_way = None, None, {}
 
     def stop(self, cause, reason):
         """Stop the run; the first cause is kept."""
@@ -213,15 +174,12 @@ class Watch:
 
 def describe_stop(watch, number):
     """Return what a run says at its first signal: what is under way, for how long at most, what a second one does."""
-    n, now = len(watch.under_way), time.monotonic()
-    if not n:
-        return "\nstopping\n"
-    what, end = ("1 question is", "it ends") if n == 1 else (f"{n} questions are", "they end")
-    seconds = max(0, max(limit for _, limit in watch.under_way.values()) - now)
+    limits = [limit for _, limit in watch.under_way.values()]
+    seconds = max(0, max(limits, default=0) - time.monotonic())
     again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
-    told = f"stopping: no further question is asked; {what} under way and will be stored as {end}, in {seconds:.0f} s"
-    told += f" at most; {again} stops at once, and what has not been answered by then is asked, and may be paid, again"
-    return f"\n{told}\n"
+    told = f"stopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, in "
+    told += f"{seconds:.0f} s at most; {again} stops at once, and what has not been answered by then is asked, and may "
+    return f"\n{told}be paid, again\n"
 
 
 @contextmanager

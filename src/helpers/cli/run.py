@@ -120,13 +120,6 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
-def tell_waiting(agent_id, entry, seconds):
-    """Print that a model's reply takes its time, and for how long it is waited for at most."""
-    address = entry.get("api_base") or entry["model"]
-    shorter = 'a shorter --deadline, as in make run ARGS="--deadline 60", waits less'
-    tell(f"{agent_id}: waiting for a reply from {address} (at most {seconds:.0f} s more; {shorter})")
-
-
 def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **options):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
 
@@ -134,8 +127,7 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **opti
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        how = {"workers": 1 if get_local_name(entries[name]) else at_once}
-        how |= {"remind": partial(tell_waiting, name, entries[name]), "max_accidents": MAX_ACCIDENTS}
+        how = {"workers": 1 if get_local_name(entries[name]) else at_once, "max_accidents": MAX_ACCIDENTS}
         try:
             run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how, **options)
         except Stopped as stopped:

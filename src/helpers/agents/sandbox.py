@@ -7,8 +7,9 @@ environment; what it leaves running dies with it. Where no sandbox can be had, S
 Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call, bubblewrap's own
 among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory that no process
 owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so SQLite), queues
-of file events. What else the kernel keeps for a call (pipes, tables of mappings) is not bounded. An agent can see
-today's date, the programs in /usr and, by /proc, which folders of the machine were shown to it.
+of file events. What else the kernel keeps for a call (pipes, tables of mappings) is bounded only where a control group
+can be made (`open_group`: root, or a systemd session). An agent can see today's date, the programs in /usr and, by
+/proc, which folders of the machine were shown to it.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from helpers.agents.groups import kill_group, measure_group
+from helpers.agents.groups import kill_group, measure_group, open_group, was_full
 
 TICK_S = 0.025
 """Seconds between two looks at what a call's processes use."""
@@ -137,13 +138,15 @@ class Sandbox(NamedTuple):
         seconds = min(timeout or self.limits.seconds, self.limits.seconds)
         for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
             os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
-        with write_filter() as rules, tempfile.TemporaryFile() as given:
-            given.write(data)
-            given.seek(0)
-            words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
-            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-        out, err, limit = attend(process, self, time.monotonic() + seconds)
-        limit = limit or ("output" if len(out) + len(err) > n else None)
+        with open_group((self.limits.memory_mb + self.limits.disk_mb) << 20) as group:
+            with write_filter() as rules, tempfile.TemporaryFile() as given:
+                given.write(data)
+                given.seek(0)
+                join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group] if group else []
+                words = [*join, *self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
+                process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+            out, err, limit = attend(process, self, time.monotonic() + seconds)
+            limit = limit or ("output" if len(out) + len(err) > n else "memory" if was_full(group) else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
         return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
 

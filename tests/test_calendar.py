@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.calendar import find_dates
+from helpers.calendar import find_dates, open_moment
 
 FORMS = {
     "12 October 2016": (2016, 10, 12),
@@ -21,6 +21,12 @@ def test_a_date_is_read_in_each_of_its_forms_and_where_it_stands(text):
     (date,) = find_dates(f"By {text}: rain")
     assert date[:3] == FORMS[text]
     assert f"By {text}: rain"[date.start : date.end].strip("the ") in text
+
+
+@pytest.mark.parametrize("text", ["now", "today", "12:30", None])
+def test_a_text_that_would_read_the_clock_is_no_moment(text):
+    with pytest.raises(ValueError, match="names no year"):
+        open_moment(text)
 
 
 @pytest.mark.parametrize("text", ["marching 12 men", "12 Octobers", "May", "112016-10-12", "2016-10-121", "12:30"])

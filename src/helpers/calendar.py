@@ -23,6 +23,16 @@ def stamp_moment(moment):
     return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")
 
 
+def open_moment(text):
+    """Return a day or moment that a text names as a `pandas.Timestamp`.
+
+    Raises ValueError for a text that names no year: `now`, `today` and 12:30 would read the clock.
+    """
+    if not re.search(r"[0-9]{4}", str(text)):
+        raise ValueError(f"{text!r} names no year")
+    return pd.Timestamp(text)
+
+
 MONTHS = "january february march april may june july august september october november december".split()
 MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in MONTHS).replace("sep(", "sept?(")
 MONTH = rf"\b(?:{MONTH})\b\.?"

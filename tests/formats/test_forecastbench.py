@@ -60,9 +60,10 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set):
 
 
 def test_other_files_are_refused_by_name(tmp_path):
-    (tmp_path / "a.json").write_text("[]")
-    with pytest.raises(ValueError, match="a.json is no question set of ForecastBench"):
-        read_questions(tmp_path / "a.json")
+    for given in ("[]", '{"forecast_due_date": "s", "questions": null}', '{"forecast_due_date": 1, "questions": []}'):
+        (tmp_path / "a.json").write_text(given)
+        with pytest.raises(ValueError, match="a.json is no question set of ForecastBench"):
+            read_questions(tmp_path / "a.json")
     (tmp_path / "a.csv").write_text("id,source\n1,infer\n")
     with pytest.raises(ValueError, match="a.csv: column 'question_set' is missing"):
         read_prices(tmp_path / "a.csv")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers.faults import open_type
 from helpers.formats.market_prices import list_prices
 from helpers.formats.markets import list_markets
 
@@ -107,7 +108,10 @@ def test_questions_of_one_event_share_their_luck():
         (POLY | {"closedTime": "2025-12-31T00:00:00Z"}, "it was settled before it opened"),
         (POLY | {"outcomePrices": '["1", "1"]'}, "its last prices are [1.0, 1.0], of which one winner has 1"),
         (POLY | {"outcomes": '[["Yes"], ["No"]]'}, 'field outcomes: \'[["Yes"], ["No"]]\' is not a list of texts'),
+        (POLY | {"outcomePrices": '["1"]'}, "its last prices are [1.0]"),
+        (POLY | {"outcomePrices": f"[{'9' * 400}, 0]"}, "field outcomePrices: "),
         (POLY | {"endDate": "now"}, "field endDate: 'now' is not a moment"),
+        (POLY | {"endDate": []}, "field endDate: [] is not a moment"),
         (MANIFOLD | {"createdTime": 1767225600}, "field createdTime: 1767225600 is not a moment of 2000 to 2100"),
         (MANIFOLD | {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY"),
         (KALSHI | {"market_type": "scalar"}, "it is scalar, and only binary ones"),
@@ -122,6 +126,13 @@ def test_questions_of_one_event_share_their_luck():
 def test_one_row_that_cannot_be_read_leaves_the_others(row, reason):
     found, ((_, said),) = list_markets([POLY | {"conditionId": "0xother"}, row], "here")
     assert [one.event["event_id"] for one in found] == ["polymarket-0xother"] and said.startswith(reason)
+
+
+def test_many_questions_build_each_types_validator_once():
+    read_events(POLY)
+    n_built = open_type.cache_info().misses
+    assert len(read_events(*(POLY | {"conditionId": f"0x{n}"} for n in range(400)))) == 400
+    assert open_type.cache_info().misses == n_built, "else thousands of questions take minutes"
 
 
 def test_prices_of_each_market_are_of_the_first_option():
@@ -155,6 +166,7 @@ def test_prices_of_each_market_are_of_the_first_option():
         ("gone", "clob: wanted is a list of bets"),
         ([{"createdTime": 3}], "clob, price 1: field createdTime"),
         ({"history": [{"t": 1767312000, "p": 1.4}]}, "clob, price 1: field p: 1.4 is not a number from 0 to 1"),
+        ({"history": [{"t": 10**400, "p": 0.4}]}, "clob, price 1: field t: 1000"),
         ({"history": [7]}, "clob, price 1: wanted is an object"),
     ],
 )

@@ -49,12 +49,14 @@ MALFORMED = [
         "row 2, options: a question of kind number has none",
     ),
     ("options that are no JSON", GOOD | {"id": "q2", "options": "Yes/No"}, "row 2, options: wanted JSON of a list"),
+    ("half a character", GOOD | {"id": "q2", "options": '["Yes", "\\ud800"]'}, "row 2, options: wanted JSON"),
+    ("a day without end", GOOD | {"id": "q2", "end_time": "9999-12-31"}, "row 2, end_time: wanted a day or moment"),
     ("an option that is no text", GOOD | {"id": "q2", "options": ["Yes", 3]}, "row 2, options: each must be a text"),
     ("a row that is no object", ["q2"], "row 2: wanted is an object with id and prompt, not list"),
 ]
 
 FILES = [
-    ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, row 2: no JSON"),
+    ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, line 2: no JSON"),
     ("object.json", b'{"id": "q1"}', "object.json holds a dict; wanted is a list of questions"),
     ("empty.csv", b"", "empty.csv cannot be read as .csv"),
     ("none.json", b"[]", "none.json holds no question"),
@@ -100,6 +102,8 @@ def test_csv_json_jsonl_and_parquet_are_the_same_questions(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(rows))
     table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
     assert all(read_file(tmp_path / f"a.{kind}").rows == rows for kind in ("csv", "parquet", "json", "jsonl"))
+    (tmp_path / "b.jsonl").write_text('{"id": "q1", "prompt": "How\u2028many\u0085?"}\n', encoding="utf-8")
+    assert len(read_file(tmp_path / "b.jsonl").rows) == 1, "JSON allows these where lines end elsewhere"
 
 
 @pytest.mark.parametrize(

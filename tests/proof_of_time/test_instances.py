@@ -1,6 +1,7 @@
 """Instances: what is read, and what is refused with file, line and field; evidence: what leaks stops the build."""
 
 import json
+import os
 
 import pandas as pd
 import pytest
@@ -45,6 +46,7 @@ def test_a_line_is_an_instance(tmp_path):
     ("wrong", "field"),
     [
         ({"task": "sota"}, "task: "),
+        ({"task": ["sota"]}, "task: ['sota'] is none of"),
         ({"family": "impact"}, "family: frontier_bucket belongs to frontier"),
         ({"target": "C"}, "target: 'C' is not the letter of a choice; there are A, B"),
         ({"task": "full_order", "family": "impact"}, "target: an order names the letter of each choice once"),
@@ -54,6 +56,8 @@ def test_a_line_is_an_instance(tmp_path):
         ({"manifest": [ENTRY | {"sha256": "12"}]}, "manifest[1].sha256: "),
         ({"manifest": [ENTRY | {"path": "../b.csv"}]}, "manifest: ../b.csv lies outside"),
         ({"metadata": {"source": "x"}}, "metadata: criteria is missing"),
+        ({"metadata": RECORD["metadata"] | {"items": None}}, "metadata.items: None is not names by letter"),
+        ({"metadata": RECORD["metadata"] | {"asked": [["Bench 6"]]}}, "metadata.asked: "),
         ({"leak": 1}, "record: "),
     ],
 )
@@ -77,6 +81,9 @@ def test_the_public_layout_is_read(tmp_path):
     assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
     assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
     assert not any(find_misfits(instance._asdict()) for instance in read)
+    listed = {"question": "Which tier?", "answer": "Best", "metadata": {"task": ["tier_post"]}}
+    with pytest.raises(ValueError, match="line 1: metadata.task: no task"):
+        read_public(write_lines(tmp_path / "x.jsonl", listed), task="tier_post", cutoff=CUTOFF)
 
 
 def test_an_event_does_not_carry_the_label():
@@ -101,6 +108,13 @@ def test_a_file_of_the_cutoff_or_later_stops_the_build_with_its_name(tmp_path):
     for day in ("2025-01-01", "2025-10-31"):
         with pytest.raises(LeakError, match=f"bench-1: board.csv is of {day}, not before the cutoff"):
             build(tmp_path, as_of=day)
+
+
+def test_a_file_that_is_none_stops_the_build_with_its_name(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path, said in (("gone.csv", "cannot be read"), ("pipe.csv", "is no file"), ("a" * 300, "File name too long")):
+        with pytest.raises(LeakError, match=f"bench-1: evidence file {path} .*{said}|{said}"):
+            check_instances([Instance(**RECORD | {"manifest": [ENTRY | {"path": path}]})], tmp_path)
 
 
 @pytest.mark.parametrize("column", ["day", "seen_at"])

@@ -199,23 +199,29 @@ def copy_evidence(manifest, folder, target):
     """Copy a manifest's files to a new folder, each checked as it is copied; all times are 0. Raises SandboxError."""
     target.mkdir()
     for entry in manifest:
-        path = PurePosixPath(entry["path"])
-        if path.is_absolute() or ".." in path.parts or not path.parts:
-            raise SandboxError(f"evidence file {path}: name it by its place below the evidence's folder")
-        try:
-            real = (folder / path).resolve()
-            if real.exists() and not (real.is_file() and real.is_relative_to(folder.resolve())):
-                raise SandboxError(f"evidence file {path} is no file in the evidence's folder: put it there itself")
-            data = real.read_bytes()
-        except OSError as error:
-            raise SandboxError(f"evidence file {path} cannot be read ({error.strerror}): put it back") from None
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            raise SandboxError(f"evidence file {path} is not the manifest's (another sha256): restore one of them")
+        path, data = entry["path"], read_listed(entry, folder)
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_bytes(data)
     for place in [target, *target.rglob("*")]:
         place.chmod(0o555)
         os.utime(place, (0, 0))
+
+
+def read_listed(entry, folder):
+    """Return the bytes of a manifest's file. Raises SandboxError, which names it, as `open_sandbox` does."""
+    path = PurePosixPath(entry["path"])
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise SandboxError(f"evidence file {path}: name it by its place below the evidence's folder")
+    try:
+        real = (folder / path).resolve()
+        if real.exists() and not (real.is_file() and real.is_relative_to(folder.resolve())):
+            raise SandboxError(f"evidence file {path} is no file in the evidence's folder: put it there itself")
+        data = real.read_bytes()
+    except OSError as error:
+        raise SandboxError(f"evidence file {path} cannot be read ({error.strerror}): put it back") from None
+    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise SandboxError(f"evidence file {path} is not the manifest's (another sha256): restore one of them")
+    return data
 
 
 @cache

@@ -91,7 +91,8 @@ def open_set(given, name):
 
     Raises ValueError that names the set, the question and the field.
     """
-    if not isinstance(given, dict) or not {"forecast_due_date", "questions"} <= set(given):
+    parts = given if isinstance(given, dict) else {}
+    if not (isinstance(parts.get("forecast_due_date"), str) and isinstance(parts.get("questions"), list)):
         raise ValueError(f"{name} is no question set of ForecastBench")
     rows = []
     for at, row in enumerate(given["questions"], 1):
@@ -149,7 +150,8 @@ def write_series(row, given):
         f"{row['resolution_criteria']} {row['background']} On {str(row.get('freeze_datetime'))[:10]}: {value}. {about}"
     )
     made = []
-    for day in row.get("resolution_dates") or ():
+    days = row.get("resolution_dates")
+    for day in map(str, days if isinstance(days, list) else ()):
         blanks = {"{resolution_date}": day, "{forecast_due_date}": given["forecast_due_date"]}
         question, criteria = (fill(clean(text), blanks) for text in (row["question"], rules))
         made.append((f"-{day}", {"prompt": question, "criteria": criteria, "end_time": day}))
@@ -180,6 +182,8 @@ def list_resolutions(given, name):
 
     Raises ValueError that names the set, the resolution and the field.
     """
+    if not isinstance(given["resolutions"], list):
+        raise ValueError(f"{name} is no resolution set of ForecastBench")
     made = []
     for at, row in enumerate(given["resolutions"], 1):
         needs = ("id", "source", "resolution_date", "resolved", "resolved_to")

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator
 
-from helpers.calendar import stamp_moment
+from helpers.calendar import open_moment, stamp_moment
 from helpers.faults import find_faults, name_field, open_type
 from helpers.formats.futurex import name_letters
 from helpers.store import dump_json
@@ -36,9 +36,7 @@ def moment_in(unit=None):
     """Return the type of a moment (UTC): ISO text, or with `unit` a number of seconds (s) or milliseconds (ms)."""
 
     def read(value):
-        if unit is None and not value[:4].isdigit():  # not the words now and today, which read the clock
-            raise ValueError
-        at = pd.Timestamp(value if unit is None else float(value), unit=unit)
+        at = open_moment(str(value)) if unit is None else pd.Timestamp(float(value), unit=unit)
         if not YEARS[0] <= at.year <= YEARS[1]:
             raise ValueError
         return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")

@@ -5,8 +5,6 @@ prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, an
 `options`, `kind`, `unit`, as csv, json, jsonl or parquet. What a row does not say is read from its prompt (`shapes`).
 """
 
-import io
-import json
 import re
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,8 +13,9 @@ import pandas as pd
 from pydantic import StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
-from helpers.faults import Problems, find_faults, name_field
+from helpers.faults import Problems, find_faults, name_field, parse_text, read_lines, read_text
 from helpers.formats.forecastbench import list_resolutions, list_rows
+from helpers.formats.markets import YEARS
 from helpers.live.shapes import Shape, read_shape
 from helpers.public_files import hash_file
 from helpers.store import dump_json, hash_text
@@ -135,33 +134,22 @@ def read_rows(path, name):
         raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{name} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
-    body = path.read_bytes()
     try:
         if path.suffix in (".parquet", ""):
-            rows = pd.read_parquet(io.BytesIO(body)).to_dict("records")
+            rows = pd.read_parquet(path).to_dict("records")
         elif path.suffix == ".csv":
-            rows = pd.read_csv(io.BytesIO(body), dtype=str, keep_default_na=False).to_dict("records")
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         elif path.suffix == ".json":
-            rows = json.loads(body)
+            rows = parse_text(read_text(path), name)
         else:
-            rows = [read_line(name, n, line) for n, line in enumerate(body.decode().splitlines(), 1) if line.strip()]
-    except Problems:
-        raise
-    except (ValueError, RecursionError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
+            rows = [row for _, row in read_lines(path)]
+    except (ValueError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
         raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
     if isinstance(rows, dict) and "forecast_due_date" in rows:
         rows = list_resolutions(rows, name) if "resolutions" in rows else list_rows(rows, name)
     if not isinstance(rows, list):
         raise ValueError(f"{name} holds a {type(rows).__name__}; wanted is a list of questions")
     return [clean_row(row) if isinstance(row, dict) else row for row in rows]
-
-
-def read_line(name, n, line):
-    """Return what a line of JSON holds. Raises Problems with its number."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise Problems([f"{name}, row {n}: no JSON ({str(error)[:80]})"]) from None
 
 
 def clean_row(row):
@@ -235,7 +223,7 @@ def read_options(row):
         return {}
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = parse_text(given, "options")
         except ValueError:
             raise ValueError("wanted JSON of a list of texts, or of an object by letter") from None
     given = given.tolist() if hasattr(given, "tolist") else given
@@ -261,6 +249,8 @@ def read_end(text):
     if not re.match(r"\d{4}-\d\d-\d\d", text := str(text).strip()):
         raise ValueError(text)
     moment = pd.Timestamp(text)
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise ValueError(text)
     if re.fullmatch(r"\d{4}-\d\d-\d\d(?:[T ]00:00(?::00)?)?", text):
         moment += pd.Timedelta(days=1)
     return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.agents.sandbox import SandboxError, read_listed
 from helpers.tables import MOMENT_FORM
 
 DAY = re.compile(rf"\d{{4}}-\d\d-\d\d|{MOMENT_FORM}")
@@ -75,15 +76,17 @@ def check_instances(instances, folder):
     read = cache(lambda path: read_evidence(folder, path))
     index = cache(lambda path: index_cells(read(path)))
     check = cache(lambda path, dates, cutoff: check_rows(read(path), path, dates, cutoff))
-    hashed = cache(lambda path: hashlib.sha256((Path(folder) / path).read_bytes()).hexdigest())
+    hold = cache(lambda path, sha256: len(read_listed({"path": path, "sha256": sha256}, Path(folder))))
     rows = {}
     for instance in instances:
         check_prompt(instance)
         for entry in instance.manifest:
             path = entry["path"]
             check_file(entry, instance)
-            if hashed(path) != entry["sha256"]:
-                raise LeakError(f"{instance.id}: {path} is not the manifest's file (another sha256)")
+            try:
+                hold(path, entry["sha256"])
+            except SandboxError as error:
+                raise LeakError(f"{instance.id}: {error}") from None
             rows[path] = check(path, entry["dates"], instance.cutoff)
             if not (entry["dates"] and instance.metadata.get("is_series")):
                 check_values(read(path), index(path), path, instance)

@@ -9,12 +9,12 @@ import re
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, StringConstraints
 
-from helpers.faults import find_faults, name_field, read_lines
+from helpers.faults import find_faults, name_field, read_lines, show
 from helpers.papers import get_constant
 from helpers.store import dump_json, hash_text
 from helpers.tables import Setting, Text, allow, one_of, time_of
@@ -64,6 +64,8 @@ class Metadata(BaseModel):
 
     source: Text
     criteria: Text
+    items: allow(dict[str, str], "names by letter") = {}
+    asked: allow(list[tuple[str, Any]], "a list of [item, value]") = []
 
 
 class Record(Setting):
@@ -154,8 +156,8 @@ def read_public(path, *, task, cutoff):
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
         metadata = record.get("metadata") or {}
         kind = metadata.get("task", task)
-        if kind not in TASKS:
-            raise ValueError(f"{where}: metadata.task: no task {kind!r}; there are {', '.join(TASKS)}")
+        if kind not in list(TASKS):
+            raise ValueError(f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}")
         choices = letter_choices(record.get("choices") or list_usual(kind))
         answer = record["answer"]
         target = [find_letter(part, choices) for part in ([answer] if isinstance(answer, str) else answer)]

@@ -11,7 +11,7 @@ import networkx as nx
 import pandas as pd
 
 from helpers.agents.submissions import DIRECTIONS, RELATIONS
-from helpers.calendar import ZONE
+from helpers.calendar import ZONE, open_moment
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
@@ -159,7 +159,7 @@ def read_day(given, whose):
     '2026-03-01 06:00:00'
     """
     try:
-        day = pd.Timestamp(given)
+        day = open_moment(given)
     except (ValueError, TypeError):
         day = pd.NaT
     if day is pd.NaT:

@@ -15,6 +15,7 @@ import pandas as pd
 from pydantic import Field
 
 from helpers.agents.submissions import DIRECTIONS, RELATIONS
+from helpers.calendar import open_moment
 from helpers.faults import check_object
 from helpers.papers import get_constant
 from helpers.tables import Setting, Share, allow, one_of
@@ -198,9 +199,7 @@ def count_days(text):
     >>> count_days("1970-01-02T12:00:00Z"), count_days("1648-10-24"), count_days(None)
     (1.5, -117311.0, nan)
     """
-    if text and not any(letter.isdigit() for letter in text):
-        raise ValueError(f"{text} is no date")  # not the words today and now
-    at = pd.Timestamp(text or pd.NaT)
+    at = open_moment(text) if text else pd.NaT
     at = at.tz_localize("UTC") if at.tzinfo is None else at
     return (at - EPOCH) / pd.Timedelta(days=1) if at is not pd.NaT else math.nan
 

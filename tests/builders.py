@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import pandas as pd
 import pytest
-from requests.adapters import HTTPAdapter
 from serving import run_server
 
 from helpers.agents.sandbox import SandboxError, find_backend
@@ -33,20 +32,9 @@ def open_sites(sources, **faults):
     return contextlib.nullcontext(Web(Replay(sources, Misbehaviour(**faults)), sources))
 
 
-class Loopback(HTTPAdapter):
-    """Sends whatever is asked for to a server of a test, as to a proxy."""
-
-    def __init__(self, address):
-        super().__init__()
-        self.address = address
-
-    def send(self, request, **options):
-        return super().send(request, **options | {"proxies": {"http": self.address}})
-
-
 @contextlib.contextmanager
 def serve(answer):
-    """Serve what `answer(handler)` writes; yields the address, for `Loopback`."""
+    """Serve what `answer(handler)` writes; yields the address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

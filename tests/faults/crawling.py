@@ -1,23 +1,25 @@
-"""Sites that lie to the crawler: each is a recorded failure of its source, in time and with little memory.
+"""Sites that lie to a guest: each is a named failure, in time and with little memory.
 
-A page goes the way that pages go: fetched as of a moment, read by its source's rule.
+A page goes the way that pages go: fetched within bounds, read by its source's rule.
 """
 
 import gzip
+import os
 import resource
 import time
 from functools import partial
+from unittest.mock import patch
 
-from builders import Loopback, serve
+import pandas as pd
+from builders import serve
 from faults.lying import repeat, reset, send_chunks_for_ever, stall
 from faults.table import FORK, measure_peak
 
-from helpers.web.extract import ExtractionError
-from helpers.web.pages import GatewayError
-from helpers.web.session import Web
+from helpers.web.extract import ExtractionError, extract_page
+from helpers.web.guest import FetchError, Guest, decode_page
 from helpers.web.sources import load_sources
 
-AS_OF, JUST_BEFORE = "2016-10-10T00:00:00+08:00", "Sun, 09 Oct 2016 15:59:59 GMT"
+URL = "http://site.example.org/"
 DEADLINE_S, OVER_S, MAX_MB = 5.0, 1.0, 400
 """Seconds of a page, how far past them it may end, and what memory it may take: 5 MB of text, parsed."""
 TABLE, DATA = "clemson", "geomagnetic"
@@ -25,10 +27,10 @@ TABLE, DATA = "clemson", "geomagnetic"
 
 
 def say_page(body=b"<p>hello</p>", status=200, **headers):
-    """Answer with a page, dated a second before the moment that is asked for unless the headers say otherwise."""
+    """Answer with a page."""
     body = body if isinstance(body, bytes) else body.encode()
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    shown = {"Memento-Datetime": JUST_BEFORE, "Content-Type": "text/html", "Content-Length": len(body)} | given
+    shown = {"Content-Type": "text/html", "Content-Length": len(body)} | given
 
     def answer(handler):
         handler.send_response(status)
@@ -83,11 +85,9 @@ SITES = {
     "length negative": (raw(say_page(Content_Length=-1)), TABLE, "unread"),
     "chunks for ever": (raw(send_chunks_for_ever), TABLE, "too_slow"),
     "gzip cut off": (say_page(gzip.compress(b"hello" * 999)[:40], Content_Encoding="gzip"), TABLE, "unread"),
-    "302 without end": (say_page(b"", 302, Location="/"), TABLE, "down"),
-    "302 to a file": (say_page(b"", 302, Location="file:///etc/hostname"), TABLE, "outside"),
+    "302 without end": (say_page(b"", 302, Location="/"), TABLE, "redirect"),
+    "302 to a file": (say_page(b"", 302, Location="file:///etc/hostname"), TABLE, "redirect"),
     "503": (say_page(b"busy", 503), TABLE, "down"),
-    "undated": (say_page(Memento_Datetime=None), TABLE, "undated"),
-    "dated a second later": (say_page(Memento_Datetime="Sun, 09 Oct 2016 16:00:00 GMT"), TABLE, "too_late"),
     "null bytes": (say_page(b"\x00" * 1_000_000), TABLE, "unread"),
     "60,000 tags deep": (say_page(DEEP), TABLE, "unread"),
     "entities within entities": (say_page(BILLION), TABLE, "unread"),
@@ -110,14 +110,16 @@ def crawl_site(answer, source_id, end, folder):
     ours, theirs = FORK.Pipe()
     server = FORK.Process(target=serve_page, args=(answer, theirs), daemon=True)
     server.start()
-    sources = load_sources()
-    crawler = Web(Loopback(ours.recv()), sources, deadline_s=DEADLINE_S)
+    source, proxy = load_sources()[source_id], ours.recv()
+    guest = Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=DEADLINE_S)
     before, begun = measure_peak(resource.RUSAGE_SELF), time.monotonic()
     try:
-        crawler.observe(source_id, AS_OF)
+        with patch.dict(os.environ, {"http_proxy": proxy, "no_proxy": ""}):
+            _, kept, body = guest.get(URL, heeds_robots=False)
+        extract_page(source, decode_page(kept, body))
         status, said = "read", ""
-    except GatewayError as error:
-        status, said = error.status, str(error)
+    except FetchError as error:
+        status, said = error.kind, str(error)
     except ExtractionError as error:
         status, said = "unread", str(error)
     over, peak = time.monotonic() - begun - DEADLINE_S, measure_peak(resource.RUSAGE_SELF)

@@ -22,7 +22,7 @@ from helpers.web.extract import ExtractionError
 from helpers.web.pages import Page, decode_body
 from helpers.web.passages import read_page
 from helpers.web.replay import open_world
-from helpers.web.session import Adapter, Web
+from helpers.web.session import Web
 from helpers.web.sources import load_sources
 
 SEED = 15
@@ -125,7 +125,7 @@ def try_page(source, page, pages, sources):
     """Take a page the way that pages go; returns "read", "refused", or what escaped."""
     moment, window, _ = pages[source.id]
     shown = {sources[name].address: p for name, (_, _, p) in pages.items()} | {source.address: page}
-    crawler = Web(Adapter(), sources)
+    crawler = Web(None, sources)
     crawler.fetch = lambda url, as_of: shown[url]
     day = pd.Timestamp(moment[:10])
     try:

@@ -10,7 +10,6 @@ import json
 import re
 import tomllib
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -141,12 +140,12 @@ def is_same(printed, value, decimals):
 
 
 def connect(web):
-    """Return `ask(url, clock)` over a web's session: (status, moment of the page or None, body)."""
+    """Return `ask(url, clock)` of what answers for a web: (status, moment of the page or None, text)."""
 
     def ask(url, clock):
-        response = web.session.get(url, headers={"Accept-Datetime": format_datetime(clock, usegmt=True)})
-        stamp = response.headers.get("Memento-Datetime")
-        return response.status_code, parsedate_to_datetime(stamp) if stamp else None, response.content
+        answer = web.adapter.answer(url, int(clock.timestamp()))
+        moment = None if answer.published is None else datetime.fromtimestamp(answer.published, UTC)
+        return answer.status, moment, answer.body
 
     return ask
 
@@ -168,7 +167,7 @@ def find_leaks(source_id, facts, ask, clocks):
             found.append(f"{clock}: the page is dated {moment}, the newest row published by then {newest}")
         if body != seen:
             seen, n_pages = body, n_pages + 1
-            found += [f"{clock}: {fault}" for fault in check(body.decode(), clock)]
+            found += [f"{clock}: {fault}" for fault in check(body, clock)]
     return found + list(check.finish(clocks)), n_pages
 
 

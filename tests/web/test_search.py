@@ -2,18 +2,17 @@
 
 import threading
 import time
-from email.utils import format_datetime, parsedate_to_datetime
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
-from builders import Loopback, serve
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from helpers.web import search, session
+from helpers.web import search
 from helpers.web.pages import GatewayError, Page
 from helpers.web.search import SearchIndex, count_words, weigh_passages, weigh_words
-from helpers.web.session import Web
+from helpers.web.session import Answer, Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 LATER = "2016-10-20T00:00:00+08:00"
@@ -25,32 +24,27 @@ def write(heading, *lines):
     return f"<html><h1>{heading}</h1>{''.join(f'<p>{line}</p>' for line in lines)}</html>"
 
 
-def answer_as_web(handler):
-    """A web of three sites; one ignores the date it is asked for and always shows its page of 15 October."""
-    clock = parsedate_to_datetime(handler.headers["Accept-Datetime"])
-    site = handler.path.split("/")[2]
-    if site == "later.replay":
-        page, published = write("Oil news", "The price of oil rose to 99 zloty."), pd.Timestamp("2016-10-15", tz="UTC")
-    else:
+class Sites:
+    """Three sites; one ignores the moment it is asked for and always shows its page of 15 October, dated `later`."""
+
+    later = "2016-10-15T00:00:00Z"
+
+    def answer(self, url, clock):
+        site, day = url.split("/")[2], datetime.fromtimestamp(clock, UTC).day
+        if site == "later.replay":
+            moment = int(pd.Timestamp(self.later).timestamp())
+            return Answer(200, "text/html", write("Oil news", "The price of oil rose to 99 zloty."), moment)
         page = {
-            "rain.replay": write("Rain", f"Rain in Oslo on day {clock.day}: 7 mm"),
-            "oil.replay": write("Oil prices", f"The price of oil on day {clock.day} was 50"),
+            "rain.replay": write("Rain", f"Rain in Oslo on day {day}: 7 mm"),
+            "oil.replay": write("Oil prices", f"The price of oil on day {day} was 50"),
         }[site]
-        published = pd.Timestamp(clock)
-    body = page.encode()
-    handler.send_response(200)
-    handler.send_header("Content-Type", "text/html; charset=utf-8")
-    handler.send_header("Content-Length", str(len(body)))
-    handler.send_header("Memento-Datetime", format_datetime(published.to_pydatetime(), usegmt=True))
-    handler.end_headers()
-    handler.wfile.write(body)
+        return Answer(200, "text/html", page, clock)
 
 
 @pytest.fixture
 def index_and_web():
-    with serve(answer_as_web) as proxy:
-        web = Web(Loopback(proxy))
-        yield SearchIndex(web.fetch, URLS), web
+    web = Web(Sites())
+    return SearchIndex(web.fetch, URLS), web
 
 
 @pytest.fixture
@@ -97,8 +91,8 @@ def test_a_page_published_later_is_neither_found_nor_opened(index_and_web):
     assert PLANTED not in {page["url"] for page in web.pages.values()}
 
 
-def test_without_the_check_of_the_clock_the_same_look_finds_it(index, monkeypatch):
-    monkeypatch.setattr(session, "read_memento", lambda response, url: pd.Timestamp("2016-10-01", tz="UTC"))
+def test_where_the_site_lies_of_its_date_the_same_look_finds_it(index, monkeypatch):
+    monkeypatch.setattr(Sites, "later", "2016-10-01T00:00:00Z")
     assert find_later(index, AS_OF) != set()
 
 

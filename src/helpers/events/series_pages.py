@@ -14,7 +14,7 @@ from helpers.store import hash_text
 from helpers.web.extract import COLUMNS
 from helpers.web.render import format_period
 from helpers.web.replay import Replay
-from helpers.web.session import Web, date_page, name_page
+from helpers.web.session import Answer, Web, name_page
 
 N_SHOWN = 8
 """Values of a series that a page shows, the latest."""
@@ -27,10 +27,10 @@ class SeriesPages(Replay):
         super().__init__(load_series(), articles=articles)
 
     def answer(self, url, clock):
-        """Return (status, body, headers) of a page as of a moment."""
+        """Return the `Answer` of a page as of a moment."""
         source = self.sources.get(url)
         page = source and write_page(source, pd.Timestamp(clock + 1, unit="s", tz="UTC"))
-        return date_page("text/plain", *page) if page else super().answer(url, clock)
+        return Answer(200, "text/plain", *page) if page else super().answer(url, clock)
 
     def name_page(self, url, text, digest, is_held):
         """Return a page's id; that of a series page is a digest of its passages."""

@@ -12,12 +12,12 @@ import pandas as pd
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import ROOT, hash_text, parse_json
-from helpers.web.session import Adapter, Web, date_page, say
+from helpers.web.session import Answer, Web
 
 HOSTS = ".test"
 
 
-class FakeSite(Adapter):
+class FakeSite:
     """Answers for planted pages: `pages` maps address to (moment, html), `asked` is what was fetched."""
 
     def __init__(self):
@@ -32,11 +32,11 @@ class FakeSite(Adapter):
         self.pages[url] = int(pd.Timestamp(published_at).timestamp()), page
 
     def answer(self, url, clock):
-        """Return (status, body, headers) of a planted page as of a moment."""
+        """Return the `Answer` of a planted page as of a moment."""
         self.asked.append(url)
         published, text = self.pages.get(url, (None, None))
         is_out = published is not None and published <= clock
-        return date_page("text/html", text, published) if is_out else say(404, "no page by then")
+        return Answer(200, "text/html", text, published) if is_out else Answer(404)
 
     def name_page(self, url, text, digest, is_held):
         """Return a planted page's id, by which no replayed page can be called."""

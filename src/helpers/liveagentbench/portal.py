@@ -4,7 +4,7 @@ import pandas as pd
 
 from helpers.liveagentbench.tasks import PORTAL, PORTALS
 from helpers.web.replay import Replay
-from helpers.web.session import date_page, say
+from helpers.web.session import Answer
 
 MENU_DATE = int(pd.Timestamp("2016-09-01T00:00:00Z").timestamp())
 """Menus are older than any task."""
@@ -55,7 +55,7 @@ class Portal(Replay):
         self.menus, self.is_down = build_menus(sources), is_down
 
     def answer(self, url, clock):
-        """Return (status, body, headers) of a menu, else of a page, as of a moment."""
+        """Return the `Answer` of a menu, else of a page, as of a moment."""
         if url in self.menus:
-            return date_page("text/html", self.menus[url], MENU_DATE)
-        return say(503, "the site is down") if self.is_down else super().answer(url, clock)
+            return Answer(200, "text/html", self.menus[url], MENU_DATE)
+        return Answer(503) if self.is_down else super().answer(url, clock)

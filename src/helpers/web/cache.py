@@ -5,10 +5,8 @@ A page's age is counted by the replay clock, which comes with each request.
 
 import threading
 
-from helpers.web.session import Adapter
 
-
-class Cache(Adapter):
+class Cache:
     """Answers with the copy it holds, else with what the adapter `upstream` answers, which it then holds.
 
     A copy is served while it is younger than `ttl_hours`; 0 keeps nothing. Counted are `n_requests` and `n_kept`, those
@@ -22,14 +20,14 @@ class Cache(Adapter):
         self.n_requests = self.n_kept = 0
 
     def answer(self, url, clock):
-        """Return (status, body, headers) of the copy, its `Age` among the headers, or of the page upstream."""
+        """Return the `session.Answer` of the copy, or of the page upstream."""
         with self.lock:
             self.n_requests += 1
             made, answer = self.copies.get(url, (None, None))
             if made is not None and 0 <= clock - made < self.ttl_s:  # never a copy of later
                 self.n_kept += 1
-                return *answer[:2], answer[2] | {"Age": str(clock - made)}
+                return answer
             answer = self.upstream.answer(url, clock)
-            if answer[0] == 200 and (made is None or made <= clock):  # the newest copy stays
+            if answer.status == 200 and (made is None or made <= clock):  # the newest copy stays
                 self.copies[url] = clock, answer
             return answer

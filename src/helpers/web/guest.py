@@ -22,11 +22,12 @@ from urllib3.exceptions import HTTPError
 from helpers.calendar import stamp_moment
 from helpers.limits import call_within
 from helpers.web.pages import decode_body
-from helpers.web.session import read_bounded
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
 PACE_S, DEADLINE_S, MAX_HOPS = 1.0, 30.0, 3
+MAX_BYTES = 5_000_000
+"""Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 KEPT_HEADERS = ("content-type", "etag", "last-modified", "date", "retry-after", "location", "memento-datetime")
 
 
@@ -119,7 +120,7 @@ class Guest:
                 ) as response:
                     if not response.is_redirect:
                         kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-                        return response.status_code, kept, read_bounded(response.raw, url, end, FetchError)
+                        return response.status_code, kept, read_bounded(response.raw, url, end)
                     url = urljoin(url, response.headers["location"])
             except (requests.RequestException, HTTPError) as error:
                 raise FetchError("down", f"{url}: no answer ({type(error).__name__})") from None
@@ -127,6 +128,22 @@ class Guest:
             if parts.scheme != "https" or parts.netloc.removeprefix("www.") != host.removeprefix("www."):
                 raise FetchError("redirect", f"{host} leads to {parts.scheme}://{parts.netloc}, which is not followed")
         raise FetchError("redirect", f"{url}: more than {MAX_HOPS} redirects")
+
+
+def read_bounded(raw, url, end):
+    """Return a body, decompressed in pieces, so that a slow drip or a bomb is stopped in time.
+
+    Raises FetchError beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
+    """
+    pieces, size = [], 0
+    while piece := raw.read1(65536, decode_content=True):
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise FetchError("too_large", f"{url}: more than {MAX_BYTES} bytes")
+        if time.monotonic() > end:
+            raise FetchError("too_slow", f"{url}: it drips, and was not complete in time")
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def read_retry(value, now):

@@ -1,7 +1,7 @@
 """Dated articles as sites of the replay web: Wikipedia's current events, and a reader's own (WorldReasoner 3.1, 4.1).
 
 A feed is a site whose articles each have an address and a moment from which they are public; its front page lists those
-that are. They are marked `noarchive`: their text is not ours to store, so whatever is recorded of them keeps digests,
+that are. Their text is not ours to store (`session.Answer`), so whatever is recorded of them keeps digests,
 dates and page_ids (`agents.exports`). A day without a time counts as published when it has ended everywhere on Earth,
 at 20:00 UTC+8 of the day after: the conservative reading of "visible the next day".
 """
@@ -35,8 +35,6 @@ DAYS_END = pd.Timedelta(hours=36)
 """From a day's first moment in UTC until it has ended everywhere (at UTC-12)."""
 EVENTS_KEY = "Intelligence_Payload"
 """The key that marks a genuine file of the current events."""
-HEADERS = {"X-Robots-Tag": "noarchive"}
-"""How a page says that its text is not to be kept."""
 DAY_FILE = re.compile(r"(?:\./)?\d{4}/\d\d/(\d{4}-\d\d-\d\d)\.yaml")
 SENTENCE_END = re.compile(r"[.!?][\"”’']?\s*(\(|$)")
 

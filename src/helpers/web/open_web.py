@@ -12,11 +12,11 @@ import re
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from itertools import islice
 from threading import Lock
 from time import monotonic
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pandas as pd
@@ -31,7 +31,6 @@ from helpers.web.guest import USER_AGENT, FetchError, Guest, check_outside, deco
 from helpers.web.pages import GatewayError, Page, keep_page, read_title
 from helpers.web.providers import MAX_TEXT, is_current, price_search, search_provider, tell
 from helpers.web.search import MAX_OPENED, Hit, SearchIndex
-from helpers.web.session import read_memento
 
 LIMIT_S = 120.0
 """Seconds that a search, or a page with the wait for its host, may take."""
@@ -185,7 +184,7 @@ class OpenWeb:
             raise
         if status != 200:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
-        taken = read_memento(SimpleNamespace(headers={"Memento-Datetime": kept.get("memento-datetime")}), url)
+        taken = read_memento(kept.get("memento-datetime"), url)
         title, text, (_, last) = read_article(url, kept, body)
         for moment in (taken, last):
             if moment is not None and moment >= as_of:
@@ -225,6 +224,15 @@ def ask_once(door, model, text, as_of, answer, bound=lambda door, request: 0.0):
         if error.status == "over_budget":
             raise
         raise LlmError("error", f"{model}: {error.reason}") from None
+
+
+def read_memento(value, url):
+    """Return a capture's moment by its Memento-Datetime header (RFC 7089). Raises GatewayError where it has none."""
+    with suppress(TypeError, ValueError, OverflowError, IndexError):
+        moment = pd.Timestamp(parsedate_to_datetime(value))
+        if moment.tzinfo is not None:
+            return moment
+    raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
 
 
 def read_article(url, kept, body):

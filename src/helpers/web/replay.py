@@ -17,10 +17,10 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.web.news import HEADERS, list_pages, read_feeds
+from helpers.web.news import list_pages, read_feeds
 from helpers.web.render import RENDERERS
 from helpers.web.search import keep
-from helpers.web.session import Adapter, Web, date_page, say
+from helpers.web.session import Answer, Web
 from helpers.web.sources import load_live, load_sources, read_rows
 
 SHOWN_DAYS = 500
@@ -80,7 +80,7 @@ class Site:
         return *page, self.published[n_visible - 1]
 
 
-class Replay(Adapter):
+class Replay:
     """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of feeds.
 
     A site's rows are read when it is first visited.
@@ -94,29 +94,28 @@ class Replay(Adapter):
         self.articles = {url: show for feed in feeds.values() for url, show in list_pages(feed, SHOWN_DAYS).items()}
 
     def answer(self, url, clock):
-        """Return (status, body, headers) of a page at `clock`, with whatever misbehaviour strikes it then."""
+        """Return the `Answer` of an address at `clock`, with whatever misbehaviour strikes it then."""
         address, bad = url.partition("?")[0].partition("#")[0], self.misbehaviour
         if show := self.articles.get(address):
-            page = show(clock)
-            return date_page(*page, HEADERS) if page else say(404, "nothing was published by then")
+            return Answer(200, *page, is_held=True) if (page := show(clock)) else Answer(404)
         try:
             if (site := self._find_site(address)) is None:
-                return say(404, "no source of the replay world has this address")
+                return Answer(404)
             source_id, local = site.source.id, datetime.fromtimestamp(clock, ZoneInfo(ZONE))
             if bad.strikes("outage", source_id, f"{local:%Y-%m-%dT%H}"):
-                return say(503, "the site is down")
+                return Answer(503)
             week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
             page = site.render(clock, "new" if bad.strikes("layout", source_id, week) else "")
         except (ValueError, KeyError, TypeError, OSError) as error:
             said = " ".join(str(error).split())[:200]
             print(f"{address}: its rows cannot be shown ({said}); make source SOURCE=... says where", file=sys.stderr)
-            return say(500, "the site's rows cannot be read")
+            return Answer(500)
         if page is None:
-            return say(404, "nothing was published by then")
+            return Answer(404)
         content_type, text, newest = page
         if bad.strikes("charset", source_id, f"{local:%Y-%m-%d}"):
             text = text.encode("cp1252", errors="replace")
-        return date_page(content_type, text, newest)
+        return Answer(200, content_type, text, newest)
 
     def _find_site(self, address):
         source = self.sources.get(address)

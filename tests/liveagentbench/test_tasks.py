@@ -17,18 +17,15 @@ from helpers.liveagentbench import runs as running
 from helpers.liveagentbench import scores as study
 from helpers.liveagentbench import tasks as taskset
 from helpers.liveagentbench.asks import compute_answer, list_truths
-from helpers.liveagentbench.files import JUNK, WRITERS, share_rows
+from helpers.liveagentbench.files import WRITERS, share_rows
 from helpers.liveagentbench.portal import Portal, build_menus
+from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
-from helpers.liveagentbench.rules import answer_question
-from helpers.liveagentbench.solvers import KITS, Kit, solve_task
 from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, list_parts, read_shown
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
 from helpers.web.pages import GatewayError, Page
 from helpers.web.session import Web
-
-READER = Kit("reader", ("text_file", "browser"), 12)
 
 
 @pytest.fixture(scope="module")
@@ -103,20 +100,8 @@ def answer_plainly(task):
 def test_every_answer_is_what_a_second_path_finds(made, tasks):
     events, answers = made
     truth = list_truths(answers)
-    assert set(tasks) == set(events.loc[events["variant"] == "plain", "event_id"])
+    assert set(tasks) == set(events["event_id"])
     assert {name: truth[name] for name in tasks} == {name: answer_plainly(task) for name, task in tasks.items()}
-
-
-def test_twins_share_question_answer_and_split_with_their_task(made):
-    events, answers = made
-    truth, by_id = list_truths(answers), events.set_index("event_id")
-    twins = events[events["variant"] != "plain"]
-    assert twins["variant"].value_counts().to_dict() == {"unreadable": 26, "site_down": 25, "deep": 25}
-    for twin in twins.to_dict("records"):
-        task = by_id.loc[twin["pair_id"]]
-        assert truth[twin["event_id"]] == truth[twin["pair_id"]]
-        assert (twin["prompt"], twin["split"]) == (task["prompt"], task["split"])
-        assert twin["n_steps"] - task["n_steps"] == (twin["variant"] == "deep")
 
 
 @pytest.mark.parametrize(
@@ -176,17 +161,13 @@ def test_a_file_says_what_its_rows_say(name, made, sources, shown):
     assert set(read["entity"]) == set(rows["entity"])
 
 
-def test_every_source_is_two_menus_away_and_three_where_it_lies_deep(sources):
+def test_every_source_is_two_menus_away(sources):
     menus = build_menus(sources)
-    for root, depth in ((PORTAL, 2), (taskset.PORTALS["deep"], 3)):
-        level, steps = {root}, 0
-        while level & set(menus):
-            links = {link for page in level for link in html.fromstring(menus[page]).xpath("//a/@href")}
-            level, steps = links, steps + 1
-        assert steps == depth and level == {source.address for source in sources.values()}
+    links = {link for page in menus for link in html.fromstring(menus[page]).xpath("//a/@href")}
+    assert links == (set(menus) - {PORTAL}) | {source.address for source in sources.values()}
 
 
-# --- solvers --------------------------------------------------------------------------------------------------
+# --- the program --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -194,21 +175,19 @@ def small(sources):
     return {name: sources[name] for name in ("oil_wti", "seattle_pets_species", "geomagnetic")}
 
 
-def pose(made, name, small_places=None):
-    event = made[0].set_index("event_id", drop=False).loc[name].to_dict()
-    return event | {"capabilities": parse_json(event["capabilities"])}
+def test_a_page_behind_menus_is_found_and_read_and_a_site_that_is_down_fails_the_task(made, small):
+    event, truth = made[0].set_index("event_id").loc["crude_2"].to_dict(), list_truths(made[1])["crude_2"]
+    fetch = Web(Portal(small)).fetch
+    run = solve_task(event, [PORTAL], fetch)
+    assert (run["status"], run["reply"]) == ("ok", f"Answer: {truth}")
+    assert solve_task(event, [PORTAL], fetch, recite)["reply"].startswith("WTI; 46.28; ")
 
+    def lose(address, as_of):
+        if "directory" in address:
+            return fetch(address, as_of)
+        raise GatewayError(503, f"{address}: the site answered 503")
 
-@pytest.mark.parametrize("name, root", [("crude_2", PORTAL), ("pets_3-deep", taskset.PORTALS["deep"])])
-def test_a_page_behind_menus_is_found_and_read(name, root, made, small):
-    truth = made[1].set_index("event_id")["value"]
-    run = solve_task(READER, pose(made, name), [root], Web(Portal(small)).fetch)
-    assert run["status"] == "ok" and run["reply"] == f"Answer: {truth[name]}"
-    assert run["n_pages"] >= (3 if "deep" in name else 2)
-
-
-def test_a_site_that_is_down_is_a_task_that_did_not_execute(made, small):
-    run = solve_task(READER, pose(made, "crude_2-site_down"), [PORTAL], Web(Portal(small, is_down=True)).fetch)
+    run = solve_task(event, [PORTAL], lose)
     assert (run["status"], run["reply"]) == ("failed", None) and "503" in run["reason"]
 
 
@@ -217,15 +196,14 @@ def test_nothing_later_than_the_moment_is_read(small):
         Web(Portal(small)).fetch(small["oil_wti"].address, "2016-09-01T00:00:00+08:00")
 
 
-def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path):
-    event = {"capabilities": ["text_file"], "prompt": "What?", "as_of": taskset.AS_OF}
-    for form in ("csv", "html", "pdf"):
-        path = tmp_path / f"a.{form}"
-        path.write_bytes(JUNK * 40)
-        run = solve_task(KITS[0], event, [path])
-        assert run["status"] == "failed" and "cannot be read" in run["reason"]
-        with pytest.raises(Unread):
-            extract_text("What?", [path])
+@pytest.mark.parametrize("form", ["csv", "html", "pdf"])
+def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path, form):
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(b"\x00\xffUNREADABLE\xff\x00" * 40)
+    run = solve_task({"capabilities": '["text_file"]', "prompt": "What?", "as_of": taskset.AS_OF}, [path], None)
+    assert run["status"] == "failed" and "cannot be read" in run["reason"]
+    with pytest.raises(Unread):
+        extract_text([path])
 
 
 HOSTILE = {
@@ -237,9 +215,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", [*HOSTILE, "empty"])
 def test_a_hostile_page_is_a_task_that_did_not_execute(name):
-    event = {"capabilities": ["browser"], "prompt": "What?", "as_of": taskset.AS_OF}
+    event = {"capabilities": '["browser"]', "prompt": "What?", "as_of": taskset.AS_OF}
     page = Page("p1", PORTAL, taskset.AS_OF, "text/html", HOSTILE.get(name, ""))
-    run = solve_task(READER, event, [PORTAL], lambda address, as_of: page)
+    run = solve_task(event, [PORTAL], lambda address, as_of: page)
     assert run["status"] == "failed" and "the menu cannot be read" in run["reason"]
     with pytest.raises(Unread, match="the html cannot be read"):
         read_table(page.text.encode(), "html")
@@ -276,19 +254,15 @@ def make_events():
         ("b", "work_study", ["image"]),
         ("c", "daily_life", ["text_file", "image"]),
     ]
-    plain = [
-        {"event_id": n, "scenario": "one", "scenario_group": g, "capabilities": json.dumps(c)}
-        | {"variant": "plain", "pair_id": n, "prompt": n}
-        for n, g, c in rows
-    ]
-    return pd.DataFrame([*plain, plain[0] | {"event_id": "a-unreadable", "variant": "unreadable"}])
+    about = ("event_id", "scenario_group", "capabilities", "prompt")
+    return pd.DataFrame([(n, g, json.dumps(c), n) for n, g, c in rows], columns=about)
 
 
 def make_runs(rows):
-    return pd.DataFrame(rows, columns=["agent", "event_id", "status", "reply"]).assign(reason=None, n_pages=0)
+    return pd.DataFrame(rows, columns=["agent", "event_id", "status", "reply"]).assign(reason=None)
 
 
-ANSWERS = pd.DataFrame({"event_id": ["a", "b", "c", "a-unreadable"], "value": ["5", "6", "7", "5"]})
+ANSWERS = pd.DataFrame({"event_id": ["a", "b", "c"], "value": ["5", "6", "7"]})
 
 
 def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_stay():
@@ -306,7 +280,7 @@ def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_
 
 def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
+    path.write_text("Date,State,Lead\n" + 200 * "2016-10-05,Ohio,5\n" + "2016-10-05,Iowa,7\n")
     asked = []
 
     def consult(prompt, schema, repeat=0):
@@ -315,7 +289,7 @@ def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing
 
     runs = running.run_model(consult, make_events(), {"a": [path], "b": [], "c": []})
     scored = study.score_runs(runs, ANSWERS).set_index(["agent", "event_id"])
-    assert len(asked) == 2 and "Ohio,5" in asked[0] and "Ohio,5" not in asked[1]
+    assert len(asked) == 2 and "Iowa,7" in asked[0] and "Ohio,5" not in asked[1]
     assert scored.loc[(running.WITH_TEXT, "a"), "score"] == 1
     assert scored.loc[(running.ALONE, "a"), ["score", "is_match"]].tolist() == [0, True]
     assert scored.loc[(running.WITH_TEXT, "b"), "status"] == "lacking"

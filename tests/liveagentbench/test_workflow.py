@@ -72,12 +72,12 @@ def build_reader(needs_tool="yes", steps=None, answer="no idea"):
 @pytest.fixture(scope="module")
 def control(sources, questions, made, tmp_path_factory):
     """Return a function that runs the controls on all cases with a consult."""
-    tasks, cases, _ = made
-    events = tasks[tasks["event_id"].isin([case["event"]["event_id"] for case in cases.values()])]
+    cases = made[1]
+    events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
     places = build_files(events, sources, read_shown(sources), tmp_path_factory.mktemp("spdg"))
-    up, down = (Web(Portal(sources, is_down=is_down)).fetch for is_down in (False, True))
-    ways = dict.fromkeys(("plain", "deep"), up) | {"site_down": down}
-    return lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, ways)
+    return lambda consult: study.control_cases(
+        questions, cases, consult, lambda *given: [], places, Web(Portal(sources)).fetch
+    )
 
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):

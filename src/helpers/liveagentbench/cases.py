@@ -14,7 +14,7 @@ from helpers import papers
 from helpers.faults import find_faults, name_field, read_lines
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.tasks import FORMS
-from helpers.store import ROOT
+from helpers.store import ROOT, dump_json
 from helpers.tables import Setting, Text, one_of, some
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
@@ -55,12 +55,14 @@ class Step(Setting):
 
 
 class Case(BaseModel):
-    """What an annotator made of a question; without `answer` the task's computed one holds."""
+    """What an annotator made of a question; without `answer` the task's computed one holds, without `address` the
+    portal is where its search begins."""
 
     question_id: Text
     event_id: Text
     steps: some(Step)
     planted: one_of(*CONTROLS, "", None) = None
+    address: Text | None = None
     answer: Any = None
 
 
@@ -101,6 +103,8 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
             raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
         answer = row.get("answer") or truths[row["event_id"]]
         event, steps = events.loc[row["event_id"]].to_dict(), [Step(**step) for step in row["steps"]]
+        if row.get("address"):
+            event["attachments"] = dump_json([row["address"]])
         cases[name] = {"event": event, "steps": steps, "planted": row.get("planted") or "", "answer": answer}
     return cases
 

@@ -17,12 +17,9 @@ from helpers.store import parse_json
 from helpers.web.render import build_table, format_number, wrap_page
 from helpers.web.sources import head_column
 
-JUNK = b"\x00\xffUNREADABLE\xff\x00"
-"""What stands in an unreadable file, whatever its name says."""
-
 
 def build_files(events, sources, shown, folder):
-    """Write the files of tasks and twins, and return {event_id: [path or address]} in the order of the parts.
+    """Write the files of tasks, and return {event_id: [path or address]} in the order of the parts.
 
     `shown` is what `tasks.read_shown` returns. A form without a writer has the path at which it would stand.
     """
@@ -37,11 +34,9 @@ def build_files(events, sources, shown, folder):
             if form == "page":
                 places[event["event_id"]].append(name)
                 continue
-            path = folder / (f"{event['variant']}-{name}" if event["variant"] == "unreadable" else name)
-            if form in WRITERS and not path.exists():
-                is_bad = event["variant"] == "unreadable"
-                path.write_bytes(JUNK * 40 if is_bad else WRITERS[form](sources[source_id], rows))
-            places[event["event_id"]].append(path)
+            if form in WRITERS:
+                (folder / name).write_bytes(WRITERS[form](sources[source_id], rows))
+            places[event["event_id"]].append(folder / name)
     return places
 
 

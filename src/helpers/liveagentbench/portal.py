@@ -1,8 +1,8 @@
-"""The portal that tasks begin at: the replay web's pages behind two menus or, where a value lies deep, three."""
+"""The portal that tasks begin at: the replay web's pages behind two menus, of domains and of their sources."""
 
 import pandas as pd
 
-from helpers.liveagentbench.tasks import PORTAL, PORTALS
+from helpers.liveagentbench.tasks import PORTAL
 from helpers.web.replay import Replay
 from helpers.web.session import Answer
 
@@ -11,31 +11,18 @@ MENU_DATE = int(pd.Timestamp("2016-09-01T00:00:00Z").timestamp())
 
 
 def build_menus(sources):
-    """Return {address: html} of both portals: domains, then sources; in the deep one subdomains between them.
+    """Return {address: html} of the portal's menus.
 
-    >>> len(build_menus({}))
-    2
+    >>> list(build_menus({}))
+    ['http://directory.replay/']
     """
-    menus = {}
-    for root, depth in ((PORTAL, 1), (PORTALS["deep"], 2)):
-        tree = {(): {}}
-        for source in sources.values():
-            path = (source.domain, source.subdomain)[:depth]
-            for n in range(depth):
-                tree.setdefault(path[:n], {})[name_menu(root, path[: n + 1])] = path[n]
-            tree.setdefault(path, {})[source.address] = source.name
-        for path, links in tree.items():
-            menus[name_menu(root, path)] = write_menu(" / ".join(path) or "Contents", sorted(links.items()))
-    return menus
-
-
-def name_menu(root, path):
-    """Return a menu's address.
-
-    >>> name_menu("http://directory.replay/", ("Health", "Dengue fever"))
-    'http://directory.replay/health/dengue-fever'
-    """
-    return root + "/".join(part.lower().replace(" ", "-") for part in path)
+    links = {PORTAL: {}}
+    for source in sources.values():
+        address = PORTAL + source.domain.lower().replace(" ", "-")
+        links[PORTAL][address] = source.domain
+        links.setdefault(address, {})[source.address] = source.name
+    names = {PORTAL: "Contents"} | links[PORTAL]
+    return {address: write_menu(names[address], sorted(items.items())) for address, items in links.items()}
 
 
 def write_menu(title, items):
@@ -45,17 +32,14 @@ def write_menu(title, items):
 
 
 class Portal(Replay):
-    """Answers for both portals' menus, and for the pages behind them as the replay web does.
+    """Answers for the portal's menus, and for the pages behind them as the replay web does."""
 
-    With `is_down` the menus answer, and every page behind them answers that its site is down.
-    """
-
-    def __init__(self, sources, *, is_down=False):
+    def __init__(self, sources):
         super().__init__(sources)
-        self.menus, self.is_down = build_menus(sources), is_down
+        self.menus = build_menus(sources)
 
     def answer(self, url, clock):
         """Return the `Answer` of a menu, else of a page, as of a moment."""
         if url in self.menus:
             return Answer(200, "text/html", self.menus[url], MENU_DATE)
-        return Answer(503) if self.is_down else super().answer(url, clock)
+        return super().answer(url, clock)

@@ -35,30 +35,15 @@ def read_table(body, form):
         raise Unread(f"the {form} cannot be read ({type(error).__name__})") from None
 
 
-def extract_text(question, paths, limit=450):
-    """Return what some files say as text of at most `limit` characters, for a reader with little room.
-
-    The first line of each heads its table; then lines that hold a name or a date of the question, then others, each
-    kept in its place. Raises Unread.
-    """
-    kept, room = [], limit
+def extract_text(paths):
+    """Return what some files say as text, whole: a line a row, its cells joined by commas. Raises Unread."""
+    lines = []
     for path in paths:
         try:
-            lines = [",".join(line) for line in READERS[path.suffix[1:]](path.read_bytes())]
+            lines += [",".join(line) for line in READERS[path.suffix[1:]](path.read_bytes())]
         except FAULTS as error:
             raise Unread(f"{path.name} cannot be read ({type(error).__name__})") from None
-        dates, words = read_dates(question), set(re.findall(r"\w{4,}", question.casefold()))
-        marks = [n == 0 or bool(words & set(re.findall(r"\w{4,}", line.casefold()))) for n, line in enumerate(lines)]
-        dated = [n == 0 or any(date in line.replace(" ", "T") for date in dates) for n, line in enumerate(lines)]
-        order = sorted(range(len(lines)), key=lambda n: (n > 0, -marks[n] - dated[n], n))
-        chosen = []
-        for n in order:
-            if len(lines[n]) + 1 > room:
-                break
-            chosen.append(n)
-            room -= len(lines[n]) + 1
-        kept += [lines[n] for n in sorted(chosen)]
-    return "\n".join(kept)
+    return "\n".join(lines)
 
 
 def read_csv(body):

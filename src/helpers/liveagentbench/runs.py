@@ -1,4 +1,4 @@
-"""Runs of systems on the task set: programs by their kit, a model with the text of the files and without (5)."""
+"""Runs of systems on the task set: a program, a model with the text of the files and without (LiveAgentBench 5)."""
 
 import tempfile
 from functools import cache
@@ -9,35 +9,36 @@ import pandas as pd
 from helpers.agents.registry import open_consult
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.portal import Portal
+from helpers.liveagentbench.program import recite, reply_by_rules, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
-from helpers.liveagentbench.solvers import KITS, open_event, solve_task
 from helpers.liveagentbench.tasks import open_taskset
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
+from helpers.store import parse_json
 from helpers.web.session import Web
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
 """A model's reply: an answer alone."""
+PROGRAMS = {"program of rules": reply_by_rules, "reciter": recite}
 ALONE, WITH_TEXT = "model, question alone", "model, with the text"
-COLUMNS = ["agent", "event_id", "status", "reply", "reason", "n_pages"]
+COLUMNS = ["agent", "event_id", "status", "reply", "reason"]
 
 
 def run_taskset(agent, seed, **settings):
-    """Return (events, answers, runs) of the task set: all programs, and an agent's model where it has replies.
+    """Return (events, answers, runs) of the task set: the program's, and an agent's model's where it has replies.
 
     `agent` is a name of data/agents.toml; `settings` are those of `registry.open_agent` (live, minutes); `seed` draws
-    splits and twins.
+    splits.
     """
     sources, shown, events, answers = open_taskset(seed)
-    fetch, fetch_down = (cache(Web(Portal(sources, is_down=is_down)).fetch) for is_down in (False, True))
-    ways, rows = {"site_down": fetch_down}, []  # a twin whose site is down has a replay web that is down
+    fetch, rows = cache(Web(Portal(sources)).fetch), []
     with tempfile.TemporaryDirectory() as folder:
         places = build_files(events, sources, shown, Path(folder))
-        for kit in KITS:
-            for event in map(open_event, events.to_dict("records")):
-                told = solve_task(kit, event, places[event["event_id"]], ways.get(event["variant"], fetch))
-                rows.append({"agent": kit.name, "event_id": event["event_id"]} | told)
+        for name, reply in PROGRAMS.items():
+            for event in events.to_dict("records"):
+                about = {"agent": name, "event_id": event["event_id"]}
+                rows.append(about | solve_task(event, places[event["event_id"]], fetch, reply))
         with open_consult(agent, RUN_ID, about="answers tasks", **settings) as consult:
             asked = run_model(consult, events, places)
     is_recorded = asked.groupby("agent")["reply"].transform("count") > 0
@@ -45,18 +46,18 @@ def run_taskset(agent, seed, **settings):
 
 
 def run_model(consult, events, places):
-    """Return the runs of a model on the plain tasks, columns COLUMNS: with the text of the files, and without.
+    """Return the runs of a model on the tasks, columns COLUMNS: with the text of the files, and without.
 
     Asked are the tasks whose files all are text; another is "lacking". Without the text every task is: the guess is
     held against the truth and earns nothing. The status is "missing" where a reply is not recorded, "failed" where the
     request failed.
     """
     rows = []
-    for event in map(open_event, events[events["variant"] == "plain"].to_dict("records")):
-        is_asked = event["capabilities"] == ["text_file"]
+    for event in events.to_dict("records"):
+        is_asked = parse_json(event["capabilities"]) == ["text_file"]
         for agent in (WITH_TEXT, ALONE):
             row = ask_task(consult, event, places[event["event_id"]], agent) if is_asked else ("lacking", None, "")
-            rows.append((agent, event["event_id"], *row, 0))
+            rows.append((agent, event["event_id"], *row))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -65,7 +66,7 @@ def ask_task(consult, event, paths, agent):
     prompt, text = "taskset_alone", ""
     if agent == WITH_TEXT:
         try:
-            prompt, text = "taskset_text", extract_text(event["prompt"], paths)
+            prompt, text = "taskset_text", extract_text(paths)
         except Unread as error:
             return "failed", None, str(error)
     verdict = consult(read_prompt(prompt).format(question=event["prompt"], text=text), FORM)

@@ -1,11 +1,9 @@
-"""Scores of the task set: by group and capability, what did not execute, what twins cost (LiveAgentBench 5).
+"""Scores of the task set: by group and capability, what did not execute (LiveAgentBench 5).
 
 A task that a system lacks a capability for counts as wrong, overall and in its columns; so does one that did not
 execute, which is counted apart too. Denominators are fixed: every task of a column, less only a model's replies that
 are not recorded.
 """
-
-import math
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,7 @@ import seaborn as sns
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.scoring.matching import match_answer
-from helpers.stats.means import measure_share, summarize_clustered
+from helpers.stats.means import measure_share
 from helpers.store import parse_json
 
 COLUMN_LABELS = {
@@ -47,7 +45,7 @@ def list_columns(events):
 
     A task that takes two capabilities stands in both columns.
     """
-    plain = events[events["variant"] == "plain"].set_index("event_id", drop=False)
+    plain = events.set_index("event_id", drop=False)
     takes = plain["capabilities"].map(parse_json)
     columns = {("overall", "overall"): plain["event_id"]}
     columns |= {("scenario", group): plain.loc[plain["scenario_group"] == group, "event_id"] for group in GROUPS}
@@ -70,30 +68,6 @@ def tabulate_scores(scored, events, value="score"):
             about = {"agent": agent, "kind": kind, "column": name, "size": len(members), "right": int(known.sum())}
             rows.append(about | measure_share(known))
     return pd.DataFrame(rows, columns="agent kind column size n right share low high".split())
-
-
-def compare_pairs(scored, events):
-    """Return what each kind of twin does, by agent: agent, variant, n, n_scenarios, plain, twin, effect, low, high, p,
-    failed (5.3).
-
-    Pairs are those whose task the agent has the capabilities for; `effect` is the mean of twin less task, its interval
-    and p by scenario (`means.summarize_clustered`), since the tasks of a scenario share rows, files and wording.
-    No interval below ten scenarios, or where all pairs differ alike. `failed` counts twins that did not execute.
-    """
-    pairs = events.loc[events["variant"] != "plain", ["event_id", "variant", "pair_id"]]
-    plain = scored[["agent", "event_id", "score"]].rename(columns={"event_id": "pair_id", "score": "plain"})
-    table = scored[["agent", "event_id", "score", "status"]].merge(pairs, on="event_id")
-    table = table.merge(plain, on=["agent", "pair_id"])
-    table = table[table["status"] != "lacking"].dropna(subset=["score", "plain"])
-    scenario, rows = events.set_index("event_id")["scenario"], []
-    for (agent, variant), part in table.groupby(["agent", "variant"], sort=False):
-        effects = (part["score"] - part["plain"]).set_axis(part["pair_id"])
-        found = summarize_clustered(effects.to_frame("effect"), scenario).loc["effect"]
-        row = {"agent": agent, "variant": variant, "n": len(part), "n_scenarios": int(found["n_clusters"])}
-        row |= {"plain": part["plain"].mean(), "twin": part["score"].mean(), "effect": found["mean"]}
-        ends = {end: math.nan if math.isnan(found[end]) else min(1.0, max(-1.0, found[end])) for end in ("low", "high")}
-        rows.append(row | ends | {"p": found["p"], "failed": int(part["status"].eq("failed").sum())})
-    return pd.DataFrame(rows)
 
 
 def draw_shares(wide, sizes, ax, digits):

@@ -37,13 +37,9 @@ FORMS = {
 }
 """Form of a part -> the capability it takes, the environment it is of."""
 CAPABILITIES = ("text_file", "image", "video", "audio", "browser")
-VARIANTS = {"site_down": "page", "deep": "page", "unreadable": ""}
-"""Twins of a task that hold one thing against it, and the form it must have: "" is any file (5.3)."""
-N_TWINS = 26
 TASK_COLUMNS = "scenario parts variables first last shown ask at of arg question".split()
-PORTALS = {"deep": "http://registers.replay/"}
 PORTAL = "http://directory.replay/"
-"""Where a search for a page begins; the portal of deep tasks has one more level of menus."""
+"""Where a search for a page begins."""
 
 
 def load_tasks(folder=ROOT / "data/taskset"):
@@ -142,14 +138,12 @@ def open_taskset(seed):
 
 
 def build_taskset(sources, shown, rng):
-    """Return (events, answers): the tasks, and after them their twins of each variant in VARIANTS.
+    """Return (events, answers) of the tasks; `shown` is what `read_shown` returns.
 
-    `shown` is what `read_shown` returns. Every task with a page has a twin, and up to N_TWINS drawn of those with
-    files alone; a twin has the `pair_id` and the answer of its task. The share of the validation split is the paper's.
-    Raises ValueError for a wrong task.
+    The share of the validation split, which is drawn, is the paper's. Raises ValueError for a wrong task.
     """
     tasks, scenarios = load_tasks()
-    rows, values = [], {}
+    rows, truths = [], []
     share = papers.get_constant("liveagentbench", "n_validation") / papers.get_constant("liveagentbench", "n_tasks")
     n_first = round(share * len(tasks))
     splits = rng.permutation(["validation"] * n_first + ["test"] * (len(tasks) - n_first))
@@ -158,12 +152,9 @@ def build_taskset(sources, shown, rng):
         parts = list_parts(task, scenario["source_id"])
         source = sources[parts[0][0]]
         decimals = source.variables[task["variables"].split()[0]]["decimals"]
-        values[task["task_id"]] = compute_answer(task, collect_rows(task, parts, shown), decimals)
+        truths.append(write_truth(compute_answer(task, collect_rows(task, parts, shown), decimals)))
         rows.append(describe_task(task, scenario, source, parts, str(split)))
-    events = pd.DataFrame(rows)
-    twins = [make_twins(events, variant, form, rng) for variant, form in VARIANTS.items()]
-    events = check_table("events", pd.concat([events, *twins], ignore_index=True))
-    truths = events["pair_id"].map(values).map(write_truth)
+    events = check_table("events", pd.DataFrame(rows))
     answers = pd.DataFrame({"event_id": events["event_id"], "value": truths, "status": "ok"})
     return events, check_table("answers", answers)
 
@@ -179,7 +170,6 @@ def describe_task(task, scenario, source, parts, split):
         "paper": "liveagentbench",
         "task": task["ask"],
         "cluster_id": source.id,
-        "variant": "plain",
         "source_id": source.id,
         "variables": dump_json({key: task[key] for key in ("parts", "variables", "first", "last", "shown")}),
         "domain": source.domain,
@@ -188,7 +178,6 @@ def describe_task(task, scenario, source, parts, split):
         "as_of": AS_OF,
         "n_steps": count_steps(task, parts),
         "capabilities": dump_json(capabilities),
-        "pair_id": task["task_id"],
         "split": split,
         "is_synthetic": False,
         "scenario": scenario["name"],
@@ -196,16 +185,3 @@ def describe_task(task, scenario, source, parts, split):
         "environments": dump_json(sorted({FORMS[form][1] for form in forms})),
         "attachments": dump_json(names),
     }
-
-
-def make_twins(events, variant, form, rng):
-    """Return twins of tasks: those with a page, or of those with files alone up to N_TWINS, drawn."""
-    has_page = events["capabilities"].str.contains("browser")
-    able = events[has_page if form == "page" else ~has_page]
-    if form != "page" and len(able) > N_TWINS:
-        able = able.loc[np.sort(rng.choice(able.index, N_TWINS, replace=False))]
-    able = able.assign(event_id=able["event_id"] + "-" + variant, variant=variant)
-    if variant == "deep":
-        able["n_steps"] += 1
-        able["attachments"] = able["attachments"].str.replace(PORTAL, PORTALS["deep"])
-    return able

@@ -28,9 +28,9 @@ from helpers.liveagentbench.cases import (
 )
 from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.portal import Portal
+from helpers.liveagentbench.program import solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.runs import FORM
-from helpers.liveagentbench.solvers import KITS, open_event, solve_task
 from helpers.liveagentbench.tasks import AS_OF
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
@@ -174,7 +174,7 @@ def answer_blind(consult, case, places, search, repeat=0):
         found = find_passages(search, event["prompt"], event["as_of"])
         return ask_answer(consult, "spdg_found", repeat, question=event["prompt"], found=found)
     try:
-        text = extract_text(event["prompt"], files)
+        text = extract_text(files)
     except Unread:
         return "unreadable", None
     return ask_answer(consult, "taskset_text", repeat, question=event["prompt"], text=text)
@@ -218,11 +218,11 @@ def view_answers(name, case, run, consult, places, search):
     return rows + [view(name, "uniqueness", judge, is_kept, note) for judge in JUDGES]
 
 
-def control_cases(questions, cases, consult, search, places, ways):
+def control_cases(questions, cases, consult, search, places, fetch):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
-    `places` maps event_id to a task's files and addresses; `ways` a task's variant to a web's fetch. A program stands
-    in for the paper's other annotator; it takes its own way, so the labelled steps are not tried.
+    `places` maps question_id to its task's files and addresses; `fetch` is a web's. A program stands in for the paper's
+    other annotator; it takes its own way, so the labelled steps are not tried.
     """
     rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
     for name, case in cases.items():
@@ -231,8 +231,8 @@ def control_cases(questions, cases, consult, search, places, ways):
         status, closed = ask_steps(consult, event["prompt"])
         rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
         rows += view_complexity(name, case, closed, status)
-        run = solve_task(KITS[2], open_event(event), places[event["event_id"]], ways[event["variant"]])
-        rows += view_answers(name, case, run, consult, places[event["event_id"]], search)
+        run = solve_task(event, places[name], fetch)
+        rows += view_answers(name, case, run, consult, places[name], search)
     return pd.DataFrame(rows)
 
 
@@ -246,13 +246,11 @@ def run_workflow(questions, cases, taskset, judge, run_id=RUN_ID, **settings):
     `registry.open_agent` (live, minutes).
     """
     sources, shown, tasks, answers = taskset
-    up, down = (Web(Portal(sources, is_down=is_down)).fetch for is_down in (False, True))
-    ways = {"plain": up, "deep": up, "unreadable": up, "site_down": down}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        events = tasks[tasks["event_id"].isin([case["event"]["event_id"] for case in cases.values()])]
+        events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
         places = build_files(events, sources, shown, Path(folder))
         search = stack.enter_context(open_world())().search
         consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
         screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
-        controlled = control_cases(questions, cases, consult, search, places, ways)
+        controlled = control_cases(questions, cases, consult, search, places, Web(Portal(sources)).fetch)
     return pd.concat([screened, controlled], ignore_index=True)

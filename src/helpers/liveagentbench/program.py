@@ -1,15 +1,27 @@
-"""Rules that answer a question from a table: what is asked, of which column, names and dates, told by the words alone.
+"""One program as the baseline: it reads files and pages into rows and answers by rules (LiveAgentBench 5).
 
-They were written beside the questions, so their score says how far rules reach here and nothing about questions of
-others.
+The rules were written beside the questions, so their score says how far rules reach here and nothing about questions of
+others. The program is given a question, its files and the address where a search begins, nothing of how a task is made.
 """
 
 import re
+from urllib.parse import urljoin
 
 import pandas as pd
+from lxml import etree
 
 from helpers.liveagentbench.asks import ASKS, COUNTS, format_answer
-from helpers.liveagentbench.readers import read_dates
+from helpers.liveagentbench.readers import Unread, read_dates, read_table
+from helpers.store import parse_json
+from helpers.web.markup import parse_html, read_text
+from helpers.web.pages import GatewayError
+
+ABLE = {"text_file", "browser"}
+"""The capabilities that the program has."""
+N_PAGES = 40
+"""Pages it may open on a search, after the portal's first."""
+
+# --- a question and a table -------------------------------------------------------------------------------------------
 
 PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 RULES = (
@@ -106,3 +118,77 @@ def keep_dates(dates, asked):
     if len(asked) == 1:
         return dates.str.startswith(asked[0])
     return (dates >= asked[0]) & (dates <= asked[-1] + ("T99" if "T" not in asked[-1] else ""))
+
+
+def reply_by_rules(question, table):
+    """Return the program's final line, None when its rules find no answer."""
+    answer = answer_question(question, table)
+    return None if answer is None else f"Answer: {answer}"
+
+
+def recite(question, table):
+    """Return all names and values of a table as one line: no answer, though one may stand in it."""
+    return "; ".join(dict.fromkeys(table["entity"].tolist() + table["text"].tolist()))
+
+
+# --- a task -----------------------------------------------------------------------------------------------------------
+
+
+def solve_task(event, places, fetch, reply=reply_by_rules):
+    """Return a run's row: status, reply, reason.
+
+    The status is "lacking" when the program has not all capabilities of the task, "failed" when a file or page could
+    not be had or opened (the task did not execute), else "ok". `places` are the task's paths and addresses,
+    `fetch(address, as_of)` is a web's, `reply(question, table)` makes the final line.
+    """
+    if not set(parse_json(event["capabilities"])) <= ABLE:
+        return {"status": "lacking", "reply": None, "reason": "lacks a capability"}
+    addresses = [place for place in places if isinstance(place, str)]
+    try:
+        rows = [read_table(place.read_bytes(), place.suffix[1:]) for place in places if not isinstance(place, str)]
+        tables = find_tables(event, addresses[0], fetch) if addresses else [None]
+        said = (reply(event["prompt"], pd.concat([*rows, table], ignore_index=True)) for table in tables)
+        answer = next((line for line in said if line is not None), None)
+    except (Unread, GatewayError) as error:
+        return {"status": "failed", "reply": None, "reason": str(error)}
+    return {"status": "ok", "reply": answer, "reason": None}
+
+
+def find_tables(event, start, fetch):
+    """Yield the tables of the pages behind a menu, the link most like the question followed first, N_PAGES opened.
+
+    Raises GatewayError when the start, or every page tried, could not be had.
+    """
+    question, as_of = event["prompt"], event["as_of"]
+    queue, seen, trouble, n_read = rank_links(start, fetch(start, as_of).text, question), {start}, None, 0
+    while queue and len(seen) <= N_PAGES:
+        address = queue.pop(0)[1]
+        if address in seen:
+            continue
+        seen.add(address)
+        try:
+            page = fetch(address, as_of)
+        except GatewayError as error:
+            trouble = error
+            continue
+        links = rank_links(address, page.text, question) if "class='menu'" in page.text else []
+        queue = sorted([*queue, *links], key=lambda link: link[0])
+        table = read_table(page.text.encode(), "json" if "json" in page.content_type else "html")
+        if not links and not table.empty:
+            n_read += 1
+            yield table
+    if trouble is not None and not n_read:
+        raise trouble
+
+
+def rank_links(address, text, question):
+    """Return a menu's links as [(rank, address)], most like the question first; the rank is minus the number of a
+    link's words, of four letters or more, that stand in the question. Raises Unread for a page that cannot be read.
+    """
+    asked = set(re.findall(r"\w{4,}", question.casefold()))
+    try:
+        links = [(urljoin(address, a.get("href")), read_text(a)) for a in parse_html(text).iter("a")]
+    except (ValueError, etree.ParserError) as error:
+        raise Unread(f"{address}: the menu cannot be read ({error})") from None
+    ranked = [(-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), link) for link, label in links]
+    return sorted(ranked, key=lambda link: link[0])

@@ -35,7 +35,7 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG)
 WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT AGENTS ARGS ARM CEILING FIX FROM KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SET \
+KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCHEDULER SET SHARDS \
   SETTLE SOURCE UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
@@ -77,7 +77,8 @@ mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some 
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \
-	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
+	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) \
+	  $(EXECUTOR:%=--executor %) $(SCHEDULER:%=--scheduler %) $(SHARDS:%=--shards %) $(ARGS)
 
 week: $(VENV)/.ready ## ask FutureX's questions of this week: make week AGENT=name (QUESTIONS=file of your own, FROM=polymarket LIMIT=20, OUT=folder, SETTLE=answers.csv scores it); nothing is sent
 	@$(SHOW) daybefore week $(AGENT:%=--agent %) $(QUESTIONS:%=--questions "%") $(FROM:%=--from %) $(LIMIT:%=--limit %) $(OUT:%=--out "%") $(SETTLE:%=--settle "%") \

@@ -175,6 +175,15 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
 @asking
+@option(
+    "--executor",
+    type=click.Choice(["local", "slurm", "dask"]),
+    help="Have workers ask: submitit here or on Slurm, Dask.",
+)
+@option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, such as tcp://10.0.0.5:8786 (default: workers here).")
+@option(
+    "--shards", "n_shards", type=COUNT, help="Parts that go to the workers (default 4), with equal shares of a ceiling."
+)
 def run():
     """Put agents to events, beside the baselines, and show their scores."""
 

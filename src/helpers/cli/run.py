@@ -10,14 +10,23 @@ import pandas as pd
 
 from helpers.agents.arms import SEED, choose_horizon, move_moments
 from helpers.agents.registry import FUNCTION, load_agents, load_entries, pick_entry
-from helpers.agents.runs import DEADLINE_S, make_majority, run_agents, sample_events, sees_today, select_whole
+from helpers.agents.runs import (
+    DEADLINE_S,
+    describe_run,
+    make_majority,
+    run_agents,
+    sample_events,
+    sees_today,
+    select_whole,
+)
 from helpers.agents.workers import STOPS, Stopped
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
-from helpers.cli.preflight import announce_articles, locate_store, prepare_agent
+from helpers.cli.preflight import announce_articles, list_left, locate_store, prepare_agent
 from helpers.cli.results import keep_results
 from helpers.cli.select_runs import find_moment
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
+from helpers.live.machines import hand_out, take_in
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.question_sets import WINDOWS, find_set
@@ -120,15 +129,18 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
-def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, **options):
+def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=None, **options):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
 
+    `hand(name, agent, how)` has workers ask first; what their shares of a ceiling left is asked here.
     Raises ValueError when the first of them answers nothing, KeyboardInterrupt when Ctrl-C came.
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
         how = {"workers": 1 if get_local_name(entries[name]) else at_once, "max_accidents": MAX_ACCIDENTS}
         try:
+            if hand:
+                hand(name, agent, how | options)
             run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how, **options)
         except Stopped as stopped:
             reason, stored = explain_stop(name, stopped, entries[name], ceiling_usd), list(stopped.run_ids.values())
@@ -158,6 +170,17 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
     return made
 
 
+def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machines):
+    """Have workers ask what is left of an agent's questions (`live.machines`)."""
+    ask = {key: how[key] for key in ("window", "deadline_s", "again", "workers", "max_accidents")}
+    left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
+    plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}
+    run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
+    plan |= {"run_id": run["run_id"], "world": world, "ask": ask}
+    if len(left):
+        hand_out(plan, left, asked.path, doors.get(name), tell=tell, **machines)
+
+
 def describe_retry(path, run_ids):
     """Return how many questions of some runs are asked again, and by what command, as a sentence; "" for none."""
     told = {
@@ -183,13 +206,17 @@ def main(
     press=(),
     horizon=None,
     condition=None,
+    executor=None,
+    scheduler=None,
+    n_shards=4,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
-    `condition` one of WorldReasoner's six, for agents of window L. Raises ValueError before anything is asked, PartWay
-    with the results where an agent was stopped.
+    `condition` one of WorldReasoner's six, for agents of window L. With an `executor` (local, slurm, dask) workers ask
+    the questions in `n_shards` parts, of Dask those of a `scheduler` (`live.machines`).
+    Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
     """
     plan = plan_run(condition, horizon, window)
     if plan.condition and not names:
@@ -203,6 +230,7 @@ def main(
     press = [*list_articles(window), *press]
     told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
     baselines, others = split_agents(agents, told)
+    take_in(asked.path)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
     with contextlib.ExitStack() as stack:
@@ -211,11 +239,17 @@ def main(
         prepared = {name: prepare(name, entries[name]) for name, agent in agents.items() if agent is None}
         ready = {name: agent for name, (agent, _) in prepared.items()}
         if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
+            ready |= {name: others.pop(name) for name in own if executor}
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")
         tell(f"starting the replay web, then {len(asked.events)} events by {', '.join([*ready, *others])} ...")
         local = window in WINDOWS and window != "L" and not set(asked.events["source_id"]) <= set(load_sources())
-        opener = stack.enter_context(open_window(window, local=local, keeps_pages=True, articles=press))
+        world = {"local": local, "keeps_pages": True, "articles": press}
+        opener = stack.enter_context(open_window(window, **world))
         ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
+        if executor:
+            given = {"doors": {name: door for name, (_, door) in prepared.items()}, "world": world}
+            given |= {"executor": executor, "scheduler": scheduler, "n_shards": n_shards}
+            ask["hand"] = partial(hand_to_workers, entries=entries, asked=asked, **given)
         run_ids, stops = ask_prompted(ready, entries, asked, opener, **ask)
         if n_samples > 1:
             run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)

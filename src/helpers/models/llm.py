@@ -59,12 +59,13 @@ class Door:
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
 
-def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, **settings):
+def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, store=None, **settings):
     """Return a Door on a run's recordings.
 
     A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds `api_base` and
     `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
-    for. `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it
+    for, `store` another store to record in.
+    `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it
     has cost so far included), prices (US dollars an input token and an output token, where the provider's are not
     known), command (what would make a missing recording), rereads (ask again where what came could not be read).
     Raises ValueError for a ceiling that is no positive number.
@@ -73,15 +74,20 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
         raise ValueError(f"a ceiling is a positive number of US dollars such as 1.5, not {ceiling:g}")
     connection = {name: value for name, value in (connection or {}).items() if value is not None}
     secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
-    recordings = Recordings(run_id, secrets, is_alone=live)
+    recordings = Recordings(run_id, secrets, is_alone=live, store=store)
     door = Door(recordings, live=live, ends_at=end_after(minutes), connection=connection, secrets=secrets, **settings)
-    rows = recordings.rows.values()
-    door.at_most_usd = sum(row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
-    door.at_most_usd += recordings.cut_usd
-    door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
+    count_spent(door)
     if live:
         load_litellm()
     return door
+
+
+def count_spent(door):
+    """Take from a door's recordings what they have cost so far, and how much of it at most (US dollars)."""
+    rows = door.recordings.rows.values()
+    door.at_most_usd = sum(row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
+    door.at_most_usd += door.recordings.cut_usd
+    door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
 
 
 def ask(door, model, messages, *, sample=0, deadline_at=None, reduce=None, **options):

@@ -16,6 +16,7 @@ import threading
 import zlib
 from collections import Counter, defaultdict
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 from helpers.models.files import MODELS, name_model
@@ -42,20 +43,29 @@ class Recordings:
     can have cost (US dollars, or None); `cut_usd` is that of all that were ever cut short.
     """
 
-    def __init__(self, run_id, secrets=(), *, is_alone=False):
-        """Read a run's recordings; `is_alone` first claims them for this process (`claim_folder`)."""
+    def __init__(self, run_id, secrets=(), *, is_alone=False, store=None):
+        """Read a run's recordings; `is_alone` first claims them for this process (`claim_folder`).
+
+        `store` is the path of another store, which is read last, and written in place of the usual one.
+        """
         self.run_id, self.folder, self.secrets = run_id, f"data/runs/{run_id}", tuple(secrets)
-        self.claim = claim_folder(locate_output(self.folder)) if is_alone else None
-        self.lock, self.connection, self.problem = threading.Lock(), None, None
-        self.rows, self.under_way, self.cut_usd, self.sent = {}, {}, 0.0, defaultdict(list)
-        for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
-            for key, bound_usd, row in read_base(base, run_id):
-                if row is None:
-                    self.under_way[key] = bound_usd
-                    self.cut_usd += bound_usd or 0.0
-                else:
-                    self.rows[key] = row
-                    self.under_way.pop(key, None)
+        self.store, self.lock, self.connection, self.problem = store, threading.Lock(), None, None
+        self.claim = claim_folder(Path(store).parent if store else locate_output(self.folder)) if is_alone else None
+        self.sent = defaultdict(list)
+        self.read()
+
+    def read(self):
+        """Read what is recorded by now."""
+        self.rows, self.under_way, self.cut_usd = {}, {}, 0.0
+        bases = dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)])
+        own = [read_store(self.store, self.run_id)] if self.store else []
+        for key, bound_usd, row in chain(*(read_base(base, self.run_id) for base in bases), *own):
+            if row is None:
+                self.under_way[key] = bound_usd
+                self.cut_usd += bound_usd or 0.0
+            else:
+                self.rows[key] = row
+                self.under_way.pop(key, None)
         answered = {key for key, row in self.rows.items() if row["status"] in ("ok", "refusal")}
         self.under_way = {key: bound_usd for key, bound_usd in self.under_way.items() if key not in answered}
 
@@ -87,7 +97,7 @@ class Recordings:
         self.check_room()
         with self.lock:
             try:
-                self.connection = self.connection or open_store(locate_output(STORE))
+                self.connection = self.connection or open_store(self.store or locate_output(STORE))
                 return self.connection.execute(sql, values)
             except (ValueError, sqlite3.Error) as error:
                 self.problem = f"data/runs takes no more recordings ({error}); make room and run again"
@@ -150,7 +160,7 @@ def read_base(base, run_id):
 
     Raises ValueError, naming the file, when one cannot be read, or a packed line is no recording.
     """
-    packed, path = Path(base) / "data/runs" / run_id / PACKED, Path(base) / STORE
+    packed = Path(base) / "data/runs" / run_id / PACKED
     if packed.exists():
         try:
             lines = gzip.decompress(packed.read_bytes()).splitlines()
@@ -161,7 +171,12 @@ def read_base(base, run_id):
             if "key" not in row:
                 raise ValueError(f"{run_id}/{PACKED}: line {number} is no recording; restore the file")
             yield row["key"], None, row
-    if path.exists():
+    yield from read_store(Path(base) / STORE, run_id)
+
+
+def read_store(path, run_id):
+    """Yield a run's requests as `read_base` does: those that a store holds, none where there is no such file."""
+    if Path(path).exists():
         sql = "SELECT key, bound_usd, recording FROM requests WHERE run = ? ORDER BY id"
         with name_problem(path), closing(open_store(path)) as store:
             for key, bound_usd, text in store.execute(sql, [run_id]).fetchall():

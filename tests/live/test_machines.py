@@ -31,7 +31,7 @@ def answer(event, world):
 
 @pytest.fixture
 def ask(monkeypatch):
-    """A function that runs the agent `mine` of an entry in a folder, as the command does; returns the store's tables."""
+    """A function that runs the agent `mine` of an entry in a folder, as the command does; returns its tables."""
 
     def run(entry, folder, *arguments):
         monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})

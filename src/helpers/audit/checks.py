@@ -1,9 +1,9 @@
 """The checks of the ledger: a kind is a name, and a function of what a claim's references name.
 
 A check gets its operands as groups: a list of numbers and texts for each reference, in the claim's order. A kind of
-`VALUES` recomputes the published value; one of `JUDGEMENTS` says itself whether the claim holds. To add a kind, write
-a function and put it in one of the two. Kinds for shares look for whole counts: a printed percentage of n things must
-be k/n for a whole k.
+`VALUES` recomputes the published value, and may stand in a reference within others; one of `JUDGEMENTS` says itself
+whether the claim holds. Arithmetic of one claim is written as references, not as a kind. Kinds for shares look for
+whole counts: a printed percentage of n things must be k/n for a whole k.
 """
 
 import itertools
@@ -15,7 +15,6 @@ from statistics import fmean
 import pandas as pd
 
 from helpers.stats.grim import list_sizes
-from helpers.stats.missing import derive_growth
 
 
 def run_check(kind, published, groups, tolerance=0.0):
@@ -53,15 +52,9 @@ def _flatten(groups):
     return list(chain.from_iterable(groups))
 
 
-def _change(before, after):
-    """Relative change from the first to the second, in percent."""
-    return 100 * (after / before - 1)
-
-
-def _count_above(groups):
-    """How many values of all groups but the last are at least the last group's only value."""
-    (bar,) = groups[-1]
-    return sum(value >= bar for value in _flatten(groups[:-1]))
+def _take_all(compute):
+    """Turn a function of values into one of groups, which takes the values of all of them."""
+    return lambda groups: compute(*_flatten(groups))
 
 
 def _name_largest(groups):
@@ -70,64 +63,40 @@ def _name_largest(groups):
     return names[values.index(max(values))] if len(names) == len(values) else None
 
 
-def _count_days(first, last):
-    """Days from the first date to the second, both given as YYYY-MM-DD, the last day left out."""
-    return (pd.Timestamp(last) - pd.Timestamp(first)).days
-
-
-def _compute_rate(total, first, last, days):
-    """Events in a number of days, from how many there are from the first date up to the second, that one left out."""
-    return total / _count_days(first, last) * days
-
-
 def _weigh(groups):
     """Mean in percent of shares (first group) weighted by numbers (second), in one order; None when one is blank."""
     shares, sizes = groups
     if len(shares) != len(sizes):
         return None
-    return 100 * sum(share * size for share, size in zip(shares, sizes, strict=True)) / sum(sizes)
+    return 100 * sum(map(operator.mul, shares, sizes)) / sum(sizes)
 
 
-def _take_all(compute):
-    """Turn a function of values into one of groups, which takes the values of all of them."""
-    return lambda groups: compute(*_flatten(groups))
+def _find_feasible(percent, *sizes):
+    """The percentage nearest the first value that whole events out of one of the sizes can give."""
+    return min((100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent))
 
 
 VALUES = {
     "sum": lambda groups: math.fsum(_flatten(groups)),
     "mean": lambda groups: fmean(_flatten(groups)),
-    "mean_difference": lambda groups: fmean(groups[0]) - fmean(groups[1]),
-    "mean_change": lambda groups: _change(fmean(groups[0]), fmean(groups[1])),
-    "count_above": _count_above,
-    "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
-    "weighted": _weigh,
-    "largest": _name_largest,
     "product": lambda groups: math.prod(_flatten(groups)),
     "count": lambda groups: len(_flatten(groups)),
     "distinct": lambda groups: len(set(_flatten(groups))),
+    # how many values of all groups but the last are at least the last group's only value
+    "count_above": lambda groups: sum(value >= groups[-1][0] for value in _flatten(groups[:-1])),
+    "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
+    "weighted": _weigh,
+    "largest": _name_largest,
     "words": _take_all(lambda text: len(text.split("|"))),
     "difference": _take_all(lambda first, *rest: first - sum(rest)),
-    "multiply_and_add": _take_all(lambda a, b, c: a * b + c),
     "ratio": _take_all(operator.truediv),
-    "change": _take_all(_change),
-    "mixture": _take_all(lambda share, a, b: share / 100 * a + (1 - share / 100) * b),
-    # of a set of options: the numbers of hits, of named and of right ones
-    "f1": _take_all(lambda hits, named, right: 2 * hits / (named + right)),
-    # the percentage nearest the first value that whole events out of one of the sizes can give
-    "feasible": _take_all(
-        lambda percent, *sizes: min(
-            (100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent)
-        )
-    ),
+    # in percent, from the first to the second
+    "change": _take_all(lambda before, after: 100 * (after / before - 1)),
+    "feasible": _take_all(_find_feasible),
     # the first value's place among all, 1 the highest; equal values share the better place
     "rank": _take_all(lambda first, *rest: 1 + sum(value > first for value in rest)),
-    # percent that a mean's standard deviation grows when a share is missing: drawn with, and without, replacement
-    "std_growth_with": _take_all(lambda percent: 100 * derive_growth(1, 1 - percent / 100)),
-    "std_growth_without": _take_all(
-        lambda percent, drawn, pool: 100 * derive_growth(drawn, drawn * (1 - percent / 100), pool)
-    ),
-    "days": _take_all(_count_days),
-    "rate": _take_all(_compute_rate),
+    # from the first date to the second, YYYY-MM-DD, the last day left out
+    "days": _take_all(lambda first, last: (pd.Timestamp(last) - pd.Timestamp(first)).days),
 }
 """Kind -> function of the operands (a list of values for each reference) that recomputes the published value."""
 
@@ -195,24 +164,9 @@ def _compare_highest(published, groups, tolerance):
 
 
 def _compare_within(published, groups, tolerance):
-    """The published value (or every value of the first group, when none is given) lies between the last two."""
-    values = _flatten(groups[:-2]) if published is None else [published]
-    low, high = groups[-2][0], groups[-1][0]
-    return f"{low:g} to {high:g}", all(low - tolerance <= value <= high + tolerance for value in values)
-
-
-def _compare_rate(published, groups, tolerance):
-    """Events a day lie between the last two operands; the others are those of `rate`."""
-    rate = _compute_rate(*_flatten(groups[:-2]), 1)
-    return rate, groups[-2][0] <= rate <= groups[-1][0]
-
-
-def _compare_bar(published, groups, tolerance):
-    """Events of daily and weekly templates between two dates, on so many bars, stay below the axis's next tick."""
-    daily, weekly, first, last, n_bars = _flatten(groups)
-    days = _count_days(first, last)
-    height = (daily * days + weekly * (days // 7)) / n_bars
-    return height, height < published + tolerance
+    """The published value, or all values of the groups before the last two, lie between these two."""
+    values, low, high = _flatten(groups[:-2]) or [published], groups[-2][0], groups[-1][0]
+    return f"{low:.4g} to {high:.4g}", all(low - tolerance <= value <= high + tolerance for value in values)
 
 
 def _compare_balance(published, groups, tolerance):
@@ -250,24 +204,9 @@ def _compare_pooled(published, groups, tolerance):
     *parts, total = groups
     total, right, held = sum(total), 0, 0
     for (percent,), sizes in zip(parts[::2], parts[1::2], strict=True):
-        size = min(sizes, key=lambda size: abs(100 * round(percent / 100 * size) / size - percent))
+        size = min(sizes, key=lambda size: abs(_find_feasible(percent, size) - percent))
         right, held = right + round(percent / 100 * size), held + size
     low, high = 100 * right / total, 100 * (right + total - held) / total
-    return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
-
-
-def _compare_rest(published, groups, tolerance):
-    """A part's mean is below the mean of the rest: the total's mean and size, the part's mean and size."""
-    mean, size, part, part_size = _flatten(groups)
-    rest = (mean * size - part * part_size) / (size - part_size)
-    return f"{part:.4g} against {rest:.4g}", part < rest
-
-
-def _compare_binned(published, groups, tolerance):
-    """A mean lies between what bins allow; operands: how many in a bin, its lowest and highest value, for each bin."""
-    flat = _flatten(groups)
-    counts, lows, highs = flat[::3], flat[1::3], flat[2::3]
-    low, high = (sum(n * end for n, end in zip(counts, ends, strict=True)) / sum(counts) for ends in (lows, highs))
     return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
 
 
@@ -287,15 +226,9 @@ JUDGEMENTS = {
     # the largest operand is at least, at most, the published value
     "at_least": lambda published, groups, tol: (most := max(_flatten(groups)), most >= published - tol),
     "at_most": lambda published, groups, tol: (most := max(_flatten(groups)), most <= published + tol),
-    # the published total is enough for the product of the operands: so many each for so many things
-    "total_at_least": lambda total, groups, tol: (least := math.prod(_flatten(groups)), total >= least - tol),
-    "rate_within": _compare_rate,
-    "bar_at_most": _compare_bar,
     "balance": _compare_balance,
     "one_size": _compare_size,
     "partition": _compare_partition,
     "pooled": _compare_pooled,
-    "rest_above": _compare_rest,
-    "binned_mean": _compare_binned,
 }
 """Kind -> function of published value, operands and tolerance that returns what was found, and whether it holds."""

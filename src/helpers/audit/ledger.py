@@ -7,7 +7,7 @@ tolerance, note. `published` and `operands` (separated by `;`) are references:
   conditions `column=value&column!=value`, or empty for all rows; the column `*` takes every number of the rows;
 - `name`: the value of that row of <paper>_statements.csv, the numbers and words printed in running text;
 - `@name`: a constant of <paper>.toml, `@name.part` where it has parts (`@name.0` the first of a list);
-- `kind(reference, reference)`: what a check that recomputes a value makes of others, `days(first, last)` say;
+- `kind(reference, reference)`: what a check that recomputes a value makes of others, which may be made so themselves;
 - a number: itself (the days of a week).
 
 Verdicts: `consistent`; `inconsistent`; `two readings`, where both sides are printed and are of different kinds, so that
@@ -70,6 +70,25 @@ def select_rows(rows, where):
     return rows
 
 
+def split_reference(reference):
+    """Return (kind, references) of what a check makes of others, (None, []) of any other reference.
+
+    >>> split_reference("ratio(sum(a, b), t[x (y, z)].c)"), split_reference("t[x (y)].c")
+    (('ratio', ['sum(a, b)', 't[x (y, z)].c']), (None, []))
+    """
+    found = DERIVED.fullmatch(reference)
+    if not found:
+        return None, []
+    parts, depth = [""], 0
+    for letter in found["references"]:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return found["kind"], [part.strip() for part in parts]
+
+
 def resolve_reference(reference, paper, folder=papers.FOLDER):
     """Return the values a reference names, as a list; blank cells are left out.
 
@@ -77,15 +96,14 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
     [9.0, 8.0, 9.0]
     >>> resolve_reference("@crawl_hours", "futurex"), resolve_reference("@crawl_hours.0", "futurex")
     ([14, 16, 18, 20], [14])
-    >>> resolve_reference("days(week_first_day, week_last_day)", "futurex"), resolve_reference("61", "futurex")
-    ([7], [61.0])
+    >>> resolve_reference("product(days(week_first_day, week_last_day), 2)", "futurex")
+    [14.0]
     """
-    number = read_value(reference)
-    if isinstance(number, float):
+    if isinstance(number := read_value(reference), float):
         return [number]
-    if derived := DERIVED.fullmatch(reference):
-        inner = [resolve_reference(name, paper, folder) for name in derived["references"].split(", ")]
-        made = VALUES[derived["kind"]](inner)
+    kind, parts = split_reference(reference)
+    if kind:
+        made = VALUES[kind]([resolve_reference(part, paper, folder) for part in parts])
         return [] if made is None else [made]
     if reference.startswith("@"):
         name, _, part = reference[1:].partition(".")
@@ -101,17 +119,22 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
 def list_references(claim):
     """Return the references of a claim, `published` first, those within others on their own; blanks are left out.
 
-    >>> list_references({"published": "axes", "operands": "days(week_first_day, week_last_day); 7"})
-    ['axes', 'week_first_day', 'week_last_day', '7']
+    >>> list_references({"published": "axes", "operands": "sum(days(week_first_day, week_last_day), 1); 7"})
+    ['axes', 'week_first_day', 'week_last_day', '1', '7']
     """
     outer = [reference.strip() for reference in [claim["published"], *claim["operands"].split(";")]]
-    parts = [DERIVED.fullmatch(name) for name in outer]
-    split = [part["references"].split(", ") if part else [name] for part, name in zip(parts, outer, strict=True)]
-    return [name for names in split for name in names if name]
+    return [leaf for reference in outer if reference for leaf in list_leaves(reference)]
+
+
+def list_leaves(reference):
+    """Return the references that a reference is made of, itself where it is not made of others."""
+    kind, parts = split_reference(reference)
+    return [leaf for part in parts for leaf in list_leaves(part)] if kind else [reference]
 
 
 def find_cells(reference, paper, folder=papers.FOLDER):
-    """Return the printed cells a reference names, as (table, row from 0, column); none for a number or a constant.
+    """Return the printed cells that a reference by itself names, as (table, row from 0, column); none for a number or a
+    constant.
 
     Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
 
@@ -120,8 +143,6 @@ def find_cells(reference, paper, folder=papers.FOLDER):
     """
     if reference.startswith("@") or isinstance(read_value(reference), float):
         return []
-    if derived := DERIVED.fullmatch(reference):
-        return [cell for name in derived["references"].split(", ") for cell in find_cells(name, paper, folder)]
     return list(_read_cells(reference, paper, folder))
 
 
@@ -271,9 +292,11 @@ def quote_reference(reference, paper, folder=papers.FOLDER):
     """
     if isinstance(read_value(reference), float):
         return reference
-    if derived := DERIVED.fullmatch(reference):
-        inner = [quote_reference(name, paper, folder) for name in derived["references"].split(", ")]
-        return f"{derived['kind']} of {' and '.join(inner)}"
+    kind, parts = split_reference(reference)
+    if kind:
+        inner = [quote_reference(part, paper, folder) for part in parts]
+        inner = [f"({text})" if split_reference(part)[0] else text for part, text in zip(parts, inner, strict=True)]
+        return f"{kind} of {' and '.join(inner)}"
     if reference.startswith("@"):
         entry = papers.list_constants(paper, folder).set_index("name").loc[reference[1:].partition(".")[0]]
         values = ", ".join(str(value) for value in resolve_reference(reference, paper, folder))

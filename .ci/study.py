@@ -20,7 +20,7 @@ from notebook import check_notebook, describe_failure, list_outputs, move
 from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.agents.registry import find_obstacle
+from helpers.agents.registry import check_entry, find_agent
 
 FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by git."""
@@ -68,7 +68,7 @@ def read_minutes(text):
 def check_agents(values):
     """Raise ValueError for an agent, of a study's parameters, that is none or whose model cannot be asked."""
     for name in AGENTS:
-        if values.get(name) and (problem := find_obstacle(values[name])):
+        if values.get(name) and (problem := check_entry(find_agent(values[name]))):
             raise ValueError(f"{name} {values[name]}: {problem}; nothing was asked")
 
 

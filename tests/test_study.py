@@ -51,7 +51,7 @@ def run(study, monkeypatch, *arguments):
         (["26_own", "--minutes", "x"], "MINUTES must be a positive number such as 20, not 'x'"),
         (["26_own", "--minutes=-5"], "MINUTES must be a positive number such as 20, not '-5'"),
         (["26_own", "-p", "agent", "nope/x"], "agent nope/x: no provider is known for the model 'nope/x'"),
-        (["26_own", "-p", "agent", "qwen_zero"], "no agent 'qwen_zero'"),
+        (["26_own", "-p", "agent", "qwen_zero"], "no agent is called 'qwen_zero'"),
         (["26_own", "-p", "agent", "last_value"], "last_value asks no language model"),
         (["26_own", "-p", "agent", "local/gpt"], "there is no model 'local/gpt'; there are local/qwen, local/smollm2"),
         (["26_own"], "agent qwen_zero_shot: no model file .*; `make model` fetches it; nothing was asked"),
@@ -59,7 +59,7 @@ def run(study, monkeypatch, *arguments):
     ],
 )
 def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, arguments, told):
-    monkeypatch.setattr("helpers.agents.registry.FOLDER", tmp_path)
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path)
     with pytest.raises(SystemExit, match=told.replace("?", "[?]")):
         run(study, monkeypatch, *arguments)
     assert not Path("data").exists() and not Path("figures").exists()
@@ -75,7 +75,7 @@ def test_another_models_study_leaves_the_kits_own_results(study, monkeypatch, ca
 
 
 def test_other_settings_keep_what_is_recorded_and_leave_the_figures(study, monkeypatch, capsys):
-    monkeypatch.setattr(study, "find_obstacle", lambda agent: None)
+    monkeypatch.setattr(study, "check_entry", lambda entry: None)
     assert run(study, monkeypatch, "26_own", "-p", "n", "3") == ["data/runs/26_own/requests.jsonl.gz"]
     assert "with n as set here, tables and figures go to .make/study.out/26_own" in capsys.readouterr().out
     assert len(run(study, monkeypatch, "26_own", "-p", "minutes", "2")) == 2

@@ -44,10 +44,6 @@ def misbehave(event, world):
     return answer(event, world)
 
 
-def tell_world(event, world):
-    return {"prediction": {"value": str(world)}}
-
-
 @contextmanager
 def open_folder():
     folder = Path(os.environ["TEST_FOLDER"])

@@ -43,10 +43,7 @@ def test_moved_moments_are_so_many_days_after_the_resolution(events):
     moved = move_moments(some, 7)
     gap = pd.to_datetime(moved["as_of"]) - pd.to_datetime(some["resolves_at"])
     assert (gap == pd.Timedelta(days=7)).all() and moved["as_of"].str.endswith("+08:00").all()
-    assert moved.drop(columns="as_of").equals(some.drop(columns="as_of"))
-    assert move_moments(some, None) is some
-    assert not some["as_of"].equals(moved["as_of"]), "the table given is not changed"
-    assert (pd.to_datetime(move_moments(some, 0)["as_of"]) == pd.to_datetime(some["resolves_at"])).all()
+    assert move_moments(some, None) is some and not some["as_of"].equals(moved["as_of"])
 
 
 def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life():
@@ -69,9 +66,7 @@ def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life()
     ("text", "sentence"),
     [
         ('agent = "qwen_react"\nwindow = "A"\nkind = ["single"]', "arms.toml, x: kind is unknown"),
-        ('agent = "qwen_react"', "arms.toml, x: window is missing"),
         ('agent = "last_value"\nwindow = "A"', "arms.toml, x: no agent 'last_value' asks a model"),
-        ('agent = "qwen_react"\nwindow = "P"', "values alone are kept"),
     ],
 )
 def test_a_wrong_arm_is_told(tmp_path, text, sentence):
@@ -119,17 +114,6 @@ def test_a_replay_with_a_closed_door_is_what_was_recorded(arm, provider, world, 
     steps = tables["traces"].groupby("event_id", sort=False)["content"].apply(list).to_dict()
     assert steps == {event: [step.get("content") for step in made["trace"]] for event, made in arm.items()}
     assert tables["runs"].set_index("agent_id").at["mock", "condition"] is None
-
-
-def test_a_request_that_is_not_recorded_is_a_missing_prediction_naming_the_command(
-    arm, provider, world, events, tmp_path, monkeypatch
-):
-    n_asked = len(provider.asked)
-    changed = events.assign(prompt=events["prompt"] + " ")
-    _, tables = replay(tmp_path / "ledger.sqlite", world, changed)
-    assert set(tables["predictions"]["status"]) == {"error"} and tables["predictions"]["value"].isna().all()
-    assert tables["predictions"]["reason"].str.contains("`make record ARM=mock-A` with its model there makes it").all()
-    assert len(provider.asked) == n_asked
 
 
 def test_an_arm_of_three_trials_is_replayed_with_each_of_them(provider, reach, monkeypatch, world, events, tmp_path):

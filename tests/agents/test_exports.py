@@ -121,10 +121,3 @@ def test_a_page_has_the_closest_role_that_a_step_gave_it():
 def test_what_the_reply_names_is_cited(reply, cited):
     found = make_evidence([("search", ["p1", "p2"])], reply)
     assert {page for page, (_, _, is_cited) in found.items() if is_cited} == cited
-
-
-def test_a_page_that_only_the_prediction_names_was_not_accessed():
-    assert make_evidence([("search", ["p1"])], source_ids=["p1", "p9"]) == {
-        "p1": ("found", True, False),
-        "p9": ("named", False, True),
-    }

@@ -10,10 +10,8 @@ from builders import KEY, make_event, scan
 from mock_provider import CONTENT, Server, write_body
 from serving import run_server
 
-from helpers.agents.prompted import keep_values
 from helpers.agents.registry import check_agent, check_entry, connect_agent
 from helpers.agents.runs import SEES_TODAY, describe_run, sees_today
-from helpers.models.costs import get_prices
 from helpers.models.llm import check_model, open_door
 from helpers.store import ROOT, dump_json
 from helpers.tables import list_columns
@@ -165,17 +163,6 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
             assert sees_today(entry | {"params": entry}) == is_todays, family
         check_model.cache_clear()
     assert len(rows) == 11 and len(set(categories)) == 4
-
-
-def test_of_a_public_question_searches_are_counted_and_their_words_left_out():
-    row = {"key": "1f", "status": "ok", "content": CONTENT, "reasoning": None, "logprobs": None, "n_searches": 2}
-    row |= {"queries": QUERIES, "citations": CITED, "request": {"model": "m", "sample": 0, "options": {}}}
-    kept = keep_values(make_event(), row)
-    assert kept["n_searches"] == 2 and "Ohio" not in dump_json(kept) and "example" not in dump_json(kept)
-
-
-def test_a_price_that_is_not_told_is_not_zero():
-    assert get_prices("perplexity/preset/deep-research") is None and get_prices("perplexity/sonar")[0] > 0
 
 
 def test_a_server_that_tells_nonsense_of_its_searches_is_answered_for_all_that(put, provider, monkeypatch):

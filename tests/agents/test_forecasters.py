@@ -72,17 +72,6 @@ def test_nothing_of_the_start_day_or_later_is_seen(name, sample, outcomes):
             assert pd.Timestamp(pages[page_id]["published_at"]) < pd.Timestamp(event["as_of"])
 
 
-def test_it_asks_the_world_as_of_the_start_day_only(world, sample):
-    crawler, asked = world(), []
-    fetch = crawler.fetch
-    crawler.fetch = lambda url, as_of: asked.append(as_of) or fetch(url, as_of)
-    for event in sample[::7]:
-        asked.clear()
-        for name in AGENTS:
-            load_agents()[name]["forecast"](event, crawler)
-        assert set(asked) <= {event["as_of"]}
-
-
 # --- Equal to the plain way ---
 
 
@@ -133,15 +122,6 @@ def test_last_mean_and_base_rate_by_hand():
     point, draws = expect("base_rate", values, "2016-10-12")
     assert point == 4.5
     assert set(draws) <= set(map(float, values)) and draws.nunique() > 4
-
-
-def test_draws_are_as_wide_as_past_errors():
-    values = np.random.default_rng(1).normal(50, 4, 60)
-    point, draws = expect("last_value", values, "2016-10-11")
-    errors = values[4:] - values[2:-2]
-    assert draws.std() == pytest.approx(np.sqrt(np.mean(errors**2)), rel=0.15)
-    assert draws.mean() == pytest.approx(point, abs=1)
-    assert expect("last_value", np.arange(20.0), "2016-10-14")[1].std() == pytest.approx(5, rel=0.15)
 
 
 def test_smoothing_and_arima_agree_with_statsmodels():

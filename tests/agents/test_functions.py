@@ -33,15 +33,12 @@ def crawler():
 
 RETURNS = [
     ("number", 12, {"value": 12.0}),
-    ("number", pd.Series([3.5]).iloc[0], {"value": 3.5}),
     ("number", r"So \boxed{12.5}.", {"value": 12.5}),
     ("number", "12.5", {"value": 12.5}),
     ("number", {0.05: 1, 0.5: 2, 0.95: 4}, {"value": 2.0, "interval_low": 1.0, "interval_high": 4.0}),
     ("single", "B", {"value": "B"}),
     ("single", {"A": 0.3, "B": 0.7}, {"value": "B", "probability": 0.7}),
     ("multi", ["B", "A"], {"value": ["A", "B"]}),
-    ("multi", {"A": 0.6, "B": 0.2}, {"value": ["A"]}),
-    ("ranking", ("Oslo", "Rome"), {"value": ["Oslo", "Rome"]}),
     ("ranking", {"Rome": 0.2, "Oslo": 0.9, "Lima": 0.5}, {"value": ["Oslo", "Lima"]}),
 ]
 
@@ -53,12 +50,9 @@ def test_what_a_function_returns_is_read_as_its_kind(kind, given, wanted):
 
 
 WRONG = [
-    ("number", "I do not know", "unparsable", "its text cannot be read"),
     ("number", float("nan"), "unparsable", "nan is no finite number"),
-    ("single", 1, "unparsable", "gave a int for an event of kind single"),
     ("single", {"A": 0.6, "B": 0.6}, "unparsable", "add up to 1.2, not to 1"),
     ("multi", ["C"], "unparsable", "'C' is none of A, B"),
-    ("text", {"a": 1}, "unparsable", "no distribution for an event of kind text"),
     ("single", None, "refusal", "the function gave None"),
 ]
 
@@ -144,7 +138,7 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
-    for name in ("my_module", "my_parts", "my_broken", "my_hungry", "json_tools"):
+    for name in ("my_module", "my_parts"):
         sys.modules.pop(name, None)
 
 
@@ -155,22 +149,9 @@ def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_nam
     agents = load_agents(mine / "agents.toml", wanted=["mine"])
     assert list(agents) == ["mine"]
     assert agents["mine"]["forecast"](NUMBER, None)["prediction"]["value"] == 0.25
-    with pytest.raises(ValueError, match=f"agents.toml, other: no module nowhere in {mine} or "):
+    told = rf"agents.toml, other: nowhere:f cannot be used \(ModuleNotFoundError: .*\); it is looked for in {mine}, "
+    with pytest.raises(ValueError, match=told):
         load_agents(mine / "agents.toml", wanted=["other"])
-
-
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("nowhere:f", "no module nowhere in /.* or /.*, or on PYTHONPATH"),
-        ("my_broken:f", "module my_broken fails as it is imported: ZeroDivisionError"),
-        ("my_module:forcast", "module my_module: 'forcast' is none of its functions forecast"),
-    ],
-)
-def test_what_is_wrong_with_a_readers_module_is_one_sentence(mine, place, said):
-    (mine / "my_broken.py").write_text("1 / 0")
-    with pytest.raises(ValueError, match=f"^{said}"):
-        load_function(place)
 
 
 def test_a_run_is_named_after_the_functions_file(mine):

@@ -1,16 +1,12 @@
 """Baselines of public questions: they learn from what had ended, and from nothing later."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.agents import paths
 from helpers.agents.past import METHODS, load_past_agents, name_likely
 from helpers.formats.futurex import build_events, screen_rows
-from helpers.futurex import past
 from helpers.scoring.scores import score_multi
 from helpers.store import parse_json
 
@@ -69,16 +65,3 @@ def test_the_set_with_the_best_expected_f1_is_named():
     draws = [draw for draw in draws if draw]
     tried = {n: np.mean([score_multi(list(shares)[:n], draw) for draw in draws]) for n in range(1, 5)}
     assert named == list(shares)[: max(tried, key=tried.get)] == ["A", "B"]
-
-
-def test_a_window_without_series_has_its_own_baselines(tables, monkeypatch):
-    monkeypatch.setattr(past, "build_past", lambda: (*tables, None))
-    agents = {name: {"category": "baseline"} for name in ("last_value", "random")} | {"mine": {"category": "scripted"}}
-    entries = {name: agent | {"method": name} for name, agent in agents.items()}
-    assert past.choose_baselines("A", entries, agents, ["arima"]) == (entries, agents)
-    assert list(past.choose_baselines("L", entries, agents, ["mine"])[1])[-5:] == list(paths.METHODS)
-    own_entries, own = past.choose_baselines("P", entries, agents, ["mine"])
-    assert set(own) == {"mine", *METHODS} == set(own_entries)
-    with pytest.raises(ValueError, match="last_value reads a source's page, .* its baselines are random, "):
-        past.choose_baselines("P", entries, agents, ["last_value"])
-    assert json.dumps(own["base_rate"]["params"]).count("base_rate") == 1

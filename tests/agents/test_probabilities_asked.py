@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 from builders import make_event, match, reply_with
 from test_searching import World
@@ -13,7 +12,6 @@ from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.registry import PROMPTED, connect_agent
 from helpers.agents.submissions import hold_submission
 from helpers.prompts import read_prompt
-from helpers.scoring.scores import score_predictions
 from helpers.store import dump_json
 
 ENTRY = {"category": "base_model", "framework": "prompt", "model": "openai/mock-1", "probabilities": True}
@@ -69,20 +67,3 @@ def test_of_a_public_question_the_line_is_kept_and_no_word(reach, provider):
     row = {"key": "1f", "status": "ok", "content": f"Since it rains.\n{LINE}\n{FINAL}", "request": request}
     kept = keep_values(event, row)
     assert "rains" not in dump_json(kept) and read_reply(event, kept) == read_reply(event, row)
-
-
-def test_brier_stands_in_the_scores_of_a_run_that_was_asked(reach, provider):
-    provider.answer = reply_with(f"{LINE}\n{FINAL}")
-    agent = connect_agent(ENTRY | {"method": "zero_shot"}, reach().door)
-    event = make_event()
-    made = agent["forecast"](event, World())["prediction"]
-    cells = {
-        name: dump_json(value) if name in ("value", "distribution") else value
-        for name, value in made.items()
-        if name != "source_ids"
-    }
-    key = {"run_id": "r", "event_id": event["event_id"], "sample": 0, "agent_id": "mine", "as_of": event["as_of"]}
-    answers = pd.DataFrame([{"event_id": event["event_id"], "value": '"B"', "status": "ok"}])
-    scores = score_predictions(pd.DataFrame([key | cells | {"status": "ok"}]), answers, pd.DataFrame([event]))
-    brier = scores.set_index("metric")["score"]["brier"]
-    assert brier == pytest.approx(2 * 0.2**2)

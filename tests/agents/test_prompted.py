@@ -1,17 +1,12 @@
 """Agents that ask a model: one question alone, what it cost, and every way in which it ends without an answer."""
 
-import math
-
 import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
 from helpers.agents.prompted import (
-    MAX_ANSWER,
-    N_TOP,
     ask_directly,
     forecast,
-    read_reply,
 )
 from helpers.agents.prompts import fill_prompt
 from helpers.models.failures import TOO_FAST
@@ -33,14 +28,6 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     model = outcome["trace"][1]
     assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (CONTENT, 58, 2)
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-
-
-def test_a_local_model_is_held_to_a_grammar_at_temperature_zero(reach, provider):
-    forecast(ask_directly, reach(is_local=True), make_event("multi", '{"A":"x","B":"y","C":"z"}'), None)
-    asked = provider.asked[0]
-    assert (asked["temperature"], asked["max_tokens"], asked["cache_prompt"]) == (0, MAX_ANSWER, False)
-    assert (asked["logprobs"], asked["top_logprobs"]) == (True, N_TOP)
-    assert '"A" (", " from1)? | from1' in asked["grammar"]
 
 
 def test_a_local_models_repeats_differ_by_a_seed_where_they_are_drawn_by_chance(reach, provider):
@@ -116,14 +103,3 @@ def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider,
 
 
 # --- probabilities ---------------------------------------------------------------------------------------------------
-
-
-def part(token, *top):
-    return {"token": token, "logprob": top[0][1] if top else 0.0, "top": [list(pair) for pair in top]}
-
-
-def test_a_reply_with_logprobs_has_them_in_its_prediction(reach):
-    reply = {"content": r"\boxed{B}", "logprobs": [part("B", ("B", math.log(0.9)), ("A", math.log(0.1)))]}
-    read = read_reply(make_event(), reply)
-    weights = {"probability": 0.9, "distribution": {"A": 0.1, "B": 0.9}}
-    assert read == {"value": "B", "parser_version": "2"} | weights

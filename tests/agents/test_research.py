@@ -11,7 +11,7 @@ from serving import run_server
 
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import connect_agent, load_entries
-from helpers.agents.research import N_CALLS, N_LOOK_UPS
+from helpers.agents.research import N_LOOK_UPS
 from helpers.agents.workers import make_rows
 from helpers.models.llm import open_door
 
@@ -107,21 +107,6 @@ def test_the_manager_plans_delegates_and_answers(research, event):
     make_rows(("run", "agent"), event, outcome)  # raises for a column that the traces table lacks
 
 
-def test_what_goes_out_is_one_conversation_an_agent_and_holds_no_ids(research):
-    outcome, asked = research(reply)
-    manager = [request["messages"] for request in asked if "You lead" in request["messages"][0]["content"]]
-    search = [request["messages"] for request in asked if "You look things up" in request["messages"][0]["content"]]
-    assert len(manager) + len(search) == len(asked) and len(search) == 2 * (N_LOOK_UPS + 1)
-    assert {message["role"] for request in asked for message in request["messages"]} == {"system", "user", "assistant"}
-    for before, after in zip(manager, manager[1:-1], strict=False):
-        assert after[: len(before)] == before, "a request begins with the whole one before it"
-    assert manager[-1][: len(manager[-2])] == manager[-2] and LAST in manager[-1][-1]["content"]
-    assert "It was 47.82" in manager[2][-1]["content"], "the report stands in the manager's memory"
-    text = json.dumps(asked)
-    assert "call_" not in text and "Calling tools" not in text
-    assert max(len(request["messages"][0]["content"]) for request in asked) < 900
-
-
 def test_a_recording_replays_with_a_closed_door_to_the_same_outcome(research):
     first, asked = research(reply)
     again, unasked = research(reply, live=False)
@@ -154,29 +139,6 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_o
         (None, "not a call"),
     ]
     assert "Error while parsing tool call" in asked[-1]["messages"][-1]["content"], "the last was told as well"
-
-
-def test_a_manager_that_never_finishes_is_stopped_and_asked_for_its_answer(research):
-    outcome, asked = research(partial(reply, n_delegations=99))
-    assert outcome["prediction"]["value"] == "B"
-    assert [step["tool"] for step in outcome["trace"] if step["step_type"] == "tool"].count("search_agent") == N_CALLS
-    assert len(asked) == 1 + N_CALLS * (1 + N_LOOK_UPS + 1) + 1
-
-
-def test_a_web_that_breaks_ends_the_question_and_is_not_told_to_the_model(research, monkeypatch):
-    def break_down(*arguments, **options):
-        raise ValueError("the index is broken")
-
-    monkeypatch.setattr("helpers.web.session.Web.search", break_down)
-    asked = []
-
-    def say(messages, tools):
-        asked.append(messages)
-        return reply(messages, tools)
-
-    with pytest.raises(ValueError, match="the index is broken"):
-        research(say)
-    assert len(asked) == 3, "the plan, a call of the search agent, a search: then nothing more"
 
 
 # --- a local model ---------------------------------------------------------------------------------------------------
@@ -270,24 +232,3 @@ def test_a_team_keeps_to_the_limits_of_its_entry(research, limits, n_calls, n_lo
     tools = [step["tool"] for step in outcome["trace"] if step["step_type"] == "tool"]
     assert (sum(name in TEAM for name in tools), tools.count("search")) == (n_calls, n_looks)
     assert outcome["prediction"]["value"] == "B" and {request["max_tokens"] for request in asked} == {500}
-
-
-def test_a_team_of_local_models_is_held_to_grammars(research):
-    def say(messages, tools):
-        n_before = sum(message["role"] == "assistant" for message in messages)
-        offered = ["planner"] if "You lead" in messages[0]["content"] else ["search"]
-        is_talk = "You look" in messages[0]["content"] and n_before < 1 or "You lead" in messages[0]["content"]
-        made = say_in_team(messages, offered if is_talk else [])
-        if "You look" in messages[0]["content"] and not is_talk:
-            return {"content": json.dumps({"name": "final_answer", "arguments": {"answer": made["content"]}})}
-        if "tool_calls" not in made:
-            return made
-        function = made["tool_calls"][0]["function"]
-        return {"content": json.dumps({"name": function["name"], "arguments": json.loads(function["arguments"])})}
-
-    outcome, asked = research(say, entry=ENTRY | {"method": "orchestra", "max_lookups": 1})
-    assert outcome["prediction"]["value"] == "B" and all("tools" not in request for request in asked)
-    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
-    held = [(request["grammar"], text) for request, text in zip(asked, said, strict=True) if "grammar" in request]
-    assert len(held) == len(asked) - 2 == 7 and all(match(grammar, text) for grammar, text in held)
-    assert all(request["max_tokens"] for request in asked)

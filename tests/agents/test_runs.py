@@ -18,15 +18,13 @@ from small_agents import (
     answer_slowly,
     misbehave,
     open_badly,
-    open_folder,
     open_nothing,
-    tell_world,
 )
 
 from helpers.agents import runs
 from helpers.agents.runs import Stopped, run_agents, sample_events
 from helpers.agents.workers import Watch, ask_agent, run_in_threads
-from helpers.store import ACCIDENTS, open_store, read_runs
+from helpers.store import open_store, read_runs
 
 HERE = Path(__file__).parent
 CATEGORIES = pytest.mark.parametrize("category", ["scripted", "baseline"])
@@ -197,15 +195,6 @@ def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
     assert set(tables["replies"]["status"]) == {"ok"}
 
 
-def test_timeouts_are_asked_again_on_demand(tmp_path):
-    events, path = make_events(2, task=["hang", ""]), tmp_path / "l.sqlite"
-    run({"a": misbehave}, events, path, deadline_s=0.3)
-    assert read_all(path)["replies"]["status"].tolist() == ["timeout", "ok"]
-    options = {"drawn_from": events, "again": (*ACCIDENTS, "timeout")}
-    run({"a": misbehave}, events.assign(task=""), path, **options)
-    assert read_all(path)["replies"]["status"].tolist() == ["ok", "ok"]
-
-
 @pytest.mark.parametrize(("tasks", "n_stored", "reason"), [
     (["fine"] * 3 + [""] * 27, 9, "5 accidents in a row, the last: ConnectionError: connection refused"),
     (["fine"] * 3 + ["dear"] * 27, 3, "not asked: the ceiling is 1"),
@@ -302,15 +291,6 @@ def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypa
     assert sorted(set(ids)) == list(read_runs(tmp_path / "l.sqlite", "runs").run_id)
 
 
-def test_the_world_is_opened_once_a_worker_and_closed(tmp_path, monkeypatch):
-    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
-    run({"a": tell_world}, make_events(12), tmp_path / "l.sqlite", open_folder)
-    opened, closed = (sorted(f.name[6:] for f in tmp_path.glob(f"{word}_*")) for word in ("opened", "closed"))
-    assert opened == closed
-    assert len(opened) == 1
-    assert set(read_runs(tmp_path / "l.sqlite", "predictions").value) == {f'"{tmp_path.name}"'}
-
-
 def test_a_world_that_does_not_open_stops_the_run_and_is_no_agents_error(tmp_path):
     with pytest.raises(OSError, match="the replay web is down"):
         run({"a": answer}, make_events(2), tmp_path / "l.sqlite", open_badly, workers=1)
@@ -340,10 +320,3 @@ def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
     assert len(sample_events(events, 1000)) == 200
     with pytest.raises(ValueError, match="must be positive"):
         sample_events(events, 0)
-
-
-def test_a_run_whose_provider_searches_by_itself_says_so(tmp_path):
-    agent = {"forecast": answer, "params": {"method": "zero_shot", "options": {"web_search_options": {}}}}
-    for about, told in (({}, "sees the web of today"), ({"condition": "asked at Near"}, "asked at Near; sees the web")):
-        run_agents({"a": agent | about}, make_events(1), open_nothing, path := tmp_path / told[:3], window="T")
-        assert read_runs(path, "runs").condition[0].startswith(told)

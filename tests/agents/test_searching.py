@@ -9,11 +9,9 @@ from builders import AS_OF, make_event, reply_with
 from helpers.agents.prompted import forecast
 from helpers.agents.prompts import describe_answer, fill_prompt
 from helpers.agents.searching import (
-    N_CALLS,
     N_HITS,
     SCHEMAS,
     STEP_SCHEMA,
-    ask_deep_research,
     ask_step_by_step,
     ask_with_pages,
     ask_with_tools,
@@ -70,11 +68,6 @@ def list_steps(outcome):
     return [step.get("tool") or step["step_type"] for step in outcome["trace"]]
 
 
-def read_said(provider):
-    """Return what the model was told last."""
-    return provider.asked[-1]["messages"][-1]["content"]
-
-
 # --- one search before the question ----------------------------------------------------------------------------------
 
 
@@ -89,13 +82,6 @@ def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider)
     assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
     assert (outcome["prediction"]["value"], outcome["prediction"]["source_ids"]) == ("B", ["p1", "p2"])
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-
-
-def test_an_event_may_name_another_query_and_is_asked_the_same(reach, provider):
-    event, world = make_event(query="Who wins at chess?"), World()
-    forecast(ask_with_pages, reach(), event, world)
-    assert world.asked == [("search", "Who wins at chess?", AS_OF)]
-    assert fill_prompt(make_event()) in read_said(provider) and "chess" not in read_said(provider)
 
 
 def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach):
@@ -130,15 +116,6 @@ def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
     ]
     assert last["messages"][-1]["content"] == read_prompt("final_line").format(answer_format=describe_answer(event))
     assert last["messages"][2]["content"] == "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN)[:N_HITS])
-
-
-def test_after_so_many_look_ups_the_answer_is_asked_for_with_what_the_last_one_found(reach, provider):
-    provider.answer = reply_with(*[take("search", f"oil {i}") for i in range(N_CALLS)], FINAL)
-    outcome = forecast(ask_step_by_step, reach(), make_event(), World())
-    assert list_steps(outcome).count("search") == N_CALLS and outcome["prediction"]["value"] == "A"
-    last = provider.asked[-1]["messages"]
-    assert [m["role"] for m in last] == ["user", "assistant"] * N_CALLS + ["user"], "no two turns of one role"
-    assert last[-1]["content"].startswith(describe_hit(OIL)) and "Commit yourself now" in last[-1]["content"]
 
 
 @pytest.mark.parametrize("address", ["http://later.replay/x", "http://[half", "", "  "])
@@ -202,43 +179,4 @@ def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, 
     assert outcome["n_output_tokens"] == 8 * len(replies), "and the whole question is accounted for"
 
 
-def test_a_fault_late_in_a_conversation_keeps_the_steps_and_costs_before_it(reach, provider):
-    answers = iter([{"content": take("search", "oil")}, "500", "500"])
-    provider.answer = lambda asked: next(answers)
-    outcome = forecast(ask_step_by_step, reach(), make_event(), World())
-    assert outcome["status"] == "error" and list_steps(outcome) == ["prompt", "model", "search", "end"]
-    assert outcome["n_input_tokens"] == 50
-
-
 # --- a provider's own deep research ----------------------------------------------------------------------------------
-
-DEEP = "openai/o4-mini-deep-research"
-
-
-def test_deep_research_sends_the_question_and_tells_its_searches(reach, provider):
-    event = make_event()
-    outcome = forecast(ask_deep_research, reach(model=DEEP, options={"max_tool_calls": 5}), event, None)
-    asked = provider.asked[0]
-    assert (asked["input"], asked["background"], asked["max_tool_calls"]) == (fill_prompt(event), True, 5)
-    assert asked["tools"] == [{"type": "web_search_preview"}]
-    assert outcome["prediction"] == {"value": "B", "source_ids": ["https://a.example/1"], "parser_version": "2"}
-    assert list_steps(outcome) == ["prompt", "search", "search", "cite", "model", "answer"]
-    assert [step["arguments"]["query"] for step in outcome["trace"][1:3]] == ["polls in Ohio", "rain in Oslo"]
-    assert (outcome["n_input_tokens"], outcome["n_output_tokens"]) == (5000, 800)
-    assert outcome["cost_usd"] == pytest.approx(0.0149) == outcome["trace"][4]["cost_usd"]
-    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-    assert forecast(ask_deep_research, reach(False, model=DEEP, options={"max_tool_calls": 5}), event, None) == outcome
-    assert len(provider.jobs) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [("never ends", "timeout"), ("fails", "error"), ("refuses", "refusal"), ("is cut short", "error")],
-)
-def test_a_job_without_a_report_is_a_missing_prediction(reach, provider, words, status):
-    event = make_event(prompt=f"This {words}?")
-    outcome = forecast(ask_deep_research, reach(model=DEEP, deadline_s=1.5), event, None)
-    assert (outcome["status"], outcome["prediction"], outcome["reply"]) == (status, {"value": None}, None)
-    assert list_steps(outcome) == ["prompt", "end"]
-    spent = None if status == "timeout" else pytest.approx(0.0149)
-    assert outcome["cost_usd"] == spent, "what a failed job has used is told"

@@ -139,7 +139,7 @@ UNREACHABLE = [
         {"model": "openai/gpt-99", "api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"},
         "mine: its model did not answer the first question: .*",
     ),
-    ({"model": "local/qwen"}, "no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make model` fetches it"),
+    ({"model": "local/qwen"}, "mine: no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make model` fetches it"),
 ]
 
 

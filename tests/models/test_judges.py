@@ -1,12 +1,10 @@
 """Judges: asked for one JSON object, replayed by default, every failure a verdict of its own."""
 
-import json
-
 import pytest
 
 from helpers.agents import registry
 from helpers.agents.registry import check_agent, open_consult
-from helpers.models.judges import build_consult, choose_options
+from helpers.models.judges import build_consult
 
 FORM = {
     "type": "object",
@@ -59,31 +57,6 @@ def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tm
         assert consult("plan", FORM).value == {"score": 3}
 
 
-@pytest.fixture
-def study(provider, tmp_path, monkeypatch):
-    """A function that puts prompts to a model of the mock provider, live, and returns what run.json says then."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    provider.answer = lambda asked: {"content": '{"score": 3}'}
-
-    def ask_all(model, *prompts):
-        entry = check_agent("mine", {"model": model, "api_base": provider.address})
-        monkeypatch.setattr(registry, "find_agent", lambda name: entry)
-        with open_consult("mine", "study", live=True) as consult:
-            for prompt in prompts:
-                consult(prompt, FORM)
-        return json.loads((tmp_path / "data/runs/study/run.json").read_text())
-
-    return ask_all
-
-
-def test_a_study_that_asked_nothing_packs_nothing(study, tmp_path):
-    assert study("openai/mock-1", "plan")["model"] == "openai/mock-1"
-    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "data/runs/study").iterdir()}
-    study("openai/mock-1", "plan")
-    study("openai/mock-2")
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "data/runs/study").iterdir()} == files
-
-
 @pytest.mark.parametrize("model", ["nope/x", "local/nope", "anthropic/claude-3-opus-20240229"])
 def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
@@ -94,8 +67,3 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path
     ):
         pass
     assert not (tmp_path / "data").exists()
-
-
-def test_a_local_model_is_asked_without_the_cache_of_the_question_before():
-    assert choose_options(FORM, True, 0)["extra_body"] == {"cache_prompt": False}
-    assert "extra_body" not in choose_options(FORM, False, 0)

@@ -11,7 +11,6 @@ import time
 from functools import partial
 from urllib.parse import quote
 
-import bench_llm
 import pytest
 from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
@@ -19,8 +18,7 @@ from mock_provider import CONTENT, Server, press_bomb
 from serving import run_server
 
 from helpers.agents.registry import check_agent
-from helpers.agents.runs import run_agents
-from helpers.models.failures import LlmError, fail
+from helpers.models.failures import LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import pack_recordings
 from helpers.models.secrets import hide_secrets, redact
@@ -266,28 +264,3 @@ def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
         assert redact(f"at http://a/?key={form}&b", [KEY]) == "at http://a/?key=<secret>&b"
     assert hide_secrets({"a": [json.dumps('x"y\\12345')]}, ['x"y\\12345']) == {"a": ['"<secret>"']}
     assert hide_secrets(["1", None, 2], []) == ["1", None, 2]
-
-
-def test_a_run_stores_every_status_with_its_reason_and_never_the_key(reach, provider, tmp_path):
-    door = reach(deadline_s=4)  # a busy machine answers six at once slowly
-
-    def forecast(event, world):
-        try:
-            row = ask(door, MODEL, say(event["task"]))
-        except LlmError as error:
-            return fail(error.status, error.reason)
-        trace = [{"step_type": "answer", "content": row["content"]}]
-        return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
-
-    faults = ["429", "401", "malformed", "no message", "refusal", "filter"]
-    events = bench_llm.make_events(faults + ["key", "hello"])
-    path = tmp_path / "data/runs/store.sqlite"
-    agents = {"mock": {"forecast": forecast}}
-    options = {"window": "T", "workers": 6, "secrets": door.secrets}
-    run_agents(agents, events, lambda: None, path, **options)
-    replies = bench_llm.read_runs(path, "replies").set_index("event_id")
-    for i, fault in enumerate(faults):
-        told = replies.reason[f"e{i:04}"].replace("within 4 s", f"within {DEADLINE_S} s")
-        assert (replies.status[f"e{i:04}"], told) == ENDS[fault][:2]
-    assert list(replies.status[-2:]) == ["ok", "ok"]
-    assert scan(tmp_path) == []

@@ -16,7 +16,6 @@ settings.load_profile("same")
 
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "None of these"}
 YES_NO = {"A": "Yes", "B": "No"}
-FULL_WIDTH = str.maketrans({chr(code): chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
 PIECES = [r"\boxed{", "}", "{", "\\", "$", "**", "\n", "\n\n", " ", ",", ";", ".", "-", "−", ":", "(", ")", "[", "]"]
 PIECES += ['"', "A", "B", "C", "D", "E", "a", "Oslo", "Rome", "None of these", "and", "or", "to", "not", "Answer", "is"]
 PIECES += ["Yes", "1", "52.3", "1,234", "10^", "½", "²", "%", "±", "<", ">", "/", "million", "k", "e9", "1e400", "year"]
@@ -115,24 +114,7 @@ def test_any_text_gives_a_value_of_its_kind_or_a_reason_and_never_raises(reply, 
         assert isinstance(value, str) and value.strip() == value != "" and "\n" not in value
 
 
-REFUSALS = ["I cannot predict this.", "As an AI, I am unable to forecast the future.", "N/A", "unknown", "无法预测"]
-REFUSALS += ["There is not enough information.", "I don't know", "It is impossible to determine the outcome"]
-
-
-@given(st.sampled_from(REFUSALS), prose, kinds, choices)
-def test_a_refusal_is_no_answer_in_a_box_or_without(refusal, before, kind, options):
-    assert parse_prediction(rf"{before} \boxed{{{refusal}}}", kind, options) is None
-    assert parse_prediction(f"Sorry.\n\n{refusal}", kind, options) is None
-
-
 # --- valid answers ---------------------------------------------------------------------------------------------------
-
-
-@given(answers())
-@settings(max_examples=250)
-def test_a_valid_answer_is_read(answer):
-    text, kind, options, value = answer
-    assert parse_prediction(rf"\boxed{{{text}}}", kind, options, explain=True) == (value, "")
 
 
 @given(answers(), prose)
@@ -143,13 +125,6 @@ def test_prose_before_the_box_changes_nothing(answer, before):
         kind not in ("number", "percent") or not re.search(r"[$=(＄＝（]\s*[-−－]\s*$", before)
     )  # a minus outside counts
     assert parse_prediction(rf"{before} So it is \boxed{{{text}}}", kind, options, explain=True) == (value, "")
-
-
-@given(answers())
-def test_full_width_characters_change_nothing(answer):
-    text, kind, options, value = answer
-    assert parse_prediction(rf"\boxed{{{text.translate(FULL_WIDTH)}}}", kind, options, explain=True) == (value, "")
-    assert parse_prediction(rf"\boxed{{{text}}}".translate(FULL_WIDTH), kind, options, explain=True) == (value, "")
 
 
 readable = answers().map(lambda answer: rf"\boxed{{{answer[0]}}}")

@@ -53,12 +53,6 @@ def test_an_option_counts_at_each_place_the_list_reached():
     assert weighed["probability"] == 0.252  # 0.36 * 0.7
 
 
-def test_a_separator_that_only_the_grammar_allowed_counts_with_its_own_probability():
-    comma = {"token": ",", "logprob": math.log(0.1), "top": [["}", math.log(0.9)]]}
-    logprobs = [part("A", ("A", 1)), comma, part(" B", (" B", 1)), part("}", ("}", 1))]
-    assert weigh("multi", ["A", "B"], logprobs) == {"probability": 0.1, "distribution": {"A": 1.0, "B": 0.1, "C": 0.0}}
-
-
 # --- rankings -------------------------------------------------------------------------------------------------------
 
 
@@ -70,12 +64,6 @@ def test_a_name_has_the_product_of_its_tokens():
     logprobs = write(("Rome {", 0.5), ("Os", 0.5), ("lo", 0.8), ("; ", 0.9), ("Rome", 0.25), ("}", 0.6))
     expected = {"probability": 0.1, "distribution": {"Oslo": 0.4, "Rome": 0.25}}
     assert weigh("ranking", ["Oslo", "Rome"], logprobs, {}) == expected
-
-
-def test_names_not_written_as_read_have_no_probability():
-    assert weigh("ranking", ["Oslo", "Rome"], write(("Oslo, ", 0.5), ("ROME", 0.5)), {}) == {}
-    assert weigh("ranking", ["Rome", "Oslo"], write(("Oslo; ", 0.5), ("Rome", 0.5)), {}) == {}
-    assert weigh("ranking", ["Oslo"], None, {}) == {}
 
 
 # --- asked for in words ----------------------------------------------------------------------------------------------

@@ -8,20 +8,16 @@ import json
 
 import pandas as pd
 
-from helpers.agents.registry import GRAPH_METHODS, PROMPTED, connect_agent, load_entries, read_settings
+from helpers.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
 from helpers.models.llm import is_final, open_door
-from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.store import ROOT, locate_input, parse_json
 from helpers.tables import RecordedRun
 
 SEED = 20161010
 """Draws the events of all arms."""
-
-VALUE_METHODS = ("zero_shot", "search_prompt", "graph", "search_graph")
-"""Methods of one request a question, whose runs replay from values alone (`prompted.keep_values`)."""
 
 LIKE = {"tool_search": "react"}
 """A method of which no run is recorded -> the one whose tokens stand for it."""
@@ -38,11 +34,6 @@ def load_arms(path=ROOT / "data/arms.toml"):
         check_object(where, arm, RecordedRun)
         if arm["agent"] not in agents:
             raise ValueError(f"{where}: no agent {arm['agent']!r} asks a model; there are {', '.join(agents)}")
-        if arm["window"] in PUBLIC_WINDOWS and entries[arm["agent"]]["method"] not in VALUE_METHODS:
-            told = f"of window {arm['window']} values alone are kept, and what takes several requests a question"
-            raise ValueError(f"{where}: {told} cannot replay from them; methods that can: {', '.join(VALUE_METHODS)}")
-        if arm["window"] == "W" and entries[arm["agent"]]["method"] in GRAPH_METHODS:
-            raise ValueError(f"{where}: a graph's events are words, of which nothing is recorded; run it instead")
     return arms
 
 
@@ -177,8 +168,7 @@ def measure_methods(folder=ROOT / "data/runs"):
     for path in sorted(folder.glob("*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.get("agent") in entries:
-            method = entries[facts["agent"]]["method"]
-            n_asked = facts["n_recordings"] if method in VALUE_METHODS else facts["n_events"]
+            n_asked, method = facts["n_events"] * facts.get("trials", 1), entries[facts["agent"]]["method"]
             rows.append((method, facts["n_input_tokens"], facts["n_output_tokens"], n_asked))
     sums = pd.DataFrame(rows, columns=["method", "input", "output", "n"]).groupby("method").sum()
     means = sums[["input", "output"]].div(sums["n"], axis=0)

@@ -84,16 +84,9 @@ class View:
 
 
 def make_agent(function, **columns):
-    """Return a function as an agent for `runs.run_agents`; `columns` are more of the runs table's.
-
-    Raises ValueError when it cannot be called with an event and a world.
-    """
+    """Return a function as an agent for `runs.run_agents`; `columns` are more of the runs table's."""
     first, *_ = list_functions(function)
     name = f"{first.__module__}:{getattr(first, '__qualname__', type(first).__qualname__)}"
-    try:
-        inspect.signature(function).bind(None, None)
-    except TypeError:
-        raise ValueError(f"{name} must take two arguments, (event, world)") from None
     params = {"function": name}
     if isinstance(function, partial):
         params["arguments"] = [repr(part) for part in (function.args, function.keywords) if is_plain(part)]
@@ -209,23 +202,18 @@ def check_options(names, options):
 def load_function(place):
     """Return the function that "module:function" names, of the working folder, the checkout's root or PYTHONPATH.
 
-    Raises ValueError with what is wrong: no such module, one that fails, no such function, or none that can be called.
+    Raises ValueError with what is wrong: the module's own error, no such function, or none that can be called.
     """
     module, _, name = place.partition(":")
     folders = list(dict.fromkeys([str(Path.cwd()), str(ROOT)]))
     sys.path += [folder for folder in folders if folder not in sys.path]  # last: a file of yours hides no library
     try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and module.split(".")[0] == error.name.split(".")[0]:
-            raise ValueError(f"no module {module} in {' or '.join(folders)}, or on PYTHONPATH") from None
-        raise ValueError(f"module {module} imports {error.name}, which is not installed") from None
+        function = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module {module} fails as it is imported: {type(error).__name__}: {error}") from None
-    function = getattr(found, name, None)
+        where = f"it is looked for in {', '.join(folders)} and on PYTHONPATH"
+        raise ValueError(f"{place} cannot be used ({type(error).__name__}: {error}); {where}") from None
     if not callable(function):
-        names = [key for key, value in vars(found).items() if inspect.isfunction(value) and value.__module__ == module]
-        raise ValueError(f"module {module}: {name!r} is none of its functions {', '.join(names) or '(it has none)'}")
+        raise ValueError(f"{place} is no function")
     return function
 
 

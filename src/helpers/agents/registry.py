@@ -1,7 +1,6 @@
 """The agent registry, data/agents.toml: an agent by its name, ready to be put to events (FutureX 3.2.3)."""
 
 import os
-import re
 import tomllib
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -20,10 +19,10 @@ from helpers.agents.submissions import ask_by_turns, ask_for_graph, ask_for_grap
 from helpers.agents.workers import make_rows
 from helpers.faults import check_name, check_object, list_nearest, suggest
 from helpers.models.costs import describe_cut
-from helpers.models.files import FOLDER, MODELS, name_model
+from helpers.models.files import MODELS, name_model
 from helpers.models.judges import build_consult
 from helpers.models.llm import OURS, check_model, check_options, list_options, open_door
-from helpers.models.local import LOCAL, PACKAGE, SEED, describe_model, get_local_name, has_server, open_model
+from helpers.models.local import LOCAL, SEED, describe_model, find_missing, get_local_name, open_model
 from helpers.models.polling import list_job_options
 from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
@@ -69,12 +68,6 @@ GRAPH_METHODS = ("graph", "search_graph", "graph_turns", "search_graph_turns")
 SEARCHING = ("search_prompt", "search_graph", "search_graph_turns", "react", "tool_search", "research", "orchestra")
 """Those that look things up in the world they are given."""
 
-OF_MODELS = (
-    *("model", "options", "api_base", "api_key_env", "usd_per_million", "probabilities"),
-    *("search", "model_released_date"),
-)
-"""What only the entry of an agent that asks a model may hold, beside its limits."""
-
 FUNCTION = "function"
 """Method of an agent that is a Python function of the reader's own (`agent = "module:function"`)."""
 
@@ -107,8 +100,6 @@ def read_settings(path):
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        if twice := re.search(r"declare \('(.*)',\) twice \((.*)\)", str(error)):
-            raise ValueError(f"{path.name}: the table [{twice[1]}] stands twice ({twice[2]}); keep one") from None
         raise ValueError(f"{path.name}: no TOML in UTF-8 ({error})") from None
 
 
@@ -120,21 +111,17 @@ def check_agent(where, entry):
     >>> check_agent("agents.toml, mine", {"model": "openai/mine"})
     {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
     """
-    is_own = isinstance(entry, dict) and "agent" in entry
-    if is_own:
-        entry = {"category": "scripted", "framework": "Python function", "method": FUNCTION} | entry
+    if isinstance(entry, dict) and "agent" in entry:
+        entry = {"category": "scripted", "framework": "Python function"} | entry | {"method": FUNCTION}
     elif isinstance(entry, dict) and "model" in entry:
         method = entry.get("method", "zero_shot")
         category = PROMPTED[method].category if method in PROMPTED else "base_model"
         entry = {"method": method, "category": category, "framework": method} | entry
     check_object(where, entry, Agent)
-    local, methods = get_local_name(entry), (FUNCTION,) if is_own else (*METHODS, *PROMPTED)
-    beside = sorted(set(entry) & {*OF_MODELS, *LIMITS})
+    local = get_local_name(entry)
     try:
-        if entry["method"] not in methods:
-            raise ValueError(f"method must be one of {', '.join(methods)}")
-        if is_own and beside:
-            raise ValueError(f"{beside[0]} is no matter of an agent that is a function; leave it out")
+        if entry["method"] not in (FUNCTION, *METHODS, *PROMPTED):
+            raise ValueError(f"method must be one of {', '.join((*METHODS, *PROMPTED))}")
         if entry["method"] in PROMPTED and not entry.get("model"):
             raise ValueError(f"the method {entry['method']} needs a model")
         if "search" in entry and entry["method"] not in SEARCHING:
@@ -216,31 +203,25 @@ def build_client(entry, door):
     return Client(door, model, bool(local), options, limits, entry.get("probabilities", False))
 
 
+def pick_entry(entries, name):
+    """Return an agent's entry. Raises ValueError, with the nearest name, for one that there is not."""
+    if name not in entries:
+        listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
+        raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
+    return entries[name]
+
+
 def find_agent(agent_id):
     """Return the entry of an agent that asks a language model, by its name; "provider/name" is a model and no more.
 
-    Raises ValueError where data/agents.toml has no such agent, its entry is broken, or it asks no model.
+    Raises ValueError where there is no such agent, its entry is broken, or it asks no model.
     """
     if "/" in agent_id:
         return check_agent(agent_id, {"model": agent_id})
-    entries = load_entries(wanted=[agent_id])
-    if agent_id not in entries:
-        known = load_entries(own=True)
-        raise ValueError(f"{OWN.name} and data/agents.toml have no agent {agent_id!r}{suggest(agent_id, known)}")
-    if entries[agent_id]["method"] not in PROMPTED:
+    entry = pick_entry(load_entries(wanted=[agent_id], own=True), agent_id)
+    if entry["method"] not in PROMPTED:
         raise ValueError(f"{agent_id} asks no language model; write the name of an agent that does")
-    return entries[agent_id]
-
-
-def find_obstacle(agent_id):
-    """Return why an agent's model cannot be asked from here, its file included; None when it can. Nothing is sent."""
-    entry = find_agent(agent_id)
-    local = get_local_name(entry)
-    if local and not has_server():
-        return f"serving a local model needs the package {PACKAGE}; `make model` installs it"
-    if local and not (FOLDER / MODELS[local]["file"]).exists():
-        return f"no model file {MODELS[local]['file']}; `make model` fetches it"
-    return check_entry(entry)
+    return entry
 
 
 @contextmanager
@@ -253,7 +234,7 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
     one cannot be served.
     """
     entry = find_agent(agent_id)
-    if live and (problem := find_obstacle(agent_id)):
+    if live and (problem := check_entry(entry)):
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
@@ -276,31 +257,25 @@ def open_consult(agent_id, run_id, **settings):
         yield build_consult(*client[:4])
 
 
-def pick_entry(entries, name):
-    """Return an agent's entry. Raises ValueError, with the nearest name, for one that there is not."""
-    if name not in entries:
-        listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
-        raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
-    return entries[name]
-
-
 def check_entry(entry, environment=os.environ):
-    """Return why an entry's model cannot be asked from here, None when it can (a local model is for the server to say).
+    """Return why an entry's model cannot be asked from here, None when it can. Nothing is sent.
 
-    Nothing is sent: the provider's name, its key and the options' names are looked for.
+    Looked for are a local model's server and file, the provider's name, its key, and the options' names.
     """
-    local, name, address = get_local_name(entry), entry.get("api_key_env"), entry.get("api_base")
-    model, options = name_model(local) if local else entry["model"], entry.get("options")
-    if not local and name and not environment.get(name):
+    address, options = entry.get("api_base"), entry.get("options") or {}
+    if local := get_local_name(entry):
+        if problem := find_missing(local):
+            return problem
+    elif (name := entry.get("api_key_env")) and not environment.get(name):
         return f"no key: set {name}, which api_key_env names, in the environment"
-    if not local and (missing := check_model(model, address, bool(name or address))):
+    elif missing := check_model(entry["model"], address, bool(name or address)):
         return missing[1]
     if "search" in entry and (problem := find_search_problem(entry["search"])):
         return problem
     if not options:
         return None
     list_known = list_job_options if entry["method"] == "deep_research" else list_options
-    known = list_known(model, address)
+    known = list_known(name_model(local) if local else entry["model"], address)
     if not (unknown := [name for name in options if name not in known]):
         return None
     own = f"what only your server knows goes unchecked into options = {{ extra_body = {{ {unknown[0]} = ... }} }}"

@@ -14,7 +14,7 @@ from helpers import papers
 from helpers.agents.arms import select_events
 from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast
 from helpers.agents.prompts import fill_final_line, split_question
-from helpers.agents.registry import find_agent, find_obstacle, open_agent
+from helpers.agents.registry import check_entry, find_agent, open_agent
 from helpers.agents.searching import search_web
 from helpers.futurex.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
@@ -64,7 +64,7 @@ def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, live=False, 
     with ExitStack() as stack:
         clients = {}
         for name in dict.fromkeys([agent, *others]):
-            is_open = live and (name == agent or find_obstacle(name) is None)
+            is_open = live and (name == agent or check_entry(find_agent(name)) is None)
             clients[name] = stack.enter_context(open_agent(name, run_id, live=is_open, **settings))
         yield clients
 

@@ -19,7 +19,7 @@ from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, r
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.searches import read_searches
 from helpers.models.secrets import list_secrets, redact
-from helpers.models.transport import NO_KEY, complete_bare, load_litellm
+from helpers.models.transport import NO_KEY, load_litellm
 from helpers.papers import get_constant
 from helpers.store import clean_value
 
@@ -263,13 +263,14 @@ def complete(door, request, limit, row):
 
     def send():  # the seconds are whole: litellm makes a client for each timeout
         given = connect | {"timeout": count_left(limit)} | request["options"]
-        return complete_bare(request["model"], request["messages"], **given)
+        started_at = time.monotonic()
+        return load_litellm().completion(request["model"], request["messages"], **given), time.monotonic() - started_at
 
     response, seconds = try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
     columns = read_response(response, request["options"])
     columns |= read_searches(response) | price_response(response, request["model"], columns)
-    return columns | {"model_s": seconds and round(seconds, 3)}
+    return columns | {"model_s": round(seconds, 3)}
 
 
 def read_response(response, options):

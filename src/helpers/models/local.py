@@ -11,8 +11,6 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import NamedTuple
 
 from helpers.limits import call_within
 from helpers.models.files import FOLDER, MODELS
@@ -30,13 +28,6 @@ START_S = 120
 """Seconds within which the server has to be up."""
 
 
-class Served(NamedTuple):
-    """A model that is being served: `open_door` takes the address as api_base, `ask` takes the name."""
-
-    base_url: str
-    model: str
-
-
 def get_local_name(entry):
     """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's.
 
@@ -50,10 +41,10 @@ def get_local_name(entry):
 def open_model(entry, stack):
     """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
 
-    Raises RuntimeError or FileNotFoundError, saying what to do, when a local model cannot be served.
+    Raises RuntimeError when a local model cannot be served.
     """
     if local := get_local_name(entry):
-        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"])).base_url}
+        return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"]))}
     return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
 
 
@@ -69,17 +60,21 @@ def has_server():
     return importlib.util.find_spec(PACKAGE) is not None
 
 
+def find_missing(name):
+    """Return what is missing to serve a local model, and the command that brings it; None where nothing is."""
+    if not has_server():
+        return f"serving a local model needs the package {PACKAGE}; `make model` installs it"
+    file = MODELS[name]["file"]
+    return None if (FOLDER / file).exists() else f"no model file {file}; `make model` fetches it"
+
+
 @contextmanager
 def serve_model(path, *, n_context=8192):
-    """Serve a model file on a free port of loopback; yields Served(base_url, model).
+    """Serve a model file on a free port of loopback; yields its address (`open_door` takes it as api_base).
 
     One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
-    Raises RuntimeError when the package is not installed or the server does not start, FileNotFoundError without file.
+    Raises RuntimeError when the server does not start (`find_missing` says what it needs).
     """
-    if not has_server():
-        raise RuntimeError(f"serving a local model needs the package {PACKAGE}; `make model` installs it")
-    if not Path(path).exists():
-        raise FileNotFoundError(f"no model file {Path(path).name}; `make model` fetches it")
     settings = json.dumps({"path": str(path), "n_context": n_context})
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -91,7 +86,7 @@ def serve_model(path, *, n_context=8192):
                 address = call_within(process.stdout.readline, START_S).strip()
             if not address.startswith("http://"):
                 raise RuntimeError(f"{__name__} did not start; is the file a whole gguf, and is there memory for it?")
-            yield Served(f"{address}/v1", f"openai/{Path(path).stem}")
+            yield f"{address}/v1"
         finally:
             process.kill()
 

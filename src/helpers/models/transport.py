@@ -3,11 +3,8 @@
 import json
 import logging
 import os
-import threading
 import time
-import uuid
 import warnings
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from helpers.models.failures import NO_PAGE, PAGE, ReplyError
@@ -20,9 +17,6 @@ NO_KEY = "none"
 
 MAX_BYTES = 10_000_000
 """Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10 MB."""
-
-HERE = threading.local()
-"""Of the thread that sends a request: when it went out, and the seconds until its reply was read."""
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +37,7 @@ def load_litellm():
             headers={"accept-encoding": "gzip, deflate"},
             # a connection a request: what a server sends after a reply would be read as that to the next question
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-            event_hooks={"request": [start_request], "response": [read_body]},
+            event_hooks={"request": [drop_stand_in], "response": [read_body]},
         )
 
     litellm.client_session = open_client()  # of OpenAI's protocol
@@ -51,23 +45,8 @@ def load_litellm():
     return litellm
 
 
-def complete_bare(model, messages, **options):
-    """Return (litellm's response to a chat completion, seconds from sending to the whole reply, None if not known).
-
-    This is litellm's `completion` without its wrapper, whose log records and callbacks take half of a call's time.
-    """
-    from litellm.litellm_core_utils.litellm_logging import Logging
-    from litellm.main import completion
-
-    call_id, HERE.seconds = str(uuid.uuid4()), None
-    log = Logging(model, messages, False, "completion", datetime.now(UTC), call_id, "")
-    given = {"litellm_logging_obj": log, "litellm_call_id": call_id}
-    return completion.__wrapped__(model=model, messages=messages, **given, **options), HERE.seconds
-
-
-def start_request(request):
-    """Note when an httpx request goes out; take the stand-in for a key off it."""
-    HERE.started_at = time.monotonic()
+def drop_stand_in(request):
+    """Take the stand-in for a key off an httpx request before it goes out."""
     for name in ("authorization", "x-api-key", "api-key", "x-goog-api-key"):
         if request.headers.get(name, "").removeprefix("Bearer ") == NO_KEY:
             del request.headers[name]
@@ -96,7 +75,6 @@ def read_body(response):
     except httpx.DecodingError as error:
         raise ReplyError(f"the reply cannot be decompressed: {error}", is_answer=True) from None
     response._content = bytes(body)  # what `response.read` gives from now on
-    HERE.seconds = time.monotonic() - HERE.started_at
     if response.is_success:
         check_body(response.content, response.request.url.path.endswith("/chat/completions"))
 

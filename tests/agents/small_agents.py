@@ -24,11 +24,6 @@ def answer_slowly(event, world):
     return answer(event, world)
 
 
-def answer_late(event, world):
-    time.sleep(0.6 if event["task"] == "late" else 0.2)
-    return answer(event, world)
-
-
 def misbehave(event, world):
     kind = event["task"]
     if kind == "raise":

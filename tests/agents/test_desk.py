@@ -53,13 +53,8 @@ def test_a_limit_is_told_to_the_agent_and_stands_in_the_trace(box):
     ("name", "arguments", "told", "error"),
     [
         ("editor", {"command": "view", "path": "none.txt"}, "No such file", "OSError"),
-        ("editor", {"command": "create", "path": "/usr/a", "text": "x"}, "Read-only file system", "OSError"),
         ("editor", {"command": "burn", "path": "a"}, "needs a command", "ValueError"),
-        ("editor", {"command": "view", "file": "a"}, "unexpected keyword", "TypeError"),
-        ("editor", {"command": "create", "path": "a", "text": 5}, "It was not done", "TypeError"),
         ("bash", {}, "The tools are", "not a tool"),
-        ("bash", {"script": ["ls"]}, "The tools are", "not a tool"),
-        ("bash", {"script": "echo \0"}, "no zero byte", "ValueError"),
         ("browser", {"url": "x"}, "The tools are", "not a tool"),
     ],
 )

@@ -163,19 +163,3 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
             assert sees_today(entry | {"params": entry}) == is_todays, family
         check_model.cache_clear()
     assert len(rows) == 11 and len(set(categories)) == 4
-
-
-def test_a_server_that_tells_nonsense_of_its_searches_is_answered_for_all_that(put, provider, monkeypatch):
-    def lie(asked):
-        usage = {"prompt_tokens": 50, "completion_tokens": 8, "total_tokens": 58, "num_search_queries": 10**9}
-        body = json.loads(write_body(usage=usage))
-        told = {
-            "citations": 5,
-            "search_results": [7, {"url": 3}, {"url": "file:///etc"}, {"url": "https://a.example/ b"}],
-        }
-        return dump_json(body | told).encode()
-
-    monkeypatch.setitem(FAMILIES, "openai", (FAMILIES["openai"][0], lie))
-    outcome = put("openai")
-    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "2"}
-    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]

@@ -107,14 +107,6 @@ def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
 RAMP = list(range(21))  # 19 September..9 October; day d of October has the value d + 11
 
 
-@pytest.mark.parametrize(
-    ("date", "value"),
-    [("2016-10-10", 14), ("2016-10-12", 16), ("2016-10-16", 20), ("2016-10-17", 14), ("2016-10-23", 20)],
-)
-def test_same_day_last_week_is_whole_weeks_back(date, value):
-    assert expect("seasonal", RAMP, date)[0] == value
-
-
 def test_last_mean_and_base_rate_by_hand():
     values = [100, 3, 3, 4, 4, 5, 5, 11]
     assert expect("last_value", values, "2016-10-12")[0] == 11

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from small_agents import (
     answer,
-    answer_late,
     answer_slowly,
     misbehave,
     open_badly,
@@ -153,11 +152,6 @@ def test_a_hanging_question_ends_within_a_second_of_its_deadline():
     assert 0.9 < arrived[1][2] - arrived[0][2] < 2
 
 
-def test_a_late_answer_of_a_thread_is_dropped():
-    arrived = ask_in_threads(make_events(4, task=["late", "", "", ""]), answer_late, 0.4)
-    assert [status for _, status, _ in arrived] == ["timeout", "ok", "ok", "ok"]
-
-
 def test_a_finished_run_asks_nothing_again_refusals_and_timeouts_neither(tmp_path):
     events = make_events(4, task=["refuse", "hang", "", ""])
     ids = run({"a": misbehave}, events, tmp_path / "l.sqlite", deadline_s=1)
@@ -289,14 +283,6 @@ def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypa
     assert len(set(ids)) == 6
     assert identify(events=events[::-1]) == ids[0]
     assert sorted(set(ids)) == list(read_runs(tmp_path / "l.sqlite", "runs").run_id)
-
-
-def test_a_world_that_does_not_open_stops_the_run_and_is_no_agents_error(tmp_path):
-    with pytest.raises(OSError, match="the replay web is down"):
-        run({"a": answer}, make_events(2), tmp_path / "l.sqlite", open_badly, workers=1)
-    assert read_runs(tmp_path / "l.sqlite", "replies").empty
-    run({"a": answer}, make_events(2), tmp_path / "l.sqlite", workers=1)
-    assert len(read_runs(tmp_path / "l.sqlite", "replies")) == 2
 
 
 def test_a_larger_sample_continues_the_run_of_the_whole(tmp_path):

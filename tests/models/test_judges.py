@@ -55,15 +55,3 @@ def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tm
     assert '"model": "openai/mock-1"' in (folder / "run.json").read_text()
     with open_consult("mine", "study") as consult:
         assert consult("plan", FORM).value == {"score": 3}
-
-
-@pytest.mark.parametrize("model", ["nope/x", "local/nope", "anthropic/claude-3-opus-20240229"])
-def test_a_model_that_cannot_be_asked_is_refused_before_anything(model, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    with (
-        pytest.raises(ValueError, match="nothing was asked|there is no model"),
-        open_consult(model, "study", live=True),
-    ):
-        pass
-    assert not (tmp_path / "data").exists()

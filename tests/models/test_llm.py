@@ -126,8 +126,6 @@ def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
     "options",
     [
         {"extra_headers": {"x-own": KEY}},
-        {"headers": {"x-own": KEY}},
-        {"extra_body": {"api_key": KEY}},
         {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]},
     ],
 )

@@ -70,12 +70,9 @@ def test_a_closed_door_replays_a_job_and_its_failure_and_asks_nothing(reach, pro
 JOBS = {
     "this fails": ("error", "the job ended as failed broke for Bearer <secret>"),
     "it is held back": ("refusal", "the job ended as failed no"),
-    "it is cancelled": ("error", "the job ended as cancelled"),
     "it is cut short": ("error", "the job ended as incomplete max_output_tokens"),
-    "it is filtered": ("refusal", "the job ended as incomplete content_filter"),
     "it expires": ("timeout", "the job ended as expired"),
     "it refuses": ("refusal", "I will not bet."),
-    "it says nothing": ("error", "the reply holds no text"),
 }
 
 

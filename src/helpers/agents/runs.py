@@ -16,7 +16,6 @@ import statistics
 from collections import Counter
 from contextlib import ExitStack, closing
 from functools import cache
-from itertools import groupby
 
 from tqdm import tqdm
 
@@ -45,6 +44,9 @@ method answers or asks. Nothing else of the code renames a run."""
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
 """The libraries whose versions a run records."""
+
+BATCH = 50
+"""Answers of baselines that are stored at once."""
 
 SEES_TODAY = "sees the web of today"
 """Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
@@ -130,20 +132,15 @@ def sees_today(agent):
 
 
 def list_tasks(runs, events, done, samples=(0,)):
-    """Return groups of questions still to be asked, ((run_id, agent_id), event), by day, source, agent and event.
+    """Return the questions still to be asked, ((run_id, agent_id), event), by sample, day, source and event.
 
-    A group is a day's questions on one source, so that whoever answers them reads its pages once. `done` maps run_id to
-    (event_id, sample); an event stands once for each of its samples, the repeats (`sample` 1 and on) after the first.
+    So whoever answers them in turn reads a page once. `done` maps run_id to (event_id, sample); an event stands once
+    for each of its samples, the repeats (`sample` 1 and on) after the first.
     """
     rows = events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records")
     rows = [{column: to_cell(value) for column, value in row.items()} for row in rows]
-    groups = []
-    for _, day in groupby(rows, key=lambda event: (event["as_of"], event["source_id"])):
-        day = list(day)
-        asked = [event | {"sample": n} if n else event for n in samples for event in day]
-        tasks = [(run, e) for run in runs for e in asked if (e["event_id"], e.get("sample", 0)) not in done[run[0]]]
-        groups += [tasks] if tasks else []
-    return groups
+    asked = [(event | {"sample": n} if n else event, n) for n in samples for event in rows]
+    return [(run, event) for event, n in asked for run in runs if (event["event_id"], n) not in done[run[0]]]
 
 
 def run_agents(
@@ -191,26 +188,27 @@ def run_agents(
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             save_run(ledger, run)
-        groups = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
+        tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
+        plain = [task for task in tasks if task[0][1] in free]
 
         def answer(world):
             def ask(run, event):
                 return ask_agent(forecasts[run[1]], run, event, world, secrets)
 
-            for group in groups:
+            for at in range(0, len(plain), BATCH):
                 if not watch.cause:
-                    yield [ask(*task) for task in group if task[0][1] in free]
-            tasks = [task for group in groups for task in group if task[0][1] not in free]
-            for rows in run_in_threads(tasks, ask, watch, deadline_s, workers):
+                    yield [ask(*task) for task in plain[at : at + BATCH]]
+            others = [task for task in tasks if task[0][1] not in free]
+            for rows in run_in_threads(others, ask, watch, deadline_s, workers):
                 yield [rows]
 
-        n_left, n_all = sum(map(len, groups)), len(ids) * len(events) * len(samples)
+        n_all = len(ids) * len(events) * len(samples)
         cost = sum_costs(ledger, [run_id for run_id, _ in ids])
         hidden = None if progress is None else not progress
-        bar = tqdm(total=n_all, initial=n_all - n_left, desc="questions", unit="q", disable=hidden)
+        bar = tqdm(total=n_all, initial=n_all - len(tasks), desc="questions", unit="q", disable=hidden)
         try:
             with ExitStack() as stack, heed_signals(watch), bar:
-                world = opener() if groups else None
+                world = opener() if tasks else None
                 world = stack.enter_context(world) if hasattr(world, "__enter__") else world
                 for batch in answer(world):
                     kept = [rows for rows in batch if watch.judge(rows[0])]

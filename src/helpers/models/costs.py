@@ -127,19 +127,11 @@ def describe_spent(door):
 def describe_cut(door):
     """Return how many requests a kill cut short, and what they may have cost, as a sentence; "" where none was.
 
-    What was asked again since is told, too: the replies' costs leave out what was paid twice.
-
-    >>> from types import SimpleNamespace
-    >>> describe_cut(SimpleNamespace(recordings=SimpleNamespace(under_way={"a": 0.01, "b": 0.02}, cut_usd=0.03)))
-    'requests under way when an earlier run was cut short: 2; they may have been paid, 0.03 USD at most, and are paid \
-again where they are still wanted'
+    Those asked again since are told, too: the replies' costs leave out what was paid twice.
     """
-    bounds, cut_usd = list(door.recordings.under_way.values()), door.recordings.cut_usd
-    if not bounds:
-        told = f"requests that were cut short and asked again may have cost {write_usd(cut_usd)} USD beside"
-        return f"{told} what the replies say" * bool(cut_usd)
-    most = "" if None in bounds else f", {write_usd(sum(bounds))} USD at most"
-    told = (
-        f"requests under way when an earlier run was cut short: {len(bounds)}; they may have been paid{most}, and are"
-    )
-    return f"{told} paid again where they are still wanted"
+    cut_usd, n_left = door.recordings.cut_usd, len(door.recordings.under_way)
+    if not cut_usd and not n_left:
+        return ""
+    most = f", {write_usd(cut_usd)} USD at most, beside what the replies say" * bool(cut_usd)
+    told = f"{n_left} requests were under way when an earlier run was cut short, and were not asked again since"
+    return f"{told}; what was cut short may have been paid{most}"

@@ -134,7 +134,7 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     """
     request = clean_value(request)
     key, is_open = hash_request(request), door.live and time.monotonic() < door.ends_at
-    recorded = door.recordings.find(key)
+    recorded = door.recordings.rows.get(key)
     is_again = door.rereads and recorded and recorded.get("is_malformed")
     if recorded and (is_final(recorded) and not is_again or not is_open):
         return open_recording(recorded)

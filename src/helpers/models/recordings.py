@@ -69,10 +69,6 @@ class Recordings:
         answered = {key for key, row in self.rows.items() if row["status"] in ("ok", "refusal")}
         self.under_way = {key: bound_usd for key, bound_usd in self.under_way.items() if key not in answered}
 
-    def find(self, key):
-        """Return the recording of a request by its hash, None when there is none."""
-        return self.rows.get(key)
-
     def start(self, key, bound_usd=None):
         """Store that a request is about to go out, and the most that it can cost; raises OSError as `add` does."""
         sql = "INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)"

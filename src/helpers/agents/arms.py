@@ -158,12 +158,7 @@ def describe_recorded(entry, n_left, recordings):
 
 
 def measure_methods(folder=ROOT / "data/runs"):
-    """Return what a question took in the recorded runs, a mean a method: {method: (input tokens, output tokens)}.
-
-    >>> tokens = {method: sum(means) for method, means in measure_methods().items()}
-    >>> bool(tokens["zero_shot"] < tokens["search_prompt"] < tokens["react"] < tokens["research"])
-    True
-    """
+    """Return what a question took in the recorded runs, a mean a method: {method: (input tokens, output tokens)}."""
     entries, rows = load_entries(), []
     for path in sorted(folder.glob("*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))

@@ -62,15 +62,6 @@ def list_evidence(traces, replies, predictions=None, pages=None):
     `owner_type` is "prediction", `owner_id` its key as "run_id|event_id|sample". Accessed are the pages in the traces'
     `page_ids`, with the closest role that any step gave them; cited those among them that the reply names, by page_id
     or (where `pages` tells it) by address, and those that only a prediction's `source_ids` name.
-
-    >>> key = {"run_id": "r", "event_id": "e", "sample": 0}
-    >>> seen = [("search", '["a","b"]'), ("open", '["b"]')]
-    >>> steps = [key | {"step": step, "tool": tool, "page_ids": pages} for step, (tool, pages) in enumerate(seen)]
-    >>> reply = pd.DataFrame([key | {"reply": "I go by http://x.test/b."}])
-    >>> told = pd.DataFrame({"page_id": ["a", "b"], "url": ["http://x.test/a", "http://x.test/b"]})
-    >>> table = list_evidence(pd.DataFrame(steps), reply, pages=told)
-    >>> table[["owner_id", "page_id", "role", "is_accessed", "is_cited"]].values.tolist()
-    [['r|e|0', 'a', 'found', True, False], ['r|e|0', 'b', 'opened', True, True]]
     """
     shown = spread_pages(traces, "page_ids").assign(is_accessed=True)
     shown["role"] = shown["tool"].map(TOOL_ROLES).fillna("found")

@@ -118,11 +118,7 @@ def ask_function(function, event, world):
 
 
 def read_answer(given, event):
-    """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted.
-
-    >>> read_answer({"A": 0.2, "B": 0.8}, {"kind": "single", "options": '{"A":"Yes","B":"No"}'})
-    {'value': 'B', 'probability': 0.8, 'distribution': {'A': 0.2, 'B': 0.8}}
-    """
+    """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted."""
     kind, options = event["kind"], parse_json(event["options"]) or {}
     if given is None:
         raise ValueError("the function gave None, no answer")
@@ -228,11 +224,7 @@ def hash_own(forecast):
 
 
 def list_functions(forecast):
-    """Return the functions behind an agent's `forecast`: those that a `functools.partial` holds, else itself.
-
-    >>> [function.__name__ for function in list_functions(partial(map, len, n=3))]
-    ['map', 'len']
-    """
+    """Return the functions behind an agent's `forecast`: those that a `functools.partial` holds, else itself."""
     if not isinstance(forecast, partial):
         return [forecast]
     parts = [forecast.func, *forecast.args, *forecast.keywords.values()]

@@ -124,11 +124,7 @@ class Transcript:
 
 
 def limit_reply(options, limits):
-    """Return a request's options with `max_tokens` no larger than an agent's own (`limits`, its entry or LIMITS of it).
-
-    >>> limit_reply({"max_tokens": 600}, {"max_tokens": 500}), limit_reply({}, {})
-    ({'max_tokens': 500}, {})
-    """
+    """Return a request's options with `max_tokens` no larger than an agent's own (of its LIMITS or whole entry)."""
     most = limits.get("max_tokens")
     return options | {"max_tokens": min(most, options.get("max_tokens", most))} if most else options
 
@@ -178,12 +174,6 @@ def keep_values(event, row):
 
     Digest (`key`), model, seconds, tokens and cost stay; the reply is written anew from the options that were read, so
     that the same prediction and probabilities are read from it. Of the log probabilities those of the letters stay.
-
-    >>> event = {"kind": "multi", "options": '{"A": "Oslo", "B": "Rome"}'}
-    >>> row = {"key": "1f", "status": "ok", "content": "Oslo, I think, and \boxed{Rome, A}", "reasoning": "a capital"}
-    >>> row |= {"request": {"model": "m", "messages": [], "sample": 0, "options": {}}}
-    >>> print(keep_values(event, row)["content"])
-    Final answer: \boxed{A, B}
     """
     options = {
         name: value for name, value in row["request"]["options"].items() if isinstance(value, bool | int | float)

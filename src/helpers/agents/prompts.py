@@ -40,11 +40,7 @@ def asks_probabilities(event):
 
 
 def describe_answer(event):
-    """Return in words what belongs in an event's box.
-
-    >>> describe_answer({"kind": "number", "unit": "$ a gallon", "k": None})
-    'one number, with a point for decimals and without its unit ($ a gallon)'
-    """
+    """Return in words what belongs in an event's box."""
     unit, k = event.get("unit"), event.get("k")
     unit = f" ({unit})" if isinstance(unit, str) and unit else ""
     if k == 1 and event["kind"] in ("ranking", "list"):

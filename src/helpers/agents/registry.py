@@ -107,9 +107,6 @@ def check_agent(where, entry):
     """Return an entry that is whole, with what it need not say: a model's method, category and framework, a function's.
 
     Raises ValueError with `where` and the field, method, model or option.
-
-    >>> check_agent("agents.toml, mine", {"model": "openai/mine"})
-    {'method': 'zero_shot', 'category': 'base_model', 'framework': 'zero_shot', 'model': 'openai/mine'}
     """
     if isinstance(entry, dict) and "agent" in entry:
         entry = {"category": "scripted", "framework": "Python function"} | entry | {"method": FUNCTION}
@@ -136,11 +133,7 @@ def check_agent(where, entry):
 
 
 def read_prices(entry):
-    """Return what an entry says of its model's price, (US dollars an input token, an output token), None if nothing.
-
-    >>> read_prices({"usd_per_million": {"input": 0.5, "output": 2}})
-    (5e-07, 2e-06)
-    """
+    """Return what an entry says of its model's price, (US dollars an input token, an output token), None if nothing."""
     given = entry.get("usd_per_million")
     return given and (given["input"] / 1e6, given["output"] / 1e6)
 

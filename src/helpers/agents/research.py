@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.searching import call_tool, read_arguments, write_schema
-from helpers.models.grammars import join_alternatives, make_schema, quote_literal
+from helpers.models.grammars import make_schema, quote_literal
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_object
 
@@ -204,4 +204,4 @@ def build_call_grammar(tools):
     ]
     names = dict.fromkeys(argument for argument, _ in tools.values())
     texts = [rf'{name} ::= [^"\\\x00-\x1f]{{1,{LENGTHS[name]}}}' for name in names]
-    return "\n".join(["root ::= " + join_alternatives(calls), *texts])
+    return "\n".join(["root ::= " + " | ".join(calls), *texts])

@@ -119,13 +119,7 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
 
 
 def sees_today(agent):
-    """Say whether an agent's search is its provider's own, of the web as it is today: by a job, an option, its model.
-
-    >>> sees_today({"params": {"method": "zero_shot", "options": {"web_search_options": {}}}})
-    True
-    >>> sees_today({"model": "perplexity/sonar"}), sees_today({"model": "openai/gpt-4o-mini"})
-    (True, False)
-    """
+    """Say whether an agent's search is its provider's own, of today's web: by a job, an option, its model."""
     params = agent.get("params") or {}
     told = dump_json([agent.get("model"), params.get("options") or {}])
     return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(told))

@@ -141,9 +141,9 @@ def ask_step_by_step(transcript, event, world):
     form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
     for n_before in range(n_calls):
         reply = transcript.ask(messages, is_continued=n_before > 0, **form)
-        step = read_step(reply["content"])
         messages.append({"role": "assistant", "content": reply["content"] or ""})
-        if step["action"] == "answer":
+        step = parse_object(reply["content"])  # what is no step counts as the wish to answer
+        if step.get("action") not in ("search", "open") or not isinstance(step.get("input"), str):
             break
         name = "address" if step["action"] == "open" else "query"
         seen = call_tool(transcript, world, event, step["action"], {name: step["input"]})
@@ -167,18 +167,6 @@ def ask_last(transcript, messages, prompt, **options):
         prompt = messages.pop()["content"] + "\n\n" + prompt
     messages.append({"role": "user", "content": prompt})
     return transcript.ask(messages, is_continued=True, **options)
-
-
-def read_step(content):
-    """Return a turn as {thought, action, input}; what is no turn counts as the wish to answer.
-
-    >>> read_step('{"thought": "", "action": "search", "input": "rain"}')["action"], read_step("I think")["action"]
-    ('search', 'answer')
-    """
-    step = parse_object(content)
-    if step.get("action") in ("search", "open") and isinstance(step.get("input"), str):
-        return {"thought": str(step.get("thought", "")), "action": step["action"], "input": step["input"]}
-    return {"thought": "", "action": "answer", "input": ""}
 
 
 def ask_with_tools(transcript, event, world):

@@ -16,7 +16,6 @@ from helpers.agents.searching import MAX_STEP, N_FOUND, N_HITS, add_search, ask_
 from helpers.models.grammars import (
     build_grammar,
     demand_json,
-    join_alternatives,
     make_schema,
     quote_literal,
     write_stated,
@@ -79,7 +78,7 @@ text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
 ONLY = r'"{\"edges\":["'
 """How its rest begins where the events were added turn by turn."""
 WORDS = [
-    f"{name} ::= {join_alternatives(map(quote_literal, own))}"
+    f"{name} ::= {' | '.join(map(quote_literal, own))}"
     for name, own in (("direction", DIRECTIONS), ("relation", RELATIONS))
 ]
 
@@ -249,7 +248,7 @@ def hold_turn(client, searches):
     """Return the options of a request whose reply is to be one turn: by grammar for a local model, else by schema."""
     actions = [*(("search", "open") if searches else ()), "add_event", "answer"]
     schema = make_schema(thought=_TEXT, action={"enum": actions}, input=_TEXT, events={"type": "array", "items": EVENT})
-    turn = "turn ::= " + join_alternatives([*(["look"] if searches else []), "add", "stop"])
+    turn = "turn ::= " + " | ".join([*(["look"] if searches else []), "add", "stop"])
     grammar = "\n".join([TURN_GRAMMAR + turn, GRAMMAR[GRAMMAR.index("event ::=") :], *WORDS])
     return constrain_json(client, "turn", schema, grammar, MAX_STEP)
 
@@ -266,7 +265,7 @@ def hold_submission(client, event, n_found, *, has_events=True):
     k = event.get("k")
     letters = sorted(parse_json(event["options"]) or {})
     answer = build_grammar(event["kind"], letters, int(k) if k is not None and k == k else 1).split("\n")[1:]
-    passages = join_alternatives(quote_literal(str(n)) for n in range(1, n_found + 1))
+    passages = " | ".join(quote_literal(str(n)) for n in range(1, n_found + 1))
     rules = [*WORDS, f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
     grammar = GRAMMAR if has_events else GRAMMAR.replace(GRAMMAR[GRAMMAR.index('"{') : GRAMMAR.index(" edge")], ONLY)
     if states:
@@ -279,13 +278,7 @@ def hold_submission(client, event, n_found, *, has_events=True):
 
 
 def read_submission(content):
-    """Return (submission, "") of a reply, (None, why not) where its form is another.
-
-    >>> read_submission('{"answer": "B"}')
-    (None, "'events' is a required property")
-    >>> read_submission("I say B.")[1]
-    "'events' is a required property"
-    """
+    """Return (submission, "") of a reply, (None, why not) where its form is another."""
     submission = parse_object(content)
     problems = sorted(Draft202012Validator(READ).iter_errors(submission), key=lambda error: error.json_path)
     if problems:

@@ -24,11 +24,7 @@ USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "fi
 
 
 def describe_error(error, secrets=()):
-    """Return an exception's type, message and notes in a form that may be stored.
-
-    >>> describe_error(KeyError("rate"))
-    "KeyError: 'rate'"
-    """
+    """Return an exception's type, message and notes in a form that may be stored."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", []))
     return redact(f"{type(error).__name__}: {error}".removesuffix(": ") + notes, secrets)
 

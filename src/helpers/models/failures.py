@@ -145,9 +145,5 @@ def explain(error, n_requests, limit, door):
 
 
 def fail(status, reason):
-    """Return the outcome of a question that has no prediction.
-
-    >>> fail("refusal", "will not bet")["prediction"]
-    {'value': None}
-    """
+    """Return the outcome of a question that has no prediction."""
     return {"status": status, "reason": reason, "reply": None, "prediction": {"value": None}}

@@ -41,11 +41,7 @@ MODELS = {
 
 
 def name_model(name):
-    """Return the name under which a local model's requests are recorded.
-
-    >>> name_model("smollm2")
-    'openai/smollm2-135m-instruct-q4_1'
-    """
+    """Return the name under which a local model's requests are recorded."""
     return f"openai/{Path(MODELS[name]['file']).stem}"
 
 

@@ -16,11 +16,7 @@ text ::= [^"\\\n] [^"\\\n]{0,159}"""
 
 
 def make_schema(**properties):
-    """Return the JSON schema of an object that has exactly these properties.
-
-    >>> make_schema(harmful={"enum": ["yes", "no"]})["required"]
-    ['harmful']
-    """
+    """Return the JSON schema of an object that has exactly these properties."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -36,11 +32,6 @@ def quote_literal(text):
     "say \"a\""
     """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def join_alternatives(texts):
-    """Return alternatives as the grammar language has them."""
-    return " | ".join(texts)
 
 
 NUMBER = '"-"? ("0" | [1-9] [0-9]{0,11}) ("." [0-9]{1,6})?'
@@ -79,7 +70,7 @@ def build_grammar(kind, options=None, k=1, *, states=False):
     """
     options = list(options or [])
     if kind == "single":
-        rules = ["answer ::= " + join_alternatives(map(quote_literal, options))]
+        rules = ["answer ::= " + " | ".join(map(quote_literal, options))]
     elif kind == "multi":
         rules = ["answer ::= from0"]
         for i, literal in enumerate(map(quote_literal, options), 1):  # it, alone or with later ones, or later ones
@@ -119,5 +110,5 @@ def write_ranking_rules(entities, k):
                 todo.append(after)
             rest = f" {separator} {names[after]}" if len(after) < k else ""
             parts.append(quote_literal(entities[i]) + rest)
-        rules.append(f"{names[taken]} ::= {join_alternatives(parts)}")
+        rules.append(f"{names[taken]} ::= {' | '.join(parts)}")
     return rules

@@ -41,7 +41,10 @@ def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
 
     def consult(prompt, schema, repeat=0, is_continued=False):
         messages = [{"role": "user", "content": prompt}]
-        options = choose_options(schema, is_local, repeat, is_continued) | (own or {})
+        options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
+        options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
+        options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}
+        options |= own or {}
         try:
             row = ask(door, model, messages, sample=repeat, **options)
         except LookupError as error:
@@ -53,20 +56,8 @@ def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
     return consult
 
 
-def choose_options(schema, is_local, repeat, is_continued=False):
-    """Return the options of a judge's request: structured output, repeats by temperature and seed."""
-    options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
-    options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
-    return options | ({"extra_body": {"cache_prompt": is_continued}} if is_local else {})
-
-
 def read_verdict(row, schema):
-    """Return the verdict that a recording holds.
-
-    >>> form = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
-    >>> read_verdict({"content": '{"score": 7}'}, form).value, read_verdict({"content": "seven"}, form).status
-    ({'score': 7}, 'unparsable')
-    """
+    """Return the verdict that a recording holds."""
     seconds = row.get("duration_s") or 0.0
     try:
         value = json.loads(row["content"] or "")

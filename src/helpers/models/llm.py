@@ -109,12 +109,6 @@ def check_options(options, ours):
     """Raise ValueError for an option that the door sets itself, or one, however deep in a table, that holds a key.
 
     Options are stored with each recording and run, and a key never is.
-
-    >>> check_options({"extra_headers": {"x-api-key": "sk-1"}}, OURS)
-    Traceback (most recent call last):
-        ...
-    ValueError: the option 'extra_headers' can hold a key, and options are stored: name the key's variable by \
-api_key_env
     """
     if unfit := sorted(set(options) & set(ours)):
         raise ValueError(f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)")
@@ -146,11 +140,7 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
 
 
 def is_final(row):
-    """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid for.
-
-    >>> is_final({"status": "refusal"}), is_final({"status": "error", "reason": "connection refused"})
-    (True, False)
-    """
+    """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid for."""
     return row["status"] in ("ok", "refusal") or bool(row.get("is_malformed"))
 
 

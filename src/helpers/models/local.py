@@ -29,11 +29,7 @@ START_S = 120
 
 
 def get_local_name(entry):
-    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's.
-
-    >>> get_local_name({"model": "local/qwen"}), get_local_name({"model": "openai/gpt-4o-mini"})
-    ('qwen', None)
-    """
+    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's."""
     model = entry.get("model") or ""
     return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
 

@@ -232,11 +232,7 @@ def has_news(run_id):
 
 
 def went_out(row):
-    """Say whether a recording tells of a request that was made, be it without a reply.
-
-    >>> went_out({"status": "unsupported", "n_requests": 0}), went_out({"status": "ok"})
-    (False, True)
-    """
+    """Say whether a recording tells of a request that was made, be it without a reply."""
     return row["status"] != "unsupported" or row.get("n_requests") != 0
 
 
@@ -270,9 +266,6 @@ def summarize_rows(rows):
     """Return the totals of some recordings: requests by status, tokens, US dollars, seconds, first and last moment.
 
     `cost_usd` is None when no recording has a price; `n_unpriced` counts replies whose price is not known.
-
-    >>> summarize_rows([{"status": "ok", "n_output_tokens": 3, "recorded_at": "2026-06-01T00:00:00+00:00"}])["n_ok"]
-    1
     """
     rows = list(rows)
     costs = [row["cost_usd"] for row in rows if row.get("cost_usd") is not None]

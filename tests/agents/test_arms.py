@@ -116,31 +116,6 @@ def test_a_replay_with_a_closed_door_is_what_was_recorded(arm, provider, world, 
     assert tables["runs"].set_index("agent_id").at["mock", "condition"] is None
 
 
-def test_an_arm_of_three_trials_is_replayed_with_each_of_them(provider, reach, monkeypatch, world, events, tmp_path):
-    own = ARM | {"trials": 3}
-    monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": own})
-    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
-    reach()
-    provider.answer = lambda asked: {"content": rf"\boxed{{{'ABA'[len(provider.asked) % 3]}}}"}
-    door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})
-    agent, crawler = connect_agent(ENTRY, door), world()
-    chosen, path = select_events(own, events), tmp_path / "ledger.sqlite"
-    for event in chosen.to_dict("records"):
-        for sample in range(3):
-            agent["forecast"](event | {"sample": sample}, crawler)
-    door.recordings.close()
-    pack_recordings("mock-A", {"seconds": dict.fromkeys(chosen["event_id"], 1.0)})
-    assert len(list_recorded("mock-A")) == 2 and list_recorded("mock-A", 3) == {}, "complete with one trial only"
-    assert replay_arms(["mock-A"], world, path, events={"A": events}) == {}
-    pack_recordings("mock-A", {"seconds": dict.fromkeys(chosen["event_id"], 1.0), "trials": 3})
-    assert len(list_recorded("mock-A")) == len(list_recorded("mock-A", 3)) == 2 and list_recorded("mock-A", 4) == {}
-    assert list(replay_arms(["mock-A"], world, path, events={"A": events})) == ["mock-A"]
-    said = bench_llm.read_runs(path, "predictions").sort_values(["event_id", "sample"])
-    assert said["sample"].tolist() == [0, 1, 2] * 2 and len(provider.asked) == 6
-    for _, trials in said.groupby("event_id"):
-        assert sorted(map(parse_json, trials["value"])) == ["A", "A", "B"]
-
-
 def test_another_question_is_searched_for_as_of_the_same_moment(events):
     plain, swapped = (select_events(ARM | more, events) for more in ({}, {"query_of": "another"}))
     assert swapped.drop(columns="query").equals(plain)

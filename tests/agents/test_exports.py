@@ -37,18 +37,6 @@ def ask(tmp_path, monkeypatch):
     return run
 
 
-def test_another_code_changes_the_table_of_runs_and_no_other(ask, tmp_path):
-    first, second = (ask(code) for code in ("one", "two"))
-    before, after = (export_runs(tmp_path / "l.sqlite", ids.values()) for ids in (first, second))
-    for name in ("replies", "predictions", "traces"):
-        assert set(before[name]["run_id"]) == {"model-T", "plain-T"} and len(before[name]) >= 4
-        pd.testing.assert_frame_equal(before[name], after[name])
-    assert list(after["runs"]["ledger_run_id"]) == sorted(second.values())
-    changed = ["code_version", "ledger_run_id"]
-    pd.testing.assert_frame_equal(before["runs"].drop(columns=changed), after["runs"].drop(columns=changed))
-    assert not set(before["runs"]["code_version"]) & set(after["runs"]["code_version"])
-
-
 def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(ask, tmp_path):
     late = {"plain": AGENTS["plain"] | {"condition": "asked 7 days after"}}
     ids = [*ask("one").values(), *ask("one", late).values(), ask("two")["plain"]]

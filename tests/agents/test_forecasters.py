@@ -72,26 +72,6 @@ def test_nothing_of_the_start_day_or_later_is_seen(name, sample, outcomes):
             assert pd.Timestamp(pages[page_id]["published_at"]) < pd.Timestamp(event["as_of"])
 
 
-# --- Equal to the plain way ---
-
-
-def test_past_errors_are_those_of_the_rule_at_each_place():
-    rules = {
-        "last_value": lambda past, back: past[-1],
-        "seasonal": lambda past, back: past[-min(back, len(past))],
-        "mean": lambda past, back: np.mean(past[-7:]),
-    }
-    rng = np.random.default_rng(6)
-    for _ in range(300):
-        values = tuple(rng.normal(50, 9, rng.integers(2, 40)).tolist())
-        back, n_steps = int(rng.integers(1, len(values) + 1)), int(rng.integers(1, 9))
-        for name, rule in rules.items():
-            ends = range(2, len(values) - n_steps)
-            errors = [values[i + n_steps] - rule(values[: i + 1], back) for i in ends]
-            plain = np.std(values) if len(errors) < 3 else np.sqrt(np.mean(np.square(errors)))
-            assert forecasters.expect_value(name, values, back, n_steps)[1] == plain
-
-
 # --- Methods by hand ---
 
 
@@ -130,6 +110,3 @@ def test_smoothing_and_arima_agree_with_statsmodels():
         centres.append(forecasters.expect_value("arima", tuple(values), None, 5)[0] - fit.forecast(5)[-1])
     assert np.median(np.abs(levels)) < 0.05 and np.quantile(np.abs(levels), 0.9) < 0.3
     assert np.abs(centres).max() < 1e-6
-
-
-# --- The registry ---

@@ -10,7 +10,6 @@ from helpers.agents.prompted import (
 )
 from helpers.agents.prompts import fill_prompt
 from helpers.models.failures import TOO_FAST
-from helpers.store import dump_json
 from helpers.tables import list_columns
 
 # --- a question alone ------------------------------------------------------------------------------------------------
@@ -28,21 +27,6 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     model = outcome["trace"][1]
     assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (CONTENT, 58, 2)
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-
-
-def test_a_local_models_repeats_differ_by_a_seed_where_they_are_drawn_by_chance(reach, provider):
-    cold, other = reach(is_local=True), reach(options={"temperature": 0.8})
-    warm = cold._replace(options={"temperature": 0.8})
-    for client in (cold, warm, other):
-        for sample in range(3):
-            forecast(ask_directly, client, make_event(sample=sample), None)
-    said = [(asked["temperature"], asked.get("seed", "none")) for asked in provider.asked]
-    assert said == [(0, "none")] * 3 + [(0.8, 0), (0.8, 1), (0.8, 2)] + [(0.8, "none")] * 3
-    requests = [row["request"] for row in cold.door.recordings.rows.values()]
-    rest = {
-        dump_json({k: v for k, v in r["options"].items() if k not in ("seed", "temperature")}) for r in requests[:6]
-    }
-    assert len(rest) == 1, "nothing else differs"
 
 
 def test_a_replay_asks_nothing_and_gives_the_same_outcome(reach, provider):
@@ -96,6 +80,3 @@ def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider,
     prediction = outcome["prediction"]
     assert (prediction["value"], prediction["status"], prediction["reason"]) == (None, status, reason)
     assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
-
-
-# --- probabilities ---------------------------------------------------------------------------------------------------

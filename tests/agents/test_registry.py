@@ -18,7 +18,6 @@ from helpers.agents.registry import (
 )
 from helpers.cli import source
 from helpers.models import local
-from helpers.models.files import MODELS
 from helpers.tables import list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
@@ -97,15 +96,6 @@ def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
     assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
     assert (provider.asked[0]["model"], provider.asked[0]["temperature"]) == ("mock-1", 0.3)
     assert agent["prompt_sha256"] != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
-
-
-def test_a_local_entry_has_the_files_digest_and_is_held_to_grammars(reach, provider):
-    client = reach()
-    agent = connect_agent(ENTRY | {"model": "local/smollm2"}, client.door)
-    assert (agent["model"], agent["model_digest"]) == ("local/smollm2", MODELS["smollm2"]["sha256"])
-    assert agent["seed"] == 0, "the local server's"
-    agent["forecast"](make_event(), None)
-    assert provider.asked[0]["model"] == "smollm2-135m-instruct-q4_1" and provider.asked[0]["grammar"]
 
 
 def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(monkeypatch):

@@ -5,7 +5,6 @@ import time
 from functools import partial
 
 import pytest
-from builders import match
 from mock_provider import Server
 from serving import run_server
 
@@ -139,44 +138,6 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_o
         (None, "not a call"),
     ]
     assert "Error while parsing tool call" in asked[-1]["messages"][-1]["content"], "the last was told as well"
-
-
-# --- a local model ---------------------------------------------------------------------------------------------------
-
-
-def reply_locally(messages, tools):
-    """Reply as `reply` does, with the texts that a grammar of calls allows."""
-    n_before = sum(message["role"] == "assistant" for message in messages)
-    is_search = "You look things up" in messages[0]["content"]
-    actor = "search" if is_search else "search_agent"
-    made = reply(messages, [actor] if (n_before < N_LOOK_UPS if is_search else n_before > 0) else [])
-    if "tool_calls" in made:
-        function = made["tool_calls"][0]["function"]
-        arguments = json.loads(function["arguments"])
-        return {"content": json.dumps({"name": function["name"], "arguments": arguments})}
-    if is_search:
-        return {"content": json.dumps({"name": "final_answer", "arguments": {"answer": made["content"]}})}
-    return made
-
-
-def test_a_local_model_is_held_to_a_grammar_each_turn_and_its_cache_to_one_conversation(research):
-    outcome, asked = research(reply_locally, entry=ENTRY)
-    assert outcome["prediction"]["value"] == "B"
-    assert [step.get("tool") for step in outcome["trace"]].count("search") == 2 * N_LOOK_UPS
-    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
-    assert len(said) == len(asked) == 11
-    assert [text for request, text in zip(asked, said, strict=True) if not match(request["grammar"], text)] == []
-    search = [False, True, True]
-    assert [request["cache_prompt"] for request in asked] == [False, *[True, *search] * 2, True, True]
-    assert all("tools" not in request and request["max_tokens"] for request in asked)
-    report = asked[4]
-    assert "You look things up" in report["messages"][0]["content"]
-    assert not match(report["grammar"], said[2]), "the last turn of the search agent is its report"
-    for request, text in zip(asked, said, strict=True):
-        later = [
-            other["messages"] for other in asked if other["messages"][: len(request["messages"])] == request["messages"]
-        ]
-        assert all(m[len(request["messages"])]["content"] == text for m in later if len(m) > len(request["messages"]))
 
 
 # --- a manager with a planner, a researcher and an analyst -----------------------------------------------------------

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ from small_agents import (
 
 from helpers.agents import runs
 from helpers.agents.runs import Stopped, run_agents, sample_events
-from helpers.agents.workers import Watch, ask_agent, run_in_threads
 from helpers.store import open_store, read_runs
 
 HERE = Path(__file__).parent
@@ -66,7 +64,7 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monke
     whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
     agents_there = "{'a': answer_slowly, 'b': answer}"
     call = f"run({agents_there}, make_events(60), {str(path)!r}, open_folder, {category!r}, workers=2)"
-    code = f"from test_runs import *\n{call}"
+    code = f"from small_agents import *\nfrom test_runs import *\n{call}"
     before = pd.DataFrame()
     for moment in sorted(np.random.default_rng(7).integers(5, 70, 3)):
         child = subprocess.Popen([sys.executable, "-c", code], cwd=HERE)
@@ -137,19 +135,6 @@ def test_a_key_of_the_environment_is_stored_nowhere(tmp_path, monkeypatch, capfd
     assert "<secret>" in read_runs(tmp_path / "l.sqlite", "replies").reason[0]
     assert not any(b"sk-canary" in path.read_bytes() for path in tmp_path.iterdir())
     assert "sk-canary" not in "".join(capfd.readouterr())
-
-
-def ask_in_threads(events, forecast, deadline_s):
-    tasks = [(("r", "a"), event) for event in events.to_dict("records")]
-    ask = partial(ask_agent, forecast, world=None)
-    for reply, _, _ in run_in_threads(tasks, ask, Watch(), deadline_s, workers=1):
-        yield reply["event_id"], reply["status"], time.monotonic()
-
-
-def test_a_hanging_question_ends_within_a_second_of_its_deadline():
-    arrived = list(ask_in_threads(make_events(3, task=["", "hang", ""]), misbehave, 1))
-    assert [row[:2] for row in arrived] == [("e000", "ok"), ("e001", "timeout"), ("e002", "ok")]
-    assert 0.9 < arrived[1][2] - arrived[0][2] < 2
 
 
 def test_a_finished_run_asks_nothing_again_refusals_and_timeouts_neither(tmp_path):

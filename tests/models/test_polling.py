@@ -11,7 +11,6 @@ from serving import run_server
 from helpers.models.failures import LlmError
 from helpers.models.llm import Door, ask, open_door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
-from helpers.models.recordings import pack_recordings
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
 DEADLINE_S, N_REQUESTS, WAIT_S = 2.0, 3, 0.05
@@ -54,17 +53,6 @@ def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, pr
     chat = ask(reach(), MODEL, [{"role": "user", "content": "hello"}])
     more = {"n_polls", "queries", "n_searches", "citations"}
     assert set(row) - {"cost_note"} == set(chat) - {"model_s", "cost_note"} | more
-
-
-def test_a_closed_door_replays_a_job_and_its_failure_and_asks_nothing(reach, provider):
-    row, told = ask_in_background(reach(), DEEP, "hello"), fail_job(reach(), "this fails")
-    pack_recordings("mock")
-    n_asked, closed = sum(provider.counts.values()), reach(live=False)
-    assert ask_in_background(closed, DEEP, "hello") == ask_in_background(reach(), DEEP, "hello") == row
-    assert fail_job(closed, "this fails").reason == told.reason
-    with pytest.raises(LookupError, match="data/runs/mock has no recording"):
-        ask_in_background(closed, MODEL, "never asked")
-    assert sum(provider.counts.values()) == n_asked
 
 
 JOBS = {

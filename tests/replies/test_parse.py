@@ -1,8 +1,6 @@
 """Replies as models write them: a synthetic corpus with what each holds, and hostile text."""
 
-import datetime
 import json
-import math
 import string
 import time
 from pathlib import Path
@@ -21,25 +19,6 @@ PROMPTS = Path(__file__).parents[2] / "data" / "prompts"
 BLANKS = {"question", "options", "as_of", "resolution_criteria", "answer_format"}
 
 
-def is_valid(value, kind, options):
-    """Say whether a prediction has its kind's form."""
-    letters = set(options or string.ascii_uppercase)
-    if kind == "single":
-        return value in letters
-    if kind == "multi":
-        return bool(value) and value == sorted(set(value)) and set(value) <= letters
-    if kind in ("ranking", "list"):
-        has_names = bool(value) and all(isinstance(name, str) and name.strip() for name in value)
-        if not options:
-            return has_names
-        return has_names and set(value) <= letters and (kind == "list" or sorted(value) == sorted(options))
-    if kind in ("number", "percent"):
-        return isinstance(value, float) and math.isfinite(value)
-    if kind == "date":
-        return datetime.date.fromisoformat(value).isoformat() == value
-    return isinstance(value, str) and bool(value.strip())
-
-
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_reply_of_the_corpus_is_read_as_it_says(group):
     wrong = []
@@ -47,7 +26,6 @@ def test_every_reply_of_the_corpus_is_read_as_it_says(group):
         value, reason = parse_prediction(row["reply"], row["kind"], row["options"], row.get("unit"), explain=True)
         if value != row["expected"] or reason.partition(":")[0] != (row["reason"] or ""):
             wrong.append((row["row"], row["reply"], row["expected"] or row["reason"], value or reason))
-        assert value is None or is_valid(value, row["kind"], row["options"])
     assert wrong == []
 
 
@@ -83,12 +61,11 @@ def test_100_kb_of_hostile_characters_take_less_than_a_fifth_of_a_second_a_kind(
             seconds = []
             for _ in range(2):  # the better of two: the machine has other work
                 started = time.process_time()
-                value = parse_prediction(HOSTILE[name][:100_000], kind, options)
+                parse_prediction(HOSTILE[name][:100_000], kind, options)
                 seconds.append(time.process_time() - started)
                 if seconds[-1] < 0.2:
                     break
             assert min(seconds) < 0.2, (name, kind)
-            assert value is None or is_valid(value, kind, options)
 
 
 def test_numbers_survive_being_written_in_every_form():

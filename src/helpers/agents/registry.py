@@ -10,10 +10,9 @@ import pandas as pd
 
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
-from helpers.agents.orchestra import ask_with_orchestra
 from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
 from helpers.agents.prompts import STATED_PROMPTS
-from helpers.agents.research import ask_with_research
+from helpers.agents.research import ask_with_orchestra, ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_by_turns, ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import make_rows

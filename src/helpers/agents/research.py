@@ -1,6 +1,6 @@
-"""Open deep research: a manager that surveys facts and plans, and a search agent it sends out (FutureX 3.2.3, 4.5.2).
+"""Open deep research: a manager that plans and sends out a search agent, or a team of three (FutureX 3.2.3, 4.5.2).
 
-Both make one call a turn, in conversations of their own: the turns of smolagents' tool-calling agents, in its words,
+All make one call a turn, in conversations of their own: the turns of smolagents' tool-calling agents, in its words,
 since recorded replies answer these. Every look-up is as of the event's start day.
 """
 
@@ -86,6 +86,51 @@ def ask_with_research(transcript, event, world):
 
     take_turns(transcript, "manager", talk, HELPERS, n_calls, delegate)
     return conclude(transcript, event, talk)
+
+
+# --- a team, in AgentOrchestra's shape --------------------------------------------------------------------------------
+
+N_TEAM_CALLS, N_TEAM_LOOK_UPS = 6, 3
+"""The same of the team's manager, and of its researcher."""
+
+TEAM = FINAL | {
+    "planner": ("task", "Breaks the question into steps, or mends the plan after what was found."),
+    "researcher": ("task", "Searches the web and reports what it finds; it knows only its task."),
+    "analyst": ("task", "Weighs or computes from what was found; looks nothing up."),
+}
+"""What the manager may call."""
+
+
+def ask_with_orchestra(transcript, event, world):
+    """Let a manager send out a planner, a researcher and an analyst, and answer; returns the answer's recording.
+
+    The planner and the analyst know the question and all reports so far and look nothing up; the researcher knows its
+    task alone. What the manager asks of an agent is a `tool` step of its own, after the agent's steps.
+    """
+    client, notes = transcript.client, []
+    n_calls = client.limits.get("max_steps", N_TEAM_CALLS)
+    n_look_ups = client.limits.get("max_lookups", N_TEAM_LOOK_UPS)
+    blanks = {"as_of": event["as_of"], "n_calls": n_calls, "n_look_ups": n_look_ups}
+    prompt = fill_prompt(event)
+    transcript.add("prompt", content=prompt)
+
+    def send_out(name, task):
+        known = task if name == "researcher" else "\n\n".join([prompt, *notes, f"Your task: {task}"])
+        talk = open_talk(f"orchestra_{name}", blanks, known)
+        if name == "researcher":
+            report = look_things_up(transcript, event, world, name, talk, n_look_ups)
+        else:
+            short = {"max_tokens": MAX_REPLY} if client.is_local else {}
+            report = transcript.ask(talk, actor=name, **short)["content"] or "Nothing to report."
+        notes.append(f"The {name} was asked: {task}\nIt reported: {report}")
+        return report
+
+    talk = open_talk("orchestra_manager", blanks, prompt)
+    take_turns(transcript, "manager", talk, TEAM, n_calls, send_out)
+    return conclude(transcript, event, talk)
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
 
 
 def look_things_up(transcript, event, world, actor, talk, n_look_ups):

@@ -22,14 +22,15 @@ PAIRS = [{"of": "A", "is": 0.2}, {"of": "B", "is": 0.8}]
 @pytest.mark.parametrize("method", [name for name in PROMPTED if name != "deep_research"])
 def test_every_method_asks_and_reads_probabilities_by_option(method, reach, provider):
     done = '{"name": "final_answer", "arguments": {"answer": "done"}}'
-    said = {"react": ["{}"], "research": ["{}", done], "orchestra": [done]}
+    said = dict.fromkeys(("react", "graph_turns", "search_graph_turns"), ["{}"])
+    said |= {"research": ["{}", done], "orchestra": [done]}
     answer = json.dumps(SAID | {"answer": "B", "distribution": PAIRS}) if "graph" in method else f"{LINE}\n{FINAL}"
     provider.answer = reply_with(*said.get(method, []), answer)
     agent = connect_agent(ENTRY | {"method": method}, reach().door)
     prediction = agent["forecast"](make_event(), World())["prediction"]
     assert (prediction["value"], prediction["distribution"]) == ("B", {"A": 0.2, "B": 0.8})
     assert prediction["probability"] == 0.8
-    asked = dump_json(provider.asked[0]["messages"])
+    asked = dump_json(provider.asked[-1]["messages"])
     wanted = "submission_probabilities" if "graph" in method else "probabilities_single"
     assert dump_json(read_prompt(wanted).strip())[1:-1] in asked
     plain = connect_agent(ENTRY | {"method": method, "probabilities": False}, agent["forecast"].args[1].door)

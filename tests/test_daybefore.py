@@ -19,6 +19,6 @@ def test_six_names_go_from_questions_to_differences(tmp_path, monkeypatch, capsy
     mine = score(pd.DataFrame({"event_id": asked["event_id"][asked["kind"] == "single"].head(3), "value": '"A"'}))
     assert set(mine["agent_id"]) == {"mine"} and len(mine) == 3
     found = compare("last_value", "arima")
-    assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent"]) == {"last_value", "arima"}
+    assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent_id"]) == {"last_value", "arima"}
     with pytest.raises(ValueError, match="'last_valeu'; did you mean last_value"):
         draw("last_valeu")

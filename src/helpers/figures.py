@@ -45,6 +45,7 @@ STYLE = {
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
     "legend.fontsize": 9,
+    "legend.title_fontsize": 9,
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -1,8 +1,10 @@
 """The papers' figures with agents of one's own: three mock agents of 200, 60 and 15 events of october-2016."""
 
+import json
 from contextlib import closing
 
 import nbformat
+import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -25,6 +27,14 @@ save_figure(fig, "mock", means.reset_index(), title="Mine beside theirs", **fact
 FAILING = "raise ValueError('brief answered 15 events; a level needs 25')"
 
 
+def state(event, value):
+    """Return 0.8 on the right one of several options and the rest on the others, None where there are none."""
+    if event["kind"] != "single":
+        return None
+    options, right = json.loads(event["options"]), json.loads(value)
+    return json.dumps({name: 0.8 if name == right else 0.2 / (len(options) - 1) for name in options})
+
+
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """A store with three agents that say the answer in every second question that they were asked."""
@@ -41,6 +51,7 @@ def store(tmp_path, monkeypatch):
                 value = value if at % 2 and isinstance(value, str) else None
                 status = "ok" if value else "refusal"
                 made = key | {"agent_id": name, "status": status, "value": value}
+                made["distribution"] = state(events.set_index("event_id").loc[event_id], value) if value else None
                 batch.append((key | {"status": status}, made, []))
             save_questions(kept, batch)
     return path
@@ -75,6 +86,8 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     assert '<td class="keep">brief</td>' in page and "https://" not in page and ">adjusted<" in page
     assert all(f"-p agent {name}" in page for name in ("wide", "middle", "brief")), "no trials of theirs"
     assert "index.html" in capsys.readouterr().out
+    stated = pd.read_csv(folder / "figures/probabilities.csv").query("agent_id == 'wide' and part == 'reliability'")
+    assert stated.set_index("bin").loc[0.8, ["said", "share"]].tolist() == [0.8, 1.0], "what is right is said at 0.8"
 
 
 def test_a_name_that_is_none_gets_the_nearest(store):

@@ -76,10 +76,10 @@ def test_an_agents_numbers_are_the_same_in_any_company():
     assert left["low"].notna().all() and (left["low"] != left["low_by_event"]).any()
 
 
-def show(folder, run_ids, events):
+def show(folder, run_ids, events, explain=True):
     asked = Asked("A", events, events, None, folder / STORE)
     beside = Beside(pd.DataFrame(), {}, "", "")
-    return keep_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5})[1]
+    return keep_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5}, explain)[1]
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_run_leaves_its_results_behind(kept):
     folder, run_ids, events = kept
     text = show(folder, run_ids, events)
     assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
-    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id>: results.json" in text
+    assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id> has results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
     assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
     n_window = len(read_table("events", "A"))
@@ -137,6 +137,8 @@ def test_a_run_leaves_its_results_behind(kept):
     rows = pd.read_csv(folder / "data/runs/mine-A-01/predictions.csv").set_index("event_id")
     assert len(rows) == 24 and rows["status"].value_counts().to_dict() == {"ok": 20, "refusal": 4}
     assert rows.loc[rows["status"] == "ok", "score"].mean() == 0.2 and set(rows["answer"]) == {'"A"'}
+    short = show(folder, run_ids, events, explain=False)
+    assert "--explain" in short and "Brier: sum" not in short and "level 1" not in short and "level 1" in text
     again = {path: path.read_bytes() for path in folder.rglob("results.*")}
     assert len(again) == 4 and show(folder, run_ids, events) == text
     assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}

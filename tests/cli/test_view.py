@@ -128,7 +128,7 @@ def test_strange_numbers_and_lost_events_are_told(live, capsys):
     outcomes = {name: row["outcome"] for name, row in told.items()}
     assert outcomes == dict(zip(EVENTS, ("wrong", "wrong", "unparsable"), strict=True))
     assert told["A-1010-brent_price"]["value"] == "1e999"
-    assert "left out: 1 of A, events that are no longer in data/tables/A/events.csv.gz" in out.err
+    assert "left out: 1 of october-2016, events that are no longer in data/tables/A/events.csv.gz" in out.err
 
 
 @pytest.mark.parametrize(

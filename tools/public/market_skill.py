@@ -85,7 +85,7 @@ def judge_models(rules, markets):
     for stage, own in models.groupby("stage"):
         names = sorted(set(own["agent_id"]), reverse=True)  # the question alone first, then with a search
         told = pd.concat([own, rules[is_rule & (rules["stage"] == stage)]])
-        hit, chances = mix_forecasts(told, prices, markets, mended=names)
+        hit, chances = mix_forecasts(told, prices, markets, recalibrated=names)
         mixed = compare_mixes(hit, chances, markets, plan_mixes(names))
         by_end = compare_mixes(hit, chances, ends_on, plan_mixes(names))["p_holm"]
         mixes.append(mixed.assign(stage=stage, p_by_end=by_end))
@@ -167,14 +167,14 @@ def ask_start(known, stages=(*WINDOWS, "near resolution")):
     return pd.DataFrame(rows)
 
 
-def mix_forecasts(forecasts, prices, clusters, mended=()):
+def mix_forecasts(forecasts, prices, clusters, recalibrated=()):
     """Return (hit, said): what came true, and who gave Yes which probability: a row a question, a column a forecast.
 
     `forecasts` are of one moment of each question (`tell_markets`). Beside a column an agent there is "price", and for
     each agent "price and <agent>", the mean of both in log-odds (`pool_odds`). That mean halves the distance of the
     price's log-odds from 0 where the agent stands at one half, so what an agent adds is told by comparison with the mix
-    of an agent that says one half. Of those named in `mended` "<agent>, mended" is the probability after `recalibrate`,
-    each cluster held out by itself. Questions without a price are left out.
+    of an agent that says one half. Of those named in `recalibrated` "<agent>, recalibrated" is the probability after
+    `recalibrate`, each cluster held out by itself. Questions without a price are left out.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
     said = table.pivot(index="question_id", columns="agent_id", values="p").rename_axis(columns=None)
@@ -183,11 +183,11 @@ def mix_forecasts(forecasts, prices, clusters, mended=()):
     for name in said.columns[1:]:
         mixed = pool_odds(said[["price", name]])
         said[f"price and {name}"] = np.where(said[name].notna(), mixed, np.nan)
-    for name in mended:
+    for name in recalibrated:
         known = said[name].dropna()
         groups = clusters.reindex(known.index)
         held = recalibrate(known, own["outcome"].reindex(known.index), groups, groups.nunique())
-        said[f"{name}, mended"] = pd.Series(held, known.index)
+        said[f"{name}, recalibrated"] = pd.Series(held, known.index)
     return own["outcome"], said
 
 
@@ -196,10 +196,10 @@ def plan_mixes(names):
     mixed = [f"price and {name}" for name in names]
     plan = [("price", ["base_rate", *names, "price and half", *mixed])]
     plan += [("price and half", mixed), ("half", names), ("base_rate", names)] if names else []
-    plan += [(f"{name}, mended", ["base_rate"]) for name in names]
+    plan += [(f"{name}, recalibrated", ["base_rate"]) for name in names]
     for at, name in enumerate(names[:-1]):
         plan += [(other, [name]) for other in names[at + 1 :]]
-        plan += [(f"{other}, mended", [f"{name}, mended"]) for other in names[at + 1 :]]
+        plan += [(f"{other}, recalibrated", [f"{name}, recalibrated"]) for other in names[at + 1 :]]
     return plan
 
 
@@ -230,11 +230,11 @@ def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
     said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
     if len(set(clusters.tolist())) < n_folds:
         raise ValueError(f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are")
-    odds, mended = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None], said.astype(float).copy()
+    odds, recalibrated = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None], said.astype(float).copy()
     for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
         if len(set(hit[known].tolist())) > 1:
-            mended[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
-    return mended
+            recalibrated[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
+    return recalibrated
 
 
 def weigh_odds(hit, said, clusters, clip=CLIP):

@@ -31,19 +31,15 @@ def tell_apart(asked, run, predictions, replies, traces):
     tables, facts, told = [], {}, []
     if searched:
         table, facts["leaks"], said = audit_leaks(asked.events, answers, predictions, replies, traces)
-        tables.append(table)
-        told.append(f"{agent}: {said}")
+        tables, told = [table], [said]
     if released:
         kept = predictions[predictions["event_id"].isin(list_released(asked.events, released))]
         tables.append(tabulate_kept(asked.events, kept, answers, "released"))
         facts["release"] = {"date": released, "n": len(predictions), "n_kept": len(kept)}
-        told.append(
-            f"{agent}: {len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's "
-            f"release ({released}); the others it may have read"
-        )
-    for place, table in enumerate(tables):
-        told[place] += f"; mean without the others {describe_mean(table)}"
-    return tables, facts, told
+        said = f"{len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's release"
+        told.append(f"{said} ({released}); the others it may have read")
+    pairs = zip(told, tables, strict=True)
+    return tables, facts, [f"{agent}: {said}; mean without the others {describe_mean(table)}" for said, table in pairs]
 
 
 def audit_leaks(events, answers, predictions, replies, traces):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers.cli.report import write_difference, write_interval, write_table
 from helpers.cli.results import read_sampled
-from helpers.futurex.past import build_cards, build_priced, read_window
+from helpers.futurex.past import PRICED, build_cards, read_window
 from helpers.store import parse_json, read_runs
 from helpers.web.pages import read_kept
 from helpers.worldreasoner.cards import build_references
@@ -35,32 +35,41 @@ class Beside(NamedTuple):
 
 
 def judge_run(asked, run_ids, cutoffs):
-    """Return what WorldReasoner's scores say of some runs (`Beside`), nothing of other question sets' runs.
+    """Return what WorldReasoner's scores and the market's prices say of some runs (`Beside`), nothing on other sets.
 
     `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are the knowledge cutoffs
     of the agents asked for; a majority has its model's. Where nothing can be scored the text says why.
     """
-    path, events, moment = asked.path, asked.events, asked.plan.moment
-    nothing = Beside(pd.DataFrame(), {}, "", f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN))
-    if asked.window not in ("L", "M", "W"):
-        return nothing
-    predictions = read_sampled(path, "predictions", run_ids, events)
-    try:
-        answers = read_window("answers", asked.window)
-        if asked.window == "M":
-            prices = price_runs(events, answers, predictions, build_priced()[2], moment)
-            return nothing._replace(**tell_prices(prices))
-        named = {name: name.removesuffix("-majority") for name in run_ids}
-        own = {name: cutoffs[agent] for name, agent in named.items() if agent in cutoffs}
-        tables = [read_sampled(path, name, run_ids, events) for name in ("replies", "traces")]
-        references = refer_to_cards(tables[1]) if asked.window == "W" else {}
-        runs = read_runs(path, "runs", run_ids.values())
-        rows, facts = judge_runs(events, answers, runs, predictions, *tables, own, **references)
-    except (FileNotFoundError, ValueError) as error:
-        return nothing._replace(text=f"no WorldReasoner scores: {error}")
-    lines = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, KINDS[asked.window])]
-    told = nothing._replace(rows=rows, facts=facts, text="\n".join([write_scores(rows, list(facts)), *lines]))
-    return add_prices(told, events, answers, predictions, moment) if asked.window == "W" else told
+    window, events, moment = asked.window, asked.events, asked.plan.moment
+    note = f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN)
+    parts = []
+    if window in (*KINDS, *PRICED):
+        tables = {
+            name: read_sampled(asked.path, name, run_ids, events) for name in ("predictions", "replies", "traces")
+        }
+        try:
+            answers = read_window("answers", window)
+            if window in KINDS:
+                runs = read_runs(asked.path, "runs", run_ids.values())
+                named = {name: name.removesuffix("-majority") for name in run_ids}
+                own = {name: cutoffs[agent] for name, agent in named.items() if agent in cutoffs}
+                references = refer_to_cards(tables["traces"]) if window == "W" else {}
+                rows, facts = judge_runs(events, answers, runs, *tables.values(), own, **references)
+                told = [
+                    line for agent, own in facts.items() for line in describe_facts(agent, own, rows, KINDS[window])
+                ]
+                parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
+            if window in PRICED:
+                prices = price_runs(events, answers, tables["predictions"], PRICED[window]()[2], moment)
+                rows, facts, head, shown = tell_prices(prices)
+                table = "" if shown is None else write_table(shown.set_index("agent"))
+                parts.append((rows, facts, f"{head}\n{table}".strip()))
+        except (FileNotFoundError, ValueError) as error:
+            parts = [(pd.DataFrame(), {}, f"no WorldReasoner scores: {error}")]
+    names = dict.fromkeys(name for _, facts, _ in parts for name in facts)
+    facts = {name: {key: one for _, facts, _ in parts for key, one in facts.get(name, {}).items()} for name in names}
+    rows = pd.concat([rows for rows, _, _ in parts], ignore_index=True) if parts else pd.DataFrame()
+    return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
 
 
 def refer_to_cards(traces):
@@ -69,14 +78,6 @@ def refer_to_cards(traces):
     found = {name: CANONICAL.search(page["text"]) for name, page in read_kept(sorted(shown)).items()}
     addresses = {name: unescape(place[1]) for name, place in found.items() if place}
     return {"cards": build_references(build_cards()[3]), "addresses": addresses}
-
-
-def add_prices(told, events, answers, predictions, moment):
-    """Return a `Beside` with what the prices of window W's yes/no questions say added."""
-    prices = tell_prices(price_runs(events, answers, predictions, build_cards()[2], moment))
-    facts = told.facts | {name: told.facts.get(name, {}) | own for name, own in prices.get("facts", {}).items()}
-    rows = pd.concat([told.rows, prices.get("rows", pd.DataFrame())], ignore_index=True)
-    return told._replace(rows=rows, facts=facts, text=f"{told.text}\n{prices['text']}")
 
 
 def write_scores(rows, agents):
@@ -119,19 +120,21 @@ def describe_facts(agent, facts, rows, kind):
 
 
 def tell_prices(table):
-    """Return (as fields of `Beside`) what the market's prices of the same moment say of each agent.
+    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say of each agent.
 
     `table` has a row an agent, of `own_runs.price_runs`.
     """
     if table.empty:
-        return {"text": "no agent gave a probability to hold against the market's price"}
+        return pd.DataFrame(), {}, "no agent gave a probability to hold against the market's price", None
     rows = table.rename(columns={"difference": "mean"})["agent_id mean low high n n_clusters".split()]
     leads = table.apply(write_difference, axis=1)
-    shown = table[["brier", "market"]].assign(lead=leads, n=table["n"].map(str), markets=table["n_clusters"].map(str))
+    shown = (
+        table[["brier", "market"]]
+        .map("{:.3f}".format)
+        .assign(lead=leads, n=table["n"].map(str), markets=table["n_clusters"].map(str))
+    )
     shown.index = pd.Index(table["agent_id"], name="agent")
     head = "Brier (less is better) beside the market's price of the same moment; lead: the price's minus the agent's"
-    return {
-        "rows": rows.assign(metric="lead_over_market", group="all", name=""),
-        "facts": {row["agent_id"]: {"market": row} for row in table.to_dict("records")},
-        "text": f"{head}\n{write_table(shown)}",
-    }
+    facts = {row["agent_id"]: {"market": row} for row in table.to_dict("records")}
+    rows = rows.assign(metric="lead_over_market", group="all", name="")
+    return rows, facts, head, shown.reset_index()

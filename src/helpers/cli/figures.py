@@ -13,28 +13,34 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+import pandas as pd
 from tqdm import tqdm
 
 from helpers.cli.compare import ADJUSTED
+from helpers.cli.conditions import tell_prices
 from helpers.cli.main import show, tell
 from helpers.cli.report import (
+    LEGEND,
     describe_intervals,
-    summarize_agents,
-    tabulate_leads,
-    tabulate_scores,
-    write_csv,
+    open_folder,
+    take_whole,
+    write_board,
     write_interval,
-    write_markdown,
     write_page,
 )
+from helpers.cli.score import draw_probabilities
+from helpers.cli.select_runs import add_baselines, find_moment
+from helpers.figures import use_style
+from helpers.futurex.past import PRICED, read_window
 from helpers.question_sets import find_set
-from helpers.scoring.runs import find_run, list_names, list_runs, load_scores
-from helpers.scoring.scores import build_matrix, select_headline
+from helpers.scoring.runs import Scored, find_run, list_names, list_runs, load_scores, read_predictions, read_rows
+from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import find_clusters
 from helpers.stats.two_way import fit_two_way, tabulate_adjusted
-from helpers.store import ROOT, STORE, locate_output
+from helpers.store import ROOT, STORE, locate_output, write_under
+from helpers.worldreasoner.own_runs import price_runs
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
 """Sets of the replay's questions: a notebook of one takes the others."""
@@ -97,18 +103,53 @@ def describe_failure(trace):
 
 
 def choose_sets(every, names, question_set):
-    """Return the sets to draw, of all runs there are: the one asked for, else those on which an agent has a run.
+    """Return the names of the sets to draw, of all runs there are: the one asked for, else those of an agent's runs.
 
-    Raises ValueError for a name that no set has, with the nearest.
+    Raises ValueError for an agent that none of them has, with the nearest.
     """
     known = [run for run in every if {run.agent_id, run.run_id} & set(names)]
     sets = [find_set(question_set)] if question_set else [find_set(name) for name in sorted({r.window for r in known})]
     for name in names:
         if question_set or not any(name in (run.agent_id, run.run_id) for run in known):
             find_run(every, name, sets[0].window if sets else "A")
-    if drawn := [one.name for one in sets if question_set or not one.is_public]:
-        return drawn
-    raise ValueError(f"figures are drawn of sets with recorded runs, and {names[0]} was asked none of these")
+    return [one.name for one in sets]
+
+
+def load_runs(question_set, names):
+    """Return the `Scored` of a set with agents: beside the recorded models, of a public set beside the baselines."""
+    one = find_set(question_set)
+    if not one.is_public:
+        return load_scores(question_set, names)
+    every = list_runs()
+    chosen = [find_run(every, name, one.window)[0] for name in names]
+    chosen += add_baselines(every, chosen, chosen[0].condition)
+    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
+    predictions = read_predictions(chosen)
+    events = events[events["event_id"].isin(predictions["event_id"])]
+    runs = pd.concat([read_rows("runs", run).assign(is_own=True) for run in chosen], ignore_index=True)
+    return Scored(events, runs, predictions, score_predictions(predictions, answers, events))
+
+
+def draw_stated(scored, shown, question_set, folder, means):
+    """Draw the Brier errors and the calibration of agents that give probabilities; return sections of the page.
+
+    `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
+    """
+    window, rows = find_set(question_set).window, scored.predictions[scored.predictions["agent_id"].isin(shown)]
+    answers, clusters = read_window("answers", window), find_clusters(scored.events)[0]
+    chances = list_chances(scored.events, answers, rows)
+    if chances.empty:
+        return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
+    about = {"source": "runs, answers", "window": window, "status": "as given"}
+    with write_under(folder):
+        use_style()
+        draw_probabilities(means[means["agent_id"].isin(shown)], bin_chances(chances, clusters), about)
+    if window not in PRICED:
+        return {}
+    own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
+    moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
+    _, _, text, table = tell_prices(price_runs(scored.events, answers, rows, PRICED[window]()[2], moment))
+    return {"Skill against the market's price": ([text], table)}
 
 
 def adjust_means(scored):
@@ -143,8 +184,7 @@ def main(agents, question_set=None, out=None):
         raise ValueError("name agents: --agents 'my_model other_model'")
     found, every = {}, list_runs()
     for name in choose_sets(every, names, question_set):
-        told = "+".join(re.sub(r"[^\w.-]", "_", one) for one in names)[:60]
-        folder = Path(out or locate_output(f"results/{told}/index.html").parent) / name
+        folder = open_folder(out, "results", names) / name
         window = find_set(name).window
         known = {key for run in every if run.window == window for key in (run.agent_id, run.run_id)}
         found[name] = draw_set([one for one in names if one in known], name, folder)
@@ -155,32 +195,30 @@ def draw_set(names, question_set, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
     in short as markdown, and an index page; returns what was written.
     """
-    scored, chosen = load_scores(question_set, names), list_notebooks(question_set)
+    scored, chosen = load_runs(question_set, names), list_notebooks(question_set)
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
-    means = tabulate_scores(scored.scores, scored.events)
-    write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
-    board = summarize_agents(means, tabulate_leads(scored.scores, scored.events, baselines)).reset_index()
+    means, board = write_board(folder, scored.scores, scored.events, baselines)
     told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
     notes = [describe_intervals(scored.events), f"{told} compare by it or by `adjusted`, and not by mean", ADJUSTED]
     board["adjusted"] = board["agent"].map(adjust_means(scored))
-    due = means[means["agent_id"].isin(names) & means["note"].ne("")].drop_duplicates("agent_id")
+    due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
     notes += [f"{name}: {note}; so it is left out of the figures of overall scores and levels"
               for name, note in due[["agent_id", "note"]].to_numpy()]  # fmt: skip
-    tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ...")
+    best = take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
+    stated = draw_stated(scored, [*names, *best], question_set, folder, means)
+    tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))
     given = {"agents": " ".join(names)}
     with ThreadPoolExecutor(2) as pool:
         ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
         problems = dict(zip([path.stem for path in chosen], tqdm(ran, total=len(chosen), unit="notebook"), strict=True))
     shutil.rmtree(folder / "work", ignore_errors=True)
-    notes += take_trials(names, folder / "figures")
+    notes += [] if find_set(question_set).is_public else take_trials(names, folder / "figures")
     refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
-    words = "\n\n".join([f"# {title}{question_set}", write_markdown(board), *notes])
-    (folder / "leaderboard.md").write_text(words + "\n", encoding="utf-8")
-    files = ["leaderboard.md", "leaderboard.csv"]
-    about = {"tables": {"Leaderboard": board}, "notes": notes, "refused": refused, "files": files}
-    drawn, page = write_page(folder, title + question_set, **about)
+    sections = {"Leaderboard": ([*notes, LEGEND], board)} | stated | ({"Not drawn": (refused, None)} if refused else {})
+    page = {"files": ["leaderboard.md", "leaderboard.csv"], "markdown": "leaderboard.md"}
+    drawn, page, _ = write_page(folder, title + question_set, sections, **page)
     show(f"{title}{question_set}: {len(drawn)} figures; open in a browser:\n{page}")
     tell("\n".join(refused))
     return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}

@@ -165,6 +165,7 @@ def asking(function):
     return function
 
 
+explained = option("--explain", is_flag=True, help="Print all columns of the scores, and what they mean.")
 question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
 
@@ -174,6 +175,7 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
 @option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
+@explained
 @asking
 @option(
     "--executor",
@@ -210,6 +212,7 @@ def week():
 @question_set
 @option("--out", metavar="FOLDER", help="The folder to write to (default results/compare/NAMES).")
 @option("--adjust", is_flag=True, help="Runs asked different questions, too: adjusted by two-way fixed effects.")
+@explained
 def compare():
     """Paired differences between RUNs (a run_id or an agent's name; none: all local runs), and a leaderboard."""
 

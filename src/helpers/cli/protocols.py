@@ -3,8 +3,6 @@
 Every number is another room's: this module chooses what a run allows and says in a sentence what it does not.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 from helpers.cli.apart import audit_leaks, describe_mean, tabulate_kept
@@ -13,10 +11,12 @@ from helpers.cli.main import show
 from helpers.cli.report import (
     BRIER,
     describe_intervals,
-    open_templates,
+    open_folder,
     tabulate_leads,
     tabulate_scores,
     write_difference,
+    write_interval,
+    write_page,
 )
 from helpers.cli.results import count_missing
 from helpers.cli.select_runs import add_baselines, find_moment
@@ -28,23 +28,17 @@ from helpers.scoring.scores import build_matrix, score_predictions, select_headl
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.stats.paired import compare_pairs
-from helpers.store import locate_output
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 FOLDER = "results/report"
-INCONCLUSIVE = f"inconclusive: no interval, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
+INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
 MANY_STEPS = 10
 """Questions with so many steps or more stand in one row."""
 
 
 def write_mean(row):
-    """Return a row of means (mean, low, high) as text with its interval, or that there is none.
-
-    >>> write_mean({"mean": 0.5, "low": 0.25, "high": 0.75}), write_mean({"mean": 0.5, "low": None, "high": None})
-    ('0.500 (0.250 to 0.750)', '0.500 (inconclusive)')
-    """
-    ends = "inconclusive" if pd.isna(row["low"]) else f"{row['low']:z.3f} to {row['high']:z.3f}"
-    return "none is due" if pd.isna(row["mean"]) else f"{row['mean']:z.3f} ({ends})"
+    """Return a row of means (mean, low, high) as text with its interval, or that none is due."""
+    return "none is due" if pd.isna(row["mean"]) else write_interval(row["mean"], row["low"], row["high"], digits=3)
 
 
 def list_means(table, label, *, is_imputed=False):
@@ -213,7 +207,7 @@ def tell_spent(tables):
 
 
 def report_run(run, every):
-    """Return [{title, notes, table}] of a run: the four protocols, probabilities, agreement, costs."""
+    """Return ({title: (sentences, table or None)}, events) of a run by four protocols, its leaks, its costs."""
     tables = {name: read_rows(name, run, True) for name in ("runs", "replies", "predictions", "traces")}
     asked = set(tables["predictions"]["event_id"])
     events, answers = (read_window(name, run.window) for name in ("events", "answers"))
@@ -223,19 +217,15 @@ def report_run(run, every):
     scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
     clusters, rows = find_clusters(events)[0], select_headline(scores, events)
     own = rows[rows["agent_id"] == run.label]
-    told = {
+    return {
         "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
         "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
         "Proof of Time": tell_steps(run, own, clusters, tables),
         "LiveAgentBench": tell_success(own, clusters),
         "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
-        "Leaks and agreement": (
-            tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]),
-            None,
-        ),
+        "Leaks and agreement": (tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]), None),
         "Costs, seconds, and what is missing": tell_spent(tables),
-    }
-    return [{"title": t, "notes": notes, "table": table} for t, (notes, table) in told.items()], events
+    }, events
 
 
 def main(run, window=None, out=None):
@@ -249,19 +239,14 @@ def main(run, window=None, out=None):
     sections, events = report_run(chosen, every)
     name = find_set(chosen.window).name
     about = [f"{chosen.run_id}: {len(events)} questions of {name}, {chosen.condition or 'asked as usual'}"]
-    about += [
-        describe_intervals(events),
-        INCONCLUSIVE,
-        *([f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []),
+    about += [describe_intervals(events), INCONCLUSIVE]
+    about += [f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []
+    written = {"about": about, "markdown": "report.md"}
+    folder = open_folder(out, FOLDER, [chosen.run_id])
+    _, page, text = write_page(folder, f"{chosen.agent_id} by four protocols", sections, **written)
+    show(f"{text}\nopen in a browser: {page}")
+    rows = [
+        {"title": title, "notes": notes, "table": None if table is None else table.to_dict("records")}
+        for title, (notes, table) in sections.items()
     ]
-    folder = Path(out) if out else locate_output(f"{FOLDER}/{chosen.run_id}/index.html").parent
-    folder.mkdir(parents=True, exist_ok=True)
-    templates, facts = open_templates(), {"title": f"{chosen.agent_id} by four protocols", "about": about}
-    texts = {
-        end: templates.get_template(f"protocols.{end}").render(sections=sections, **facts) for end in ("md", "html")
-    }
-    (folder / "report.md").write_text(texts["md"], encoding="utf-8")
-    (folder / "index.html").write_text(texts["html"], encoding="utf-8")
-    show(f"{texts['md']}\nopen in a browser: {(folder / 'index.html').resolve().as_uri()}")
-    rows = [one | {"table": None if one["table"] is None else one["table"].to_dict("records")} for one in sections]
     return {"run_id": chosen.run_id, "window": chosen.window, "about": about, "sections": rows}

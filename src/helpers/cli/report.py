@@ -5,6 +5,8 @@ agent's numbers are the same in any company.
 """
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from helpers.futurex.levels import bound_overall
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.paired import compare_pairs
+from helpers.store import locate_output
 
 WIDTH, WIDEST = 119, 60
 """Columns of a terminal that a printed table takes, and of one cell in it."""
@@ -30,6 +33,13 @@ SHOWN = {("score", "all"): "mean of answered", ("score", "overall"): "overall", 
 
 BRIER = "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no"
 """Which Brier error is meant (`scores.score_brier`); the mean is over questions of one choice."""
+
+
+LEGEND = f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
+EXPLAIN = "what the columns mean, and more of them: --explain (of make: ARGS=--explain)"
+"""What stands in a table of scores' legend, and what is printed in its place."""
+DETAILS = ("level ", "s each", "model s", "by event", "coverage")
+"""How columns begin that are printed with the legend alone."""
 
 
 def tabulate_scores(scores, events):
@@ -74,6 +84,14 @@ def tabulate_leads(scores, events, baselines):
     return table.set_index("agent_a").rename(columns={"agent_b": "baseline"})
 
 
+def write_board(folder, scores, events, baselines):
+    """Write a leaderboard's numbers as leaderboard.csv; return (every mean, a row an agent as text)."""
+    means = tabulate_scores(scores, events)
+    write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
+    shown = summarize_agents(means, tabulate_leads(scores, events, baselines))
+    return means, shown.reset_index()
+
+
 def pair_agents(matrix, clusters, most):
     """Return the paired differences of every two agents (best first); of more than `most` each with the best one."""
     names = list(matrix)
@@ -96,7 +114,7 @@ def summarize_agents(table, leads=None):
 
     From the tables of `tabulate_scores` and `tabulate_leads`; a level's cell counts the answered of the asked.
     """
-    cells = {name: {} for name in SHOWN.values()}
+    cells = {name: {} for name in ("mean of answered", "missing = 0", "overall", "Brier")}
     if leads is not None:
         cells["lead"] = {agent: write_difference(row) for agent, row in leads.to_dict("index").items()}
         cells["best baseline"] = dict(leads["baseline"])
@@ -107,16 +125,19 @@ def summarize_agents(table, leads=None):
         elif name:
             counts = (row["n"], row["n_asked"]) if row["group"] == "all" else ()
             cells[name][row["agent_id"]] = write_interval(row["mean"], row["low"], row["high"], *counts)
+            if row["group"] == "all" and row["n"] < row["n_asked"]:
+                cells["missing = 0"][row["agent_id"]] = f"{row['mean_imputed']:.2f}"
         elif row["group"] == "level" and row["name"] != "0":
             told = f"{row['mean']:.2f}" if row["n"] else "-"
             cells.setdefault(f"level {row['name']}", {})[row["agent_id"]] = f"{told} ({row['n']}/{row['n_asked']})"
+    cells = {name: told for name, told in cells.items() if told or name != "missing = 0"}
     return pd.DataFrame(cells, index=pd.Index(rank_agents(table), name="agent")).astype(object).fillna("-")
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def write_interval(value, low=math.nan, high=math.nan, n=None, n_asked=None):
+def write_interval(value, low=math.nan, high=math.nan, n=None, n_asked=None, digits=2):
     """Return a value with its interval, and the number of events where it is given, as text, "-" for none.
 
     Where more events were asked than the value is over, their number stands beside.
@@ -127,9 +148,9 @@ def write_interval(value, low=math.nan, high=math.nan, n=None, n_asked=None):
     ('0.31 (0.25 to 0.38, n = 60)', '0.31 (n = 6 of 20)')
     """
     of = f" of {n_asked:.0f}" if n is not None and n_asked is not None and n_asked > n else ""
-    told = ([f"{low:z.2f} to {high:z.2f}"] if np.isfinite(low) else []) + ([] if n is None else [f"n = {n:.0f}{of}"])
-    ends = f" ({', '.join(told)})" if told else ""
-    return f"{value:z.2f}{ends}" if np.isfinite(value) else "-"
+    told = [f"{low:z.{digits}f} to {high:z.{digits}f}"] if np.isfinite(low) else []
+    told += [] if n is None else [f"n = {n:.0f}{of}"]
+    return f"{value:z.{digits}f}" + f" ({', '.join(told)})" * bool(told) if np.isfinite(value) else "-"
 
 
 def write_difference(pair, digits=2):
@@ -146,8 +167,13 @@ def write_difference(pair, digits=2):
     return f"{value} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'inconclusive'})"
 
 
-def write_table(table):
-    """Return a table whose index is printed as text, in parts of no more than `WIDTH` columns."""
+def write_table(table, explain=True):
+    """Return a table whose index is printed as text, in parts of no more than `WIDTH` columns.
+
+    Without `explain` the columns of `DETAILS` are left out, and those that hold nothing.
+    """
+    if not explain:
+        table = table[[name for name in table if not name.startswith(DETAILS) and table[name].ne("-").any()]]
     formats = {name: "{:.3f}".format for name in table.select_dtypes("number")}
     options = {"line_width": WIDTH, "max_colwidth": WIDEST, "na_rep": "-", "formatters": formats, "index_names": False}
     return table.rename_axis(columns=table.index.name).to_string(**options)
@@ -157,13 +183,12 @@ def describe_intervals(events):
     """Return a sentence on what the intervals of some events rest on.
 
     >>> describe_intervals(pd.DataFrame({"event_id": ["a", "b"], "source_id": ["s", "s"]}))
-    'intervals: none, the 2 events are of 1 source(s) and fewer than 10 cannot tell'
+    'intervals: none, the 2 events are of 1 source(s), fewer than 10'
     """
     clusters, by = find_clusters(events)
     n = clusters.nunique()
     if n < MIN_CLUSTERS:
-        told = f"none, the {len(events)} events are of {n} {by}(s) and fewer than {MIN_CLUSTERS} cannot tell"
-        return f"intervals: {told}"
+        return f"intervals: none, the {len(events)} events are of {n} {by}(s), fewer than {MIN_CLUSTERS}"
     alike = "as if no two were correlated" if by == "event" else "as events of one are correlated"
     return f"intervals: 95%, by {by} ({n}), {alike}; none from fewer than {MIN_CLUSTERS}"
 
@@ -184,9 +209,17 @@ def write_markdown(table):
     |---|---|
     | a\\|b | 0.5 |
     """
-    rows = [table.columns, ["---"] * len(table.columns), *table.astype(str).to_numpy()]
-    lines = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join([lines[0], lines[1].replace(" ", ""), *lines[2:]])
+    rows = [table.columns, *table.astype(str).to_numpy()]
+    lines = ["| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(table.columns), *lines[1:]])
+
+
+def open_folder(out, place, names):
+    """Return the folder `out`, or one below `place` that is named after some names; it is made."""
+    told = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)[:60]
+    folder = Path(out) if out else locate_output(f"{place}/{told}/index.html").parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def open_templates():
@@ -195,15 +228,23 @@ def open_templates():
     return Environment(autoescape=is_html, undefined=ChainableUndefined, loader=loader, trim_blocks=True)
 
 
-def write_page(folder, title, *, tables, notes=(), refused=(), files=()):
-    """Write folder/index.html: tables by heading, sentences, links to `files`, the figures of folder/figures.
+def write_page(folder, title, sections, *, about=(), files=(), markdown=""):
+    """Write folder/index.html, which opens from disk: sentences, sections, links to `files`, folder/figures.
 
-    It opens from disk. `refused` are sentences on what was not drawn. Returns the figures' names and the address.
+    `sections` maps headings to (sentences, a table of texts or None). The same without figures is written as the file
+    `markdown`, where it is named. Returns (the figures' names, the page's address, the text in markdown).
     """
     figures = {}
     for path in sorted((folder / "figures").glob("*.png")):
         with Image.open(path) as picture:
             figures[path.stem] = picture.text.get("Title", path.stem)
-    facts = {"title": title, "figures": figures, "tables": tables, "notes": notes, "refused": refused, "files": files}
+    facts = {"title": title, "about": about, "sections": sections, "figures": figures, "files": files}
     (folder / "index.html").write_text(open_templates().get_template("gallery.html").render(**facts), encoding="utf-8")
-    return list(figures), (folder / "index.html").resolve().as_uri()
+    parts = [f"# {title}", *about]
+    for name, (notes, table) in sections.items():
+        parts += [f"## {name}", *([] if table is None else [write_markdown(table)])]
+        parts += ["\n".join(f"- {note}" for note in notes if note)]
+    text = "\n\n".join(filter(None, parts)) + "\n"
+    if markdown:
+        (folder / markdown).write_text(text, encoding="utf-8")
+    return list(figures), (folder / "index.html").resolve().as_uri(), text

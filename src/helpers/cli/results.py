@@ -7,7 +7,8 @@ import pandas as pd
 
 from helpers.cli.apart import tell_apart
 from helpers.cli.report import (
-    BRIER,
+    EXPLAIN,
+    LEGEND,
     SCORE_COLUMNS,
     describe_intervals,
     summarize_agents,
@@ -134,12 +135,13 @@ def save_results(found, predictions):
     write_csv(predictions.reindex(columns=["agent_id", *PREDICTION_COLUMNS]), path.with_name("predictions.csv"))
 
 
-def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
+def keep_results(asked, run_ids, baselines, seed, beside, unanswered, explain=False):
     """Keep what some runs came to, each under data/runs/<run_id>; return ({agent: its results.json}, all as text).
 
     `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `seed` drew the events; `beside` is
     what WorldReasoner says of them (`conditions.Beside`); `unanswered` maps agents to what requests without an answer
-    can have cost (US dollars). The text has the scores where there are answers, the costs, and what is missing and why.
+    can have cost (US dollars). The text has the scores where there are answers, the costs, and what is missing and why;
+    with `explain` all columns of the scores, and what they mean.
     """
     events, names = asked.events, ("replies", "predictions", "traces")
     tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
@@ -170,18 +172,14 @@ def keep_results(asked, run_ids, baselines, seed, beside, unanswered):
         save_results(found[agent], rows[rows["run_id"] == run["run_id"]])
     shown = shown.join(pd.DataFrame({agent: tell_costs(one) for agent, one in found.items()}).T)
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
-    words = [f"{len(events)} events of {find_set(asked.window).name}"]
-    words += [
-        f"no scores: {problem}" if problem else f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
-    ]
+    words = [f"{len(events)} events of {find_set(asked.window).name}; {describe_intervals(events)}"]
+    words += [f"no scores: {problem}"] if problem else []
     words += [f"overall: {note}" for note in table["note"].unique() if note]
     words += said
     words += [f"{agent}, {told}" for agent, one in found.items() for told in list_missing(one)]
-    words += [describe_intervals(events)]
-    words += [
-        "kept in data/runs/<run_id>: results.json, results.csv (also by kind, domain and event) and predictions.csv"
-    ]
-    return found, "\n\n".join(filter(None, [beside.note, write_table(shown), beside.text, "\n".join(words)]))
+    words += ["data/runs/<run_id> has results.json, results.csv (also by kind, domain, event) and predictions.csv"]
+    words += [LEGEND if explain else EXPLAIN]
+    return found, "\n\n".join(filter(None, [beside.note, write_table(shown, explain), beside.text, "\n".join(words)]))
 
 
 def tell_costs(found):

@@ -209,6 +209,7 @@ def main(
     executor=None,
     scheduler=None,
     n_shards=4,
+    explain=False,
 ):
     """Run the agents asked for and the baselines, print their scores and where the replies are; return the results.
 
@@ -216,6 +217,7 @@ def main(
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
     `condition` one of WorldReasoner's six, for agents of window L. With an `executor` (local, slurm, dask) workers ask
     the questions in `n_shards` parts, of Dask those of a `scheduler` (`live.machines`).
+    With `explain` all columns of the scores are printed, and what they mean.
     Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
     """
     plan = plan_run(condition, horizon, window)
@@ -258,7 +260,7 @@ def main(
     today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
     unanswered = {name: door.at_most_usd for name, (_, door) in prepared.items()}
-    found, text = keep_results(asked, run_ids, baselines, SEED, beside, unanswered)
+    found, text = keep_results(asked, run_ids, baselines, SEED, beside, unanswered, explain)
     kept = f"run_id {', '.join(run_ids[name] for name in names)}"
     show(f"\n{text}\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
     if hint := describe_retry(asked.path, [run_ids[name] for name in ready if name in run_ids]):

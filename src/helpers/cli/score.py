@@ -100,12 +100,13 @@ def draw_folder(folder, status=None):
             notes.append(f"no domain figure: {n_blank} events have no domain in events.csv")
         else:
             draw_means(told, "domains", "domain", "Mean scores by domain")
-        notes += [draw_probabilities(told, answers, predictions), draw_factors(told)]
+        chances = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
+        notes += [draw_probabilities(told.means, chances, told.about, told.widths), draw_factors(told)]
         write_index()
     notes, shown = [*filter(None, notes)], summarize_agents(told.means)
     table = shown.reset_index().assign(agent=shorten_names(shown.index))
     files = ("tables/agents.csv", "tables/scores.csv")
-    page = write_page(folder, folder.resolve().name, tables={"Agents": table}, notes=[*notes, BRIER], files=files)[1]
+    page = write_page(folder, folder.resolve().name, {"Agents": ([*notes, BRIER], table)}, files=files)[1]
     return table.set_index("agent"), notes, page
 
 
@@ -162,7 +163,7 @@ def write_tables(told):
 
 def save(fig, name, shown, *, title, n, about):
     """Save a figure with the numbers it shows, safe for a spreadsheet."""
-    save_figure(fig, name, escape_cells(shown), title=title, n=n, **about)
+    save_figure(fig, name, escape_cells(shown), title=title, n=n, unit="events", **about)
 
 
 def draw_means(told, name, by, title):
@@ -177,17 +178,20 @@ def draw_means(told, name, by, title):
     save(fig, name, table, title=title, n=told.rows["event_id"].nunique(), about=told.about)
 
 
-def draw_probabilities(told, answers, predictions):
-    """Draw Brier errors of one-choice events, and how often what was given a probability came true."""
-    brier = take_whole(told.means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
+def draw_probabilities(means, bins, about, widths="95%, by source"):
+    """Draw Brier errors of one-choice events (of `means`), and how often what was given a probability came true.
+
+    `bins` as of `bin_chances`. Returns a sentence where there is no such event, else "".
+    """
+    brier = take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
-    bins = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
-    title = "Brier errors, and how often what was given a probability came true"
-    fig = draw_chances(brier, bins, title=f"{title} ({told.widths})")
+    best = brier.loc[0]
+    title = f"{best['agent_id']} has the lowest Brier error, {best['mean']:.3f}; on a diagonal what is said comes true"
+    fig = draw_chances(brier, bins, title=f"{title} ({widths})")
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
-    save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=told.about)
+    save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=about)
     return ""
 
 
@@ -201,7 +205,7 @@ def draw_factors(told):
     if not factors:
         return f"no factor figure{why}"
     if rows["cluster"].nunique() < MIN_CLUSTERS:
-        return f"no factor figure: {rows['cluster'].nunique()} sources cannot tell, it needs {MIN_CLUSTERS}"
+        return f"no factor figure: {rows['cluster'].nunique()} sources are too few, it needs {MIN_CLUSTERS}"
     try:
         fit = fit_factors(rows, factors, coding="sum", cluster="cluster")
     except ValueError as problem:

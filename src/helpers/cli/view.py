@@ -64,7 +64,8 @@ def main(agents=None, windows=None, event=None, is_json=False):
         show((folder / "index.html").resolve().as_uri())
     for name, n in known.lost.items():
         table = f"events that are no longer in data/tables/{name}/events.csv.gz"
-        tell(f"left out: {n} of {name}, {f'which SET={name} shows' if name in PUBLIC_WINDOWS else table}")
+        told = find_set(name).name
+        tell(f"left out: {n} of {told}, {f'which SET={told} shows' if name in PUBLIC_WINDOWS else table}")
     return found
 
 
@@ -105,7 +106,8 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
         given = (raw[event_id], cells.get(event_id), told["questions"], prices)
         hindsight = tell_hindsight(*given) if is_whole else NOTHING
         (folder / name).write_text(template.render(told=told, hindsight=hindsight), encoding="utf-8")
-        rows += [{"file": name, "event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
+        about = {"file": name, "set": find_set(told["event"]["window"]).name}
+        rows += [about | {"event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
     template = load_template("page.html")
     for page_id, page in read_pages(sorted(page_ids), known.pages).items():
         text = template.render(page_id=page_id, page=hide_secrets(page, secrets))

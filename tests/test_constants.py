@@ -11,7 +11,7 @@ from helpers import papers
 from helpers.store import ROOT
 
 SOURCES = sorted((ROOT / "src/helpers").rglob("*.py"))
-BUILDERS = sorted((ROOT / "tools/public").glob("*.py"))
+BUILDERS = [*sorted((ROOT / "tools/public").glob("*.py")), ROOT / "tools/taskset.py"]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BY_REFERENCE = ("src/helpers/papers.py", "src/helpers/audit/ledger.py")
 """Where a constant's name is no literal: the reader itself and the ledger."""

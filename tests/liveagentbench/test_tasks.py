@@ -6,22 +6,30 @@ import tomllib
 from collections import defaultdict
 from functools import cache
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from lxml import html
+from taskset import (
+    SEED,
+    WRITERS,
+    build_files,
+    build_taskset,
+    collect_rows,
+    compute_answer,
+    list_parts,
+    read_shown,
+    share_rows,
+)
 
 from helpers.figures import use_style
 from helpers.liveagentbench import runs as running
 from helpers.liveagentbench import scores as study
-from helpers.liveagentbench import tasks as taskset
-from helpers.liveagentbench.asks import compute_answer, list_truths
-from helpers.liveagentbench.files import WRITERS, share_rows
+from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.portal import Portal, build_menus
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
-from helpers.liveagentbench.tasks import PORTAL, build_taskset, collect_rows, list_parts, read_shown
+from helpers.liveagentbench.tasks import AS_OF, PORTAL, load_taskset, open_files
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
 from helpers.web.pages import GatewayError, Page
@@ -34,8 +42,8 @@ def shown(sources):
 
 
 @pytest.fixture(scope="module")
-def made(sources, shown):
-    return build_taskset(sources, shown, np.random.default_rng(31))
+def made():
+    return load_taskset()
 
 
 @pytest.fixture(scope="module")
@@ -133,31 +141,29 @@ def test_answers_that_are_tied_or_lie_between_two_roundings_are_refused():
 # --- files and pages ------------------------------------------------------------------------------------------
 
 
-def write_part(name, made, sources, shown):
-    event = made[0].set_index("event_id").loc[name]
-    spec = parse_json(event["variables"])
-    parts = list_parts(spec | {"task_id": name}, event["source_id"])
-    rows = share_rows(spec, parts, shown)[0]
-    return WRITERS[parts[0][1]](sources[parts[0][0]], rows), rows
-
-
-@pytest.mark.parametrize("name", ["groceries_4", "fuel_2", "state_polls_2"])
-def test_files_are_the_same_bytes_each_time_whatever_style_is_set(name, made, sources, shown):
-    mpl.rcdefaults()
-    body, _ = write_part(name, made, sources, shown)
+def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set(made, sources, shown, tmp_path):
     use_style()
-    assert body == write_part(name, made, sources, shown)[0]
-    assert b"/CreationDate" not in body
+    events, answers = build_taskset(sources, shown, np.random.default_rng(SEED))
+    assert answers.equals(made[1]) and events["event_id"].tolist() == made[0]["event_id"].tolist()
+    for name in ("prompt", "split", "attachments", "n_steps", "capabilities"):
+        assert events[name].tolist() == made[0][name].tolist()
+    new = build_files(events, sources, shown, tmp_path)
+    with open_files(made[0]) as kept:
+        for key, places in kept.items():
+            files = [(old, own) for old, own in zip(places, new[key], strict=True) if not isinstance(old, str)]
+            texts = [(extract_text([old]), extract_text([own])) for old, own in files if own.suffix[1:] in WRITERS]
+            assert all(old == own for old, own in texts), key
 
 
 @pytest.mark.parametrize("name", ["groceries_4", "fuel_2", "state_polls_2"])
 def test_a_file_says_what_its_rows_say(name, made, sources, shown):
-    body, rows = write_part(name, made, sources, shown)
-    form = json.loads(made[0].set_index("event_id").loc[name, "attachments"])[0].rpartition(".")[2]
-    read = read_table(body, form)
-    assert read["text"].str.replace(",", "").astype(float).tolist() == pytest.approx(
-        rows.iloc[:, 2:].to_numpy().ravel()
-    )
+    event = made[0].set_index("event_id").loc[name]
+    spec = parse_json(event["variables"])
+    parts = list_parts(spec | {"task_id": name}, event["source_id"])
+    rows = share_rows(spec, parts, shown)[0]
+    read = read_table(WRITERS[parts[0][1]](sources[parts[0][0]], rows), parts[0][1])
+    said = read["text"].str.replace(",", "").astype(float)
+    assert said.tolist() == pytest.approx(rows.iloc[:, 2:].to_numpy().ravel())
     assert set(read["entity"]) == set(rows["entity"])
 
 
@@ -200,7 +206,7 @@ def test_nothing_later_than_the_moment_is_read(small):
 def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path, form):
     path = tmp_path / f"a.{form}"
     path.write_bytes(b"\x00\xffUNREADABLE\xff\x00" * 40)
-    run = solve_task({"capabilities": '["text_file"]', "prompt": "What?", "as_of": taskset.AS_OF}, [path], None)
+    run = solve_task({"capabilities": '["text_file"]', "prompt": "What?", "as_of": AS_OF}, [path], None)
     assert run["status"] == "failed" and "cannot be read" in run["reason"]
     with pytest.raises(Unread):
         extract_text([path])
@@ -215,8 +221,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", [*HOSTILE, "empty"])
 def test_a_hostile_page_is_a_task_that_did_not_execute(name):
-    event = {"capabilities": '["browser"]', "prompt": "What?", "as_of": taskset.AS_OF}
-    page = Page("p1", PORTAL, taskset.AS_OF, "text/html", HOSTILE.get(name, ""))
+    event = {"capabilities": '["browser"]', "prompt": "What?", "as_of": AS_OF}
+    page = Page("p1", PORTAL, AS_OF, "text/html", HOSTILE.get(name, ""))
     run = solve_task(event, [PORTAL], lambda address, as_of: page)
     assert run["status"] == "failed" and "the menu cannot be read" in run["reason"]
     with pytest.raises(Unread, match="the html cannot be read"):

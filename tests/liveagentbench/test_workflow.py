@@ -2,21 +2,19 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import load_cases, load_questions
-from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.funnel import (
     catch_planted,
     list_kept,
     run_funnel,
 )
 from helpers.liveagentbench.portal import Portal
-from helpers.liveagentbench.tasks import build_taskset, read_shown
+from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.judges import Verdict
 from helpers.web.session import Web
 
@@ -27,8 +25,8 @@ def questions():
 
 
 @pytest.fixture(scope="module")
-def made(sources, questions):
-    tasks, answers = build_taskset(sources, read_shown(sources), np.random.default_rng(31))
+def made(questions):
+    tasks, answers = load_taskset()
     truths = list_truths(answers)
     return tasks, load_cases(questions, tasks, answers), truths
 
@@ -70,14 +68,12 @@ def build_reader(needs_tool="yes", steps=None, answer="no idea"):
 
 
 @pytest.fixture(scope="module")
-def control(sources, questions, made, tmp_path_factory):
-    """Return a function that runs the controls on all cases with a consult."""
-    cases = made[1]
+def control(sources, questions, made):
+    """Yield a function that runs the controls on all cases with a consult."""
+    cases, fetch = made[1], Web(Portal(sources)).fetch
     events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
-    places = build_files(events, sources, read_shown(sources), tmp_path_factory.mktemp("spdg"))
-    return lambda consult: study.control_cases(
-        questions, cases, consult, lambda *given: [], places, Web(Portal(sources)).fetch
-    )
+    with open_files(events) as places:
+        yield lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, fetch)
 
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):

@@ -16,7 +16,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.papers import get_constant
-from helpers.proof_of_time.builders import (
+from helpers.proof_of_time.evidence import write_evidence
+from helpers.store import ROOT, hash_text
+from public.pot_builders import (
     Pool,
     build_articles,
     build_buckets,
@@ -28,8 +30,6 @@ from helpers.proof_of_time.builders import (
     find_field,
     has_top,
 )
-from helpers.proof_of_time.evidence import write_evidence
-from helpers.store import ROOT, hash_text
 
 T0 = "2024-01-01"
 """The cutoff: the lists end in 2024, so that the paper's own, January 2025, leaves nothing to ask."""

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from helpers.papers import get_constant
-from helpers.proof_of_time.builders import find_field, find_range
+from public.pot_builders import find_field, find_range
 from public.pot_lists import T0
 
 SOLVERS = ("last value", "trend", "nearest history")

@@ -75,8 +75,8 @@ ASKS = {
     "gap": find_gap,
 }
 """What can be asked: function of rows and an argument (a place, a bound, two entities)."""
-COUNTS, SIMPLE = ("above", "rises"), ("value",)
-"""Asks whose answer is a count; asks that take one step once the row is found."""
+COUNTS = ("above", "rises")
+"""Asks whose answer is a count."""
 
 
 def format_answer(value, decimals):
@@ -88,23 +88,6 @@ def format_answer(value, decimals):
     if isinstance(value, str):
         return re.sub(r"^([-\d]{10})T", r"\1 ", value)
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
-
-
-def compute_answer(task, rows, decimals):
-    """Return a task's answer as text: a name, a date (or time), or a number with the variable's decimals.
-
-    A mean is rounded to the decimals its `arg` says. Raises ValueError when the answer is not unique or a mean lies so
-    near the middle between two roundings that programs may differ.
-    """
-    arg = task["of"].split(";") if task["ask"] == "gap" else task["arg"]
-    try:
-        value = ASKS[task["ask"]](rows, arg)
-    except ValueError as error:
-        raise ValueError(f"{task['task_id']}: {error}") from None
-    places = 0 if task["ask"] in COUNTS else int(task["arg"]) if task["ask"] == "mean" else decimals
-    if not isinstance(value, str) and abs(value * 10**places % 1 - 0.5) < 1e-6:
-        raise ValueError(f"{task['task_id']}: {value} lies in the middle between two roundings")
-    return format_answer(value, places)
 
 
 def write_truth(text):

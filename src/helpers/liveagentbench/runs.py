@@ -1,21 +1,19 @@
 """Runs of systems on the task set: a program, a model with the text of the files and without (LiveAgentBench 5)."""
 
-import tempfile
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
 from helpers.agents.registry import open_consult
-from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import recite, reply_by_rules, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
-from helpers.liveagentbench.tasks import open_taskset
+from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import parse_json
 from helpers.web.session import Web
+from helpers.web.sources import load_sources
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
@@ -25,16 +23,14 @@ ALONE, WITH_TEXT = "model, question alone", "model, with the text"
 COLUMNS = ["agent", "event_id", "status", "reply", "reason"]
 
 
-def run_taskset(agent, seed, **settings):
+def run_taskset(agent, **settings):
     """Return (events, answers, runs) of the task set: the program's, and an agent's model's where it has replies.
 
-    `agent` is a name of data/agents.toml; `settings` are those of `registry.open_agent` (live, minutes); `seed` draws
-    splits.
+    `agent` is a name of data/agents.toml; `settings` are those of `registry.open_agent` (live, minutes).
     """
-    sources, shown, events, answers = open_taskset(seed)
-    fetch, rows = cache(Web(Portal(sources)).fetch), []
-    with tempfile.TemporaryDirectory() as folder:
-        places = build_files(events, sources, shown, Path(folder))
+    events, answers = load_taskset()
+    fetch, rows = cache(Web(Portal(load_sources())).fetch), []
+    with open_files(events) as places:
         for name, reply in PROGRAMS.items():
             for event in events.to_dict("records"):
                 about = {"agent": name, "event_id": event["event_id"]}

@@ -6,9 +6,7 @@ a task was made of it, a program that attempts the task (executability), and bli
 (uniqueness). `consult` is a model as a judge (`helpers.models.judges`), `search(text, as_of, n)` returns hits.
 """
 
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 
 import pandas as pd
 
@@ -26,17 +24,17 @@ from helpers.liveagentbench.cases import (
     count_tools,
     list_tags,
 )
-from helpers.liveagentbench.files import build_files
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.runs import FORM
-from helpers.liveagentbench.tasks import AS_OF
+from helpers.liveagentbench.tasks import AS_OF, open_files
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.scoring.matching import extract_answer, match_answer, split_tokens
 from helpers.web.replay import open_world
 from helpers.web.session import Web
+from helpers.web.sources import load_sources
 
 RUN_ID = "30_spdg"
 N_HITS = 3
@@ -239,18 +237,17 @@ def control_cases(questions, cases, consult, search, places, fetch):
 # --- both ------------------------------------------------------------------------------------------------------------
 
 
-def run_workflow(questions, cases, taskset, judge, run_id=RUN_ID, **settings):
+def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
     """Return the views of screening and controls on all questions, by labels and by a judge's model.
 
-    `taskset` is what `tasks.open_taskset` returns. `judge` is an agent of data/agents.toml; `settings` are those of
-    `registry.open_agent` (live, minutes).
+    `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of `registry.open_agent`
+    (live, minutes).
     """
-    sources, shown, tasks, answers = taskset
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
-        places = build_files(events, sources, shown, Path(folder))
+    with ExitStack() as stack:
+        events = [case["event"] | {"event_id": name} for name, case in cases.items()]
+        places = stack.enter_context(open_files(pd.DataFrame(events, columns=["event_id", "attachments"])))
         search = stack.enter_context(open_world())().search
         consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
         screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
-        controlled = control_cases(questions, cases, consult, search, places, Web(Portal(sources)).fetch)
+        controlled = control_cases(questions, cases, consult, search, places, Web(Portal(load_sources())).fetch)
     return pd.concat([screened, controlled], ignore_index=True)

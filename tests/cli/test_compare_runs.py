@@ -204,7 +204,7 @@ def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     found = carry_out(["compare", "qwen_zero_shot-A", "last_value"])
     board = pd.DataFrame(found["leaderboard"])
-    assert found["n_events"] == 294 and set(board["agent_id"]) == {"qwen_zero_shot", "last_value"}
+    assert found["n_events"] == 635 and set(board["agent_id"]) == {"qwen_zero_shot", "last_value"}
     assert np.isfinite(board["mean"]).all() and found["pairs"][0]["n_clusters"] > 20
 
 
